@@ -1,0 +1,87 @@
+"""What can go wrong, as one tree.
+
+::
+
+    TacitError
+    ├── InputError            what was given cannot be used
+    │   ├── ParameterError    a parameter lies outside its range
+    │   ├── LogError          a search log cannot be read as one
+    │   └── TaxonomyError     a topic tree cannot be read as one
+    ├── InfeasibleError       nothing satisfies what was asked (say so, write nothing)
+    ├── BudgetError           a ledger refuses to spend more than it holds
+    ├── IntegrityError        a stored file is not what it claims to be
+    └── Interrupted           stopped by the user; nothing half-written is left
+
+An error says what was found, which rule it breaks and what to do about it. It never contains
+query text, a user id, a profile or a secret: messages end up in terminals, logs and bug reports.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetError",
+    "InfeasibleError",
+    "InputError",
+    "IntegrityError",
+    "Interrupted",
+    "LogError",
+    "ParameterError",
+    "TacitError",
+    "TaxonomyError",
+]
+
+
+class TacitError(Exception):
+    """Base of all errors that Tacit raises on purpose.
+
+    Args:
+        problem: what was found and the rule it breaks, in one sentence.
+        remedy: what the reader can do about it.
+    """
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(f"{problem} {remedy}".strip())
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InputError(TacitError):
+    """What was given cannot be used."""
+
+
+class ParameterError(InputError):
+    """A parameter lies outside its range.
+
+    >>> raise ParameterError.outside("epsilon", -1, "greater than 0")
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: epsilon must be greater than 0; found -1.
+    """
+
+    @classmethod
+    def outside(cls, name: str, found: object, rule: str, remedy: str = "") -> ParameterError:
+        """The usual form: ``name must be rule; found value``."""
+        return cls(f"{name} must be {rule}; found {found}.", remedy)
+
+
+class LogError(InputError):
+    """A search log cannot be read as one."""
+
+
+class TaxonomyError(InputError):
+    """A topic tree cannot be read as one."""
+
+
+class InfeasibleError(TacitError):
+    """Nothing satisfies what was asked."""
+
+
+class BudgetError(TacitError):
+    """A ledger refuses to spend more than it holds."""
+
+
+class IntegrityError(TacitError):
+    """A stored file is not what it claims to be."""
+
+
+class Interrupted(TacitError):  # noqa: N818  (named for what happened, as KeyboardInterrupt is)
+    """Stopped by the user; nothing half-written is left."""
