@@ -1,0 +1,121 @@
+"""Sessions: a user's history cut wherever the user paused.
+
+Two records of one user, next to each other in time, belong to the same **session** when no more than
+``gap`` lies between them (30 minutes unless said otherwise). So the sessions of a user partition the
+user's history, in time order; within a session no pause is longer than the gap, between two sessions
+every pause is.
+
+Records of the same user and time always share a session, so the order in which a log lists them cannot
+change a session number. Both forms below, over arrays and as a query, give the same numbers.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.errors import ParameterError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["SESSION_GAP", "history_order", "session_numbers", "session_starts", "with_sessions"]
+
+SESSION_GAP = timedelta(minutes=30)
+"""The pause that ends a session when it is exceeded."""
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray | npt.NDArray[Any]
+
+
+def _microseconds(gap: timedelta) -> int:
+    if gap < timedelta(0):
+        raise ParameterError.outside("the session gap", gap, "at least 0")
+    return gap // timedelta(microseconds=1)
+
+
+def _codes(user: Column) -> npt.NDArray[Any]:
+    """Users as numbers: equal exactly where the users are equal."""
+    if isinstance(user, np.ndarray):
+        return user if user.dtype.kind in "iu" else np.unique(user, return_inverse=True)[1]
+    if isinstance(user, pa.ChunkedArray):
+        user = user.combine_chunks()
+    if not pa.types.is_dictionary(user.type):
+        user = pc.dictionary_encode(user)
+    return np.asarray(user.indices)
+
+
+def _instants(time: Column) -> npt.NDArray[np.int64]:
+    """Times as whole microseconds."""
+    if not isinstance(time, np.ndarray):
+        return np.asarray(pc.cast(time, pa.timestamp("us")).cast(pa.int64()))
+    return time.astype("datetime64[us]").astype(np.int64)
+
+
+def history_order(user: Column, time: Column) -> npt.NDArray[np.int64]:
+    """The positions that put a log in order: user by user, by time, ties as they stood."""
+    return np.lexsort((_instants(time), _codes(user))).astype(np.int64, copy=False)
+
+
+def _cut(
+    user: Column, time: Column, gap: timedelta
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """The order of the histories and, in that order, where a user and where a session begins."""
+    codes, instants, widest = _codes(user), _instants(time), _microseconds(gap)
+    order = np.lexsort((instants, codes)).astype(np.int64, copy=False)
+    codes, instants = codes[order], instants[order]
+    first = np.ones(len(order), np.bool_)
+    first[1:] = codes[1:] != codes[:-1]
+    starts = first.copy()
+    starts[1:] |= instants[1:] - instants[:-1] > widest
+    return order, first, starts
+
+
+def session_starts(user: Column, time: Column, gap: timedelta = SESSION_GAP) -> npt.NDArray[np.bool_]:
+    """Which records begin a session, in the order in which the log lists them.
+
+    Args:
+        user: who asked, a record each: an Arrow column, an array of strings or of whole numbers.
+        time: when: an Arrow timestamp column or a ``datetime64`` array, in any order.
+        gap: the longest pause inside a session.
+    """
+    order, _, starts = _cut(user, time, gap)
+    listed = np.empty(len(order), np.bool_)
+    listed[order] = starts
+    return listed
+
+
+def session_numbers(user: Column, time: Column, gap: timedelta = SESSION_GAP) -> npt.NDArray[np.int64]:
+    """The session of each record: 0, 1, 2, … within its user, in the order in which the log lists them.
+
+    Takes what :func:`session_starts` takes.
+    """
+    order, first, starts = _cut(user, time, gap)
+    running = np.cumsum(starts)
+    # Subtract from each record the running count at its user's first record: the user starts at 0.
+    offsets = running[first]
+    within: npt.NDArray[np.int64] = running - np.repeat(
+        offsets, np.diff(np.append(np.flatnonzero(first), len(order)))
+    )
+    listed = np.empty(len(order), np.int64)
+    listed[order] = within
+    return listed
+
+
+def with_sessions(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
+    """``table`` with a column ``session``: the session's number within its user, from 0.
+
+    An Ibis expression over the columns ``user`` and ``time``; nothing runs until it is executed.
+    """
+    import ibis
+
+    pause = ibis.interval(microseconds=_microseconds(gap))
+    before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
+    flagged = table.mutate(_starts=ibis.ifelse(before + pause < table.time, 1, 0))
+    # A range frame takes in all records of the same time at once, so ties cannot be torn apart.
+    up_to_now = ibis.range_window(group_by=flagged.user, order_by=flagged.time, preceding=None, following=0)
+    return flagged.mutate(session=flagged._starts.sum().over(up_to_now)).drop("_starts")
