@@ -1,0 +1,1 @@
+"""Data that Tacit brings along, with its notices."""

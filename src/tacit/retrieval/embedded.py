@@ -1,0 +1,79 @@
+"""The embedded search engine: a tantivy index on disk, BM25 over titles and texts.
+
+Documents are indexed in one segment in their own order, so that a document's number is its place in
+the index and no stored field is read to answer a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import tantivy
+
+from tacit.errors import IntegrityError
+from tacit.retrieval.corpus import Document
+from tacit.retrieval.engine import Hit
+from tacit.text import words
+
+__all__ = ["EmbeddedEngine"]
+
+_HEAP = 512 << 20
+_TITLE_WEIGHT = 2.0
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("title", stored=False, tokenizer_name="en_stem")
+    builder.add_text_field("text", stored=False, tokenizer_name="en_stem")
+    return builder.build()
+
+
+class EmbeddedEngine:
+    """A search engine over an index folder made by :meth:`build`."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            self._index = tantivy.Index(_schema(), path=str(folder), reuse=True)
+            self._index.reload()
+        except ValueError as error:
+            raise IntegrityError(
+                f"the search index at {folder} cannot be read.",
+                "Build it again with `tacit world --rebuild`.",
+            ) from error
+        self._searcher = self._index.searcher()
+        if self._searcher.num_segments > 1:
+            raise IntegrityError(
+                f"the search index at {folder} has {self._searcher.num_segments} segments; one is expected.",
+                "Build it again with `tacit world --rebuild`.",
+            )
+
+    @classmethod
+    def build(cls, folder: str | Path, documents: Iterable[Document]) -> EmbeddedEngine:
+        """Index ``documents``, numbered from 0 without gaps, into an empty folder."""
+        index = tantivy.Index(_schema(), path=str(folder), reuse=False)
+        writer = index.writer(heap_size=_HEAP, num_threads=1)
+        for expected, document in enumerate(documents):
+            if document.number != expected:
+                raise IntegrityError(
+                    f"document {document.number} came where {expected} was expected.",
+                    "Number the documents from 0 without gaps.",
+                )
+            writer.add_document(tantivy.Document(title=document.title, text=document.text))
+        writer.commit()
+        writer.wait_merging_threads()
+        return cls(folder)
+
+    def __len__(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """At most ``k`` documents with any of the query's words, best first."""
+        terms = [word.removesuffix("'s") for word in words(query)]
+        if not terms or k < 1:
+            return []
+        # Only quoted words reach the parser, so no character of a query can act as query syntax.
+        quoted = " ".join(f'"{term}"' for term in terms)
+        parsed = self._index.parse_query(quoted, ["title", "text"], field_boosts={"title": _TITLE_WEIGHT})
+        found = self._searcher.search(parsed, k, count=False)
+        return [Hit(address.doc, score) for score, address in found.hits]

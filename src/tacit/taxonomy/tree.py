@@ -1,0 +1,241 @@
+"""A topic tree with supports: what a search can be about, and how likely each topic is.
+
+Nodes are numbered depth first (pre-order), root 0, so that the subtree of ``t`` is the range
+``t … end[t]-1`` and every question below is answered from a few flat arrays.
+
+The support of a topic says how often it is touched in human knowledge (UPS, section 3.1). Leaves carry
+it; that of an internal node is the sum over its children (eq. 1), and from it follow the
+probabilities Pr(t | s) = support(t) / support(s) (eq. 2) and the information content -ln Pr(t).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import TaxonomyError
+from tacit.taxonomy.support import share_out
+
+__all__ = ["TopicTree"]
+
+_Int32 = npt.NDArray[np.int32]
+
+
+class TopicTree:
+    """A rooted tree of named topics with supports.
+
+    Make one with :meth:`from_parents` or :meth:`from_paths`.
+
+    Attributes:
+        names: the name of each node.
+        parent: the parent of each node; -1 for the root.
+        depth: edges between the root and each node.
+        end: one past the last node of each node's subtree.
+        support: how much of human knowledge each topic covers (eq. 1).
+        child_offsets: where each node's children begin in ``child_nodes``.
+        child_nodes: the children of all nodes, in order.
+    """
+
+    def __init__(self, parent: _Int32, names: Sequence[str], counts: npt.NDArray[np.float64]) -> None:
+        """``parent`` must already be in pre-order; see :meth:`from_parents` for any other order."""
+        size = len(parent)
+        self.parent = np.ascontiguousarray(parent, np.int32)
+        self.names = names
+        self.depth = _depths(self.parent)
+        self.child_offsets, self.child_nodes = _children(self.parent)
+        self.end = _ends(self.parent, size)
+        self.support = share_out(self.parent, self.depth, counts)
+        self._by_parent_and_name: dict[tuple[int, str], int] | None = None
+
+    @classmethod
+    def from_parents(
+        cls, parent: Sequence[int] | _Int32, names: Sequence[str], counts: Sequence[float] | None = None
+    ) -> TopicTree:
+        """A tree from a parent pointer a node, in any numbering; siblings keep their order.
+
+        Args:
+            parent: the parent of each node; the root has -1.
+            names: the name of each node.
+            counts: how often each topic was found, at leaves or anywhere. What was counted at an
+                internal node is shared among its leaves in proportion to theirs. Without counts every
+                leaf weighs the same, as the paper allows where supports are unknown.
+        """
+        order = _preorder(np.asarray(parent, np.int64), len(names))
+        position = np.empty(len(order), np.int32)
+        position[order] = np.arange(len(order), dtype=np.int32)
+        moved = np.asarray(parent, np.int64)[order]
+        renumbered = np.where(moved < 0, -1, position[moved]).astype(np.int32)
+        if counts is None:
+            leaf = np.ones(len(order), bool)
+            leaf[renumbered[1:]] = False
+            weights = leaf.astype(np.float64)
+        else:
+            weights = np.asarray(counts, np.float64)[order]
+        return cls(renumbered, [names[node] for node in order], weights)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[tuple[Sequence[str], float]], root: str = "Top") -> TopicTree:
+        """A tree from (path below the root, count) pairs; missing inner topics are added.
+
+        The same path may come more than once; its counts add up. Siblings are ordered by name, so that
+        the order of the input does not matter. If all counts are 0, every leaf weighs the same.
+        """
+        totals: dict[tuple[str, ...], float] = {(): 0.0}
+        for path, count in paths:
+            key = tuple(path)
+            for length in range(len(key)):
+                totals.setdefault(key[:length], 0.0)
+            totals[key] = totals.get(key, 0.0) + count
+        ordered = sorted(totals)
+        number = {path: node for node, path in enumerate(ordered)}
+        parent = [number[path[:-1]] if path else -1 for path in ordered]
+        names = [path[-1] if path else root for path in ordered]
+        counts = [totals[path] for path in ordered]
+        return cls.from_parents(parent, names, counts if any(counts) else None)
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __repr__(self) -> str:
+        return f"TopicTree({len(self):,} topics, {int(self.depth.max())} levels below the root)"
+
+    # -- the shape -----------------------------------------------------------------------------------
+
+    def children(self, topic: int) -> _Int32:
+        """The children of ``topic``, in order."""
+        return self.child_nodes[self.child_offsets[topic] : self.child_offsets[topic + 1]]
+
+    def is_leaf(self, topic: int) -> bool:
+        """Whether ``topic`` has no children."""
+        return bool(self.end[topic] == topic + 1)
+
+    def ancestors(self, topic: int) -> list[int]:
+        """The topics above ``topic``, root first, ``topic`` itself excluded."""
+        above = []
+        node = int(self.parent[topic])
+        while node >= 0:
+            above.append(node)
+            node = int(self.parent[node])
+        return above[::-1]
+
+    def is_ancestor(self, upper: int, topic: int) -> bool:
+        """Whether ``upper`` is ``topic`` or lies above it."""
+        return bool(upper <= topic < self.end[upper])
+
+    def leaves(self, topic: int = 0) -> _Int32:
+        """The leaves of the subtree of ``topic``."""
+        inside = np.arange(topic, self.end[topic], dtype=np.int32)
+        found: _Int32 = inside[self.end[topic : self.end[topic]] == inside + 1]
+        return found
+
+    def lca(self, topics: Iterable[int]) -> int:
+        """The least common ancestor of one or more topics (a topic is its own ancestor).
+
+        In pre-order the lowest and the highest number decide: what covers both covers all between.
+        """
+        numbers = list(topics)
+        if not numbers:
+            raise TaxonomyError("the least common ancestor of no topics is not defined.")
+        lowest, highest = min(numbers), max(numbers)
+        node = int(lowest)
+        while self.end[node] <= highest:
+            node = int(self.parent[node])
+        return node
+
+    # -- names ---------------------------------------------------------------------------------------
+
+    def path(self, topic: int) -> tuple[str, ...]:
+        """The names from the root down to ``topic``."""
+        return tuple(self.names[node] for node in [*self.ancestors(topic), topic])
+
+    def label(self, topic: int) -> str:
+        """The path as text: ``Top/Arts/Music``. A slash inside a name is written ``%2F``."""
+        return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in self.path(topic))
+
+    def find(self, path: str | Sequence[str]) -> int:
+        """The topic at a path from the root, given as a label or as names.
+
+        Raises:
+            TaxonomyError: there is no such topic.
+        """
+        if isinstance(path, str):
+            path = [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]
+        if self._by_parent_and_name is None:
+            self._by_parent_and_name = {
+                (above, name): node
+                for node, (above, name) in enumerate(zip(self.parent.tolist(), self.names, strict=True))
+            }
+        node = -1
+        for name in path:
+            below = self._by_parent_and_name.get((node, name))
+            if below is None:
+                raise TaxonomyError(
+                    "the tree has no topic at this path.",
+                    f"Paths begin with the root, {self.names[0]!r}.",
+                )
+            node = below
+        if node < 0:
+            raise TaxonomyError("an empty path names no topic.", f"The root is {self.names[0]!r}.")
+        return node
+
+    # -- probabilities -------------------------------------------------------------------------------
+
+    def probability(self, topic: int, given: int = 0) -> float:
+        """Pr(topic | given), for a topic in the subtree of ``given`` (eq. 2 and 3); 0 elsewhere."""
+        if not self.is_ancestor(given, topic):
+            return 0.0
+        return float(self.support[topic] / self.support[given])
+
+    def information_content(self, topic: int) -> float:
+        """-ln Pr(topic): how specific a topic is; 0 for the root."""
+        return -math.log(self.probability(topic)) if topic else 0.0
+
+
+def _preorder(parent: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """The old numbers in depth-first order; refuses what is not one rooted tree."""
+    if len(parent) != size:
+        raise TaxonomyError(f"{len(parent)} parents for {size} names: each topic needs both.")
+    roots = np.flatnonzero(parent < 0)
+    if len(roots) != 1:
+        raise TaxonomyError(f"a topic tree has exactly one root; found {len(roots)}.")
+    if size and int(parent.max(initial=-1)) >= size:
+        raise TaxonomyError(f"a parent must be one of the {size} topics; found number {parent.max()}.")
+    below: list[list[int]] = [[] for _ in range(size)]
+    for node, above in enumerate(parent.tolist()):
+        if above >= 0:
+            below[above].append(node)
+    order: list[int] = []
+    stack = [int(roots[0])]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(reversed(below[node]))
+    if len(order) != size:
+        raise TaxonomyError(f"{size - len(order)} topics are not connected to the root (a cycle).")
+    return np.array(order, np.int64)
+
+
+def _depths(parent: _Int32) -> _Int32:
+    depth = [0] * len(parent)
+    for node, above in enumerate(parent.tolist()):
+        if node:
+            depth[node] = depth[above] + 1
+    return np.array(depth, np.int32)
+
+
+def _children(parent: _Int32) -> tuple[_Int32, _Int32]:
+    counts = np.bincount(parent[1:], minlength=len(parent))
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    nodes = (np.argsort(parent[1:], kind="stable") + 1).astype(np.int32)
+    return offsets, nodes
+
+
+def _ends(parent: _Int32, size: int) -> _Int32:
+    end = list(range(1, size + 1))
+    above = parent.tolist()
+    for node in range(size - 1, 0, -1):
+        end[above[node]] = max(end[above[node]], end[node])
+    return np.array(end, np.int32)
