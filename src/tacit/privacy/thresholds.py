@@ -1,0 +1,86 @@
+"""The thresholds of the distributions that Tacit draws from, each known to any precision.
+
+All rest on exp(-x) for rational x, which is irrational (Lindemann) unless x is 0: a threshold is no
+finite binary fraction, so a gradually drawn uniform number parts from it after finitely many digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.privacy.enclosure import Enclosure, enclose_exponential, enclose_fraction, multiply
+
+__all__ = ["GeometricThresholds", "OneThreshold", "RemainderThresholds"]
+
+
+@dataclass(frozen=True)
+class GeometricThresholds:
+    """F_t = P(G < t) = 1 - exp(-t·rate) for t = 1..count; a value of ``count`` means "or more".
+
+    Irrational for rational rate > 0, so that no draw can tie with a threshold for ever.
+    """
+
+    rate: Fraction
+    count: int
+
+    def enclose(self, t: int, bits: int) -> Enclosure:
+        low, high = enclose_exponential(t * self.rate, bits)
+        return (1 << bits) - high, (1 << bits) - low
+
+    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
+        for low, high in _powers(self.rate, self.count, bits):
+            yield (1 << bits) - high, (1 << bits) - low
+
+
+@dataclass(frozen=True)
+class RemainderThresholds:
+    """F_t = P(G mod M < t) = (1 - exp(-t·rate))/(1 - exp(-M·rate)) for t = 1..M-1."""
+
+    rate: Fraction
+    modulus: int
+
+    @property
+    def count(self) -> int:
+        return self.modulus - 1
+
+    def enclose(self, t: int, bits: int) -> Enclosure:
+        whole = enclose_exponential(self.modulus * self.rate, bits)
+        return _quotient(enclose_exponential(t * self.rate, bits), whole, bits)
+
+    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
+        whole = enclose_exponential(self.modulus * self.rate, bits)
+        for power in _powers(self.rate, self.count, bits):
+            yield _quotient(power, whole, bits)
+
+
+@dataclass(frozen=True)
+class OneThreshold:
+    """F_1 = p: the value is 1 with probability 1 - p."""
+
+    p: Fraction
+    count: int = 1
+
+    def enclose(self, t: int, bits: int) -> Enclosure:
+        del t
+        return enclose_fraction(self.p, bits)
+
+    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
+        yield self.enclose(1, bits)
+
+
+def _powers(rate: Fraction, count: int, bits: int) -> Iterator[Enclosure]:
+    """Enclosures of exp(-t·rate) for t = 1..count, each from the one before."""
+    first = power = enclose_exponential(rate, bits)
+    for _ in range(count):
+        yield power
+        power = multiply(power, first, bits)
+
+
+def _quotient(part: Enclosure, whole: Enclosure, bits: int) -> Enclosure:
+    """An enclosure of (1 - part)/(1 - whole)."""
+    one = 1 << bits
+    low = ((one - part[1]) << bits) // (one - whole[0])
+    high = -(-((one - part[0]) << bits) // (one - whole[1]))
+    return low, high

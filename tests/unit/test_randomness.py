@@ -1,0 +1,77 @@
+"""The sources of random bits: fresh, block-buffered, safe across forks and threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from tacit.errors import ParameterError
+from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 4096, 65535, 65536, 5_000_001])
+def test_as_many_bytes_as_asked_for(size: int) -> None:
+    assert len(OperatingSystemRandomness().bits(size)) == size
+    assert len(SeededRandomness(1).bits(size)) == size
+
+
+def test_a_negative_request_is_refused() -> None:
+    with pytest.raises(ParameterError, match="at least 0; found -1"):
+        OperatingSystemRandomness().bits(-1)
+
+
+def test_words_are_never_handed_out_twice() -> None:
+    source = OperatingSystemRandomness()
+    drawn = np.concatenate([source.words(n) for n in [1, 5, 8000, 3, 9000, 200_000, 17]])
+    # 217,026 words: a repeat by chance has probability under 1.3e-9.
+    assert np.unique(drawn).size == drawn.size
+
+
+def test_bits_are_balanced() -> None:
+    words = OperatingSystemRandomness().words(100_000)
+    ones = int(np.bitwise_count(words).sum())
+    # 6.4 million fair bits: beyond 6 standard deviations with probability 2e-9.
+    assert abs(ones - 3_200_000) < 6 * (6_400_000**0.5) / 2
+
+
+def test_a_fork_never_repeats_its_parents_bits() -> None:
+    source = OperatingSystemRandomness()
+    source.bits(8)  # now a block is buffered
+    reader, writer = os.pipe()
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: os.write(writer, source.bits(64)), daemon=True
+    )
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+    theirs = os.read(reader, 64)
+    ours = source.bits(64)
+    os.close(reader)
+    os.close(writer)
+    assert len(theirs) == 64
+    assert theirs != ours
+
+
+def test_threads_share_a_source_without_repeats() -> None:
+    source = OperatingSystemRandomness()
+    drawn: list[np.ndarray] = []
+
+    def draw() -> None:
+        drawn.extend(source.words(3) for _ in range(3000))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = np.concatenate(drawn)
+    assert np.unique(everything).size == everything.size == 36_000
+
+
+def test_a_seed_repeats_its_bits_and_another_does_not() -> None:
+    assert SeededRandomness(7).bits(100) == SeededRandomness(7).bits(100)
+    assert SeededRandomness(7).bits(100) != SeededRandomness(8).bits(100)
