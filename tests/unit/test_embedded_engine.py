@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import IntegrityError
 from tacit.retrieval import Document, EmbeddedEngine
-from tacit.world import wordnet_corpus, wordnet_engine
+from tacit.world import index_folder, wordnet_corpus, wordnet_engine
+from tacit.world.index import open_or_build
 
 
 def titles(query: str, k: int = 5) -> list[str]:
@@ -51,5 +52,14 @@ def test_documents_must_be_numbered_without_gaps(tmp_path) -> None:
 def test_a_broken_index_says_how_to_mend_it(tmp_path) -> None:
     EmbeddedEngine.build(tmp_path, [Document(0, "title", "text", "u", 0)])
     (tmp_path / "meta.json").write_text("{}")
-    with pytest.raises(IntegrityError, match="rebuild"):
+    with pytest.raises(IntegrityError, match="build it again"):
         EmbeddedEngine(tmp_path)
+
+
+def test_a_damaged_cache_mends_itself(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
+    folder = index_folder()
+    folder.mkdir()
+    (folder / "meta.json").write_text("{}")
+    assert len(open_or_build()) == 82_115
+    assert len(EmbeddedEngine(folder)) == 82_115

@@ -39,13 +39,13 @@ class EmbeddedEngine:
         except ValueError as error:
             raise IntegrityError(
                 f"the search index at {folder} cannot be read.",
-                "Build it again with `tacit world --rebuild`.",
+                "Delete the folder and build it again.",
             ) from error
         self._searcher = self._index.searcher()
         if self._searcher.num_segments > 1:
             raise IntegrityError(
                 f"the search index at {folder} has {self._searcher.num_segments} segments; one is expected.",
-                "Build it again with `tacit world --rebuild`.",
+                "Delete the folder and build it again.",
             )
 
     @classmethod
