@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 
 from tacit.terminal import JsonFlag, emit, stderr
 
@@ -107,7 +108,7 @@ def search(
             console.print(
                 f"[bold]{rank:>2}. {escape(document.title)}[/]  [dim]{escape(' › '.join(above))}[/]"
             )
-            console.print(f"    {escape(document.text)}")
+            console.print(Padding(escape(document.text), (0, 0, 0, 4)))
         console.print(f"[dim]{len(found)} results in {milliseconds:.2f} ms[/]" if found else "nothing found")
 
     emit(result, as_json=as_json, render=render)
