@@ -6,15 +6,17 @@ two neighbouring logs, and says which logs are neighbours:
 - ``ADD_REMOVE``: one log has a user more than the other (the number of users is itself protected);
 - ``REPLACE``: one user's history is exchanged for another (the number of users is public).
 
-A guarantee under ADD_REMOVE with ε gives one under REPLACE with 2ε (and, in general, a larger δ); the
+A guarantee under ADD_REMOVE gives one under REPLACE at a loss (:meth:`Guarantee.as_replace`); the
 reverse does not hold.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from tacit.errors import ParameterError
 
@@ -26,6 +28,11 @@ class Neighbours(StrEnum):
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+
+    @property
+    def words(self) -> str:
+        """The relation as it reads in a sentence."""
+        return "adding or removing a user" if self is Neighbours.ADD_REMOVE else "replacing a user's history"
 
 
 class Kind(StrEnum):
@@ -60,3 +67,69 @@ class Guarantee:
             raise ParameterError.outside("delta", self.delta, "0 for a pure guarantee")
         if (self.kind is Kind.K_QUERY) != (self.k is not None):
             raise ParameterError.outside("k", self.k, "given for k-query anonymity, and only for it")
+
+    def __str__(self) -> str:
+        if self.kind is Kind.K_QUERY:
+            return f"{self.k}-query anonymity (no protection against an active attacker)"
+        if self.kind is Kind.PURE:
+            promise = f"{self.epsilon:g}-differential privacy"
+        elif self.kind is Kind.PROBABILISTIC:
+            promise = f"({self.epsilon:g}, {self.delta:g})-probabilistic differential privacy"
+        else:
+            promise = f"({self.epsilon:g}, {self.delta:g})-indistinguishability"
+        return f"{promise} for {self.neighbours.words}"
+
+    def as_indistinguishability(self) -> Guarantee:
+        """The (ε,δ)-indistinguishability that this guarantee implies.
+
+        Pure: δ = 0. Probabilistic: with B the bad outputs, P[O] ≤ P[O∖B] + P[B] ≤ e^ε P'[O] + δ, so
+        the same ε and δ serve. The reverse does not hold.
+        """
+        if self.kind is Kind.K_QUERY:
+            raise ParameterError(
+                "k-query anonymity implies no (epsilon, delta)-indistinguishability.",
+                "Choose a mechanism with a provable guarantee, such as zealous.",
+            )
+        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
+
+    def as_replace(self) -> Guarantee:
+        """What holds under REPLACE: to replace a history is to remove one user and add another.
+
+        Twice over: P ≤ e^ε(e^ε P' + δ) + δ, that is (2ε, (1 + e^ε)δ); pure ε gives pure 2ε. A
+        probabilistic guarantee is weakened to indistinguishability first.
+        """
+        if self.neighbours is Neighbours.REPLACE or self.kind is Kind.K_QUERY:
+            return self
+        epsilon = 2 * self.epsilon
+        if self.kind is Kind.PURE:
+            return Guarantee(Kind.PURE, Neighbours.REPLACE, epsilon)
+        growth = 1 + math.exp(min(self.epsilon, 700.0))
+        delta = min(1.0, growth * self.delta) if self.delta else 0.0
+        return Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.REPLACE, epsilon, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: an infinite ε is null, and k appears only where it means something."""
+        form: dict[str, Any] = {
+            "kind": self.kind.value,
+            "neighbours": self.neighbours.value,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "delta": self.delta,
+        }
+        if self.k is not None:
+            form["k"] = self.k
+        return form
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that :meth:`to_dict` wrote; anything else is a ParameterError."""
+        try:
+            epsilon = form["epsilon"]
+            return cls(
+                Kind(form["kind"]),
+                Neighbours(form["neighbours"]),
+                math.inf if epsilon is None else float(epsilon),
+                float(form["delta"]),
+                form.get("k"),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ParameterError(f"this is no stored guarantee ({type(error).__name__}: {error}).") from error

@@ -1,0 +1,203 @@
+"""Events: what was done to a data set, as values that an accountant can add up.
+
+An event is said to the ledger before any noise is drawn. It holds what its privacy depends on and
+nothing else: no query, no count, nothing of the log. Each knows its provable guarantee; how events
+compose is the business of :mod:`tacit.privacy.composition`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+
+__all__ = [
+    "Event",
+    "GuaranteedRelease",
+    "KQueryRelease",
+    "LaplaceCounts",
+    "RareDisclosure",
+    "Together",
+    "event_from_dict",
+]
+
+
+@runtime_checkable
+class Event(Protocol):
+    """Something that was done to the data, with what it promises. Equal events cost the same."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What this event alone provably promises."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; :func:`event_from_dict` reads it back."""
+        ...
+
+
+@dataclass(frozen=True)
+class GuaranteedRelease:
+    """A release known only by its guarantee: any mechanism that provably gives it."""
+
+    promise: Guarantee
+
+    def __post_init__(self) -> None:
+        if self.promise.kind is Kind.K_QUERY:
+            remedy = "Record it as KQueryRelease."
+            raise ParameterError("a k-query release has no guarantee to charge.", remedy)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.promise
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "guaranteed-release", "guarantee": self.promise.to_dict()}
+
+
+@dataclass(frozen=True)
+class LaplaceCounts:
+    """Discrete Laplace noise of one scale on integer counts.
+
+    Between neighbouring logs at most ``counts`` of them differ, each by at most ``step``. The ratio
+    of two outcomes is then at most exp(counts·step/scale): pure ε = counts·step/scale.
+
+    Args:
+        scale: b of the noise; 0 means no noise, hence ε = ∞.
+        counts: how many counts one user can move (twice as many if neighbours replace a user).
+        step: by how much one user can move a single count.
+    """
+
+    scale: float
+    counts: int
+    step: int = 1
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.scale >= 0 and math.isfinite(self.scale)):
+            raise ParameterError.outside("the scale of the noise", self.scale, "finite and at least 0")
+        if self.counts < 0:
+            raise ParameterError.outside("the counts one user moves", self.counts, "at least 0")
+        if self.step < 1:
+            raise ParameterError.outside("the step of a count", self.step, "at least 1")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(Kind.PURE, self.neighbours, self._epsilon())
+
+    def _epsilon(self) -> float:
+        """counts·step/scale, rounded up: a guarantee never states less than it costs."""
+        if self.counts == 0:
+            return 0.0
+        if self.scale == 0:
+            return math.inf
+        exact = Fraction(self.counts * self.step) / Fraction(self.scale)
+        if exact > Fraction(1e300):
+            return math.inf
+        nearest = float(exact)
+        return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "laplace-counts",
+            "scale": self.scale,
+            "counts": self.counts,
+            "step": self.step,
+            "neighbours": self.neighbours.value,
+        }
+
+
+@dataclass(frozen=True)
+class RareDisclosure:
+    """With probability at most δ something is revealed outright: (0, δ)-indistinguishability.
+
+    The price of choosing published keys by a threshold: a key that only one of two neighbouring logs
+    contains gets over the line with at most this probability.
+    """
+
+    delta: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delta <= 1:
+            raise ParameterError.outside("delta", self.delta, "in [0, 1]")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "rare-disclosure", "delta": self.delta, "neighbours": self.neighbours.value}
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several events on the same data set, under one neighbour relation; ε and δ add (basic composition)."""
+
+    parts: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ParameterError("a composition needs at least one event; found none.")
+        relations = {part.guarantee.neighbours for part in self.parts}
+        if len(relations) > 1:
+            raise ParameterError(
+                "events under different neighbour relations cannot be composed.",
+                "Convert each with Guarantee.as_replace first.",
+            )
+        if any(part.guarantee.kind is Kind.K_QUERY for part in self.parts):
+            raise ParameterError("a k-query release has no epsilon and cannot be composed.")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        promises = [part.guarantee for part in self.parts]
+        epsilon = math.fsum(promise.epsilon for promise in promises)
+        delta = min(1.0, math.fsum(promise.delta for promise in promises))
+        pure = all(promise.kind is Kind.PURE for promise in promises)
+        kind = Kind.PURE if pure else Kind.INDISTINGUISHABILITY
+        return Guarantee(kind, promises[0].neighbours, epsilon, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "together", "parts": [part.to_dict() for part in self.parts]}
+
+
+@dataclass(frozen=True)
+class KQueryRelease:
+    """Queries of at least k users, published as they are: no protection against an active attacker."""
+
+    k: int
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "k-query-release", "k": self.k}
+
+
+def event_from_dict(form: Mapping[str, Any]) -> Event:
+    """The event that ``to_dict`` wrote; anything else is a ParameterError."""
+    try:
+        match form["event"]:
+            case "guaranteed-release":
+                return GuaranteedRelease(Guarantee.from_dict(form["guarantee"]))
+            case "laplace-counts":
+                neighbours = Neighbours(form["neighbours"])
+                return LaplaceCounts(float(form["scale"]), form["counts"], form["step"], neighbours)
+            case "rare-disclosure":
+                return RareDisclosure(float(form["delta"]), Neighbours(form["neighbours"]))
+            case "together":
+                return Together(tuple(event_from_dict(part) for part in form["parts"]))
+            case "k-query-release":
+                return KQueryRelease(int(form["k"]))
+            case name:
+                raise ParameterError.outside("the event", name, "one that this version of Tacit knows")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"this is no stored event ({type(error).__name__}).") from error

@@ -1,0 +1,192 @@
+"""The ledger of a data set: what may be spent on it in all, and what has been.
+
+One ledger a data set, for as long as the data set lives. Every release is charged here before any
+noise is drawn for it, and the charge is on the disk when :meth:`Ledger.spend` returns: whatever
+happens afterwards, nobody can have seen noise that was not paid for. What does not fit the budget
+is refused.
+
+The file is a hash chain of JSON lines (:mod:`tacit.privacy.journal`), with four types of entry:
+
+- ``opened``: the budget, its neighbour relation, the rule of composition, the data set's label;
+- ``spent``: a charge;
+- ``released``: a note that binds a charge to the manifest of what was published for it;
+- ``torn``: what a crash left of a charge whose :meth:`Ledger.spend` never returned. Nobody drew noise
+  for it; it counts all the same if it still can be read.
+
+A growing log, released week after week, is one data set: a user may be in all weeks, so the charges
+add up in one ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import InputError, IntegrityError, ParameterError
+from tacit.privacy.account import Account
+from tacit.privacy.composition import Rule
+from tacit.privacy.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
+from tacit.privacy.events import Event, event_from_dict
+from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.journal import Chain, Journal, Record
+from tacit.privacy.randomness import OperatingSystemRandomness
+
+__all__ = ["Entry", "Ledger", "LedgerState"]
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LONGEST_TEXT = 200
+
+
+class Ledger:
+    """A ledger in a file. Every call reads the file anew, so several processes may share it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._journal = Journal(path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        budget: Guarantee,
+        *,
+        label: str = "",
+        composition: Rule = Rule.BASIC,
+        identity: bytes | None = None,
+    ) -> Ledger:
+        """Open a new ledger. Budget, relation and rule are fixed from here on.
+
+        Args:
+            path: the file to make; it must not exist.
+            budget: what all releases together may cost (pure, or indistinguishability with δ).
+            label: what people call the data set.
+            composition: how charges add up.
+            identity: something only this data set has (see :meth:`require`). The file keeps a salt and
+                a keyed hash of it; the hash alone reveals nothing.
+        """
+        Account(budget, composition)
+        first: dict[str, Any] = {
+            "type": "opened",
+            "format": FORMAT,
+            "time": _now(),
+            "label": _text("label", label),
+            "budget": budget.to_dict(),
+            "composition": composition.value,
+        }
+        if identity is not None:
+            salt = OperatingSystemRandomness().bits(32)
+            first |= {"salt": salt.hex(), "fingerprint": _fingerprint(salt, identity)}
+        Journal.create(path, first)
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Ledger:
+        """An existing ledger, checked."""
+        ledger = cls(path)
+        ledger.verify()
+        return ledger
+
+    @property
+    def path(self) -> Path:
+        """The ledger's file."""
+        return self._journal.path
+
+    def spend(self, event: Event, purpose: str) -> Entry:
+        """Charge ``event``; on return the charge is on the disk, and only now may noise be drawn.
+
+        Raises BudgetError if it does not fit (nothing is written then). A k-query release is recorded
+        without a charge, since it has no ε.
+        """
+        if event_from_dict(event.to_dict()) != event:
+            raise ParameterError("the event does not survive being written down; a ledger cannot hold it.")
+        body = {
+            "type": "spent",
+            "time": _now(),
+            "purpose": _text("purpose", purpose),
+            "event": event.to_dict(),
+            "guarantee": event.guarantee.to_dict(),
+        }
+
+        def charged(chain: Chain) -> Record:
+            state = replay(chain)
+            if event.guarantee.kind is not Kind.K_QUERY:
+                state.account.charge(event)
+            return body
+
+        return read_entry(self._journal.append(charged, describe_fragment=_torn))
+
+    def note_release(self, entry: Entry | int, manifest: str) -> None:
+        """Bind a charge to the SHA-256 of the manifest published for it, once and for all."""
+        number = entry if isinstance(entry, int) else entry.number
+        if not _SHA256.fullmatch(manifest):
+            raise ParameterError("the manifest's hash must be 64 hexadecimal digits (SHA-256).")
+
+        def noted(chain: Chain) -> Record:
+            found = {known.number: known for known in replay(chain).entries}.get(number)
+            if found is None:
+                raise InputError(f"entry {number} of the ledger is no charge.", "See `tacit ledger show`.")
+            if found.manifest is not None:
+                raise InputError(
+                    f"entry {number} was released already.", "Charge a new entry for a new release."
+                )
+            return {"type": "released", "time": _now(), "of": number, "manifest": manifest}
+
+        self._journal.append(noted, describe_fragment=_torn)
+
+    def state(self) -> LedgerState:
+        """All that the file says, with chain and arithmetic checked."""
+        return replay(self._journal.read())
+
+    def verify(self, head: str | None = None) -> LedgerState:
+        """Check chain and arithmetic; with ``head``, that a hash published earlier is still in the chain.
+
+        Raises IntegrityError for what does not hold.
+        """
+        chain = self._journal.read()
+        if head is not None and head not in {record["hash"] for record in chain.records}:
+            raise IntegrityError(
+                "the hash given is not in this chain: the ledger was rewritten, cut short or is another one.",
+                "Compare the ledger with its copies.",
+            )
+        return replay(chain)
+
+    def remaining(self) -> Guarantee:
+        """What one further event may cost at most."""
+        return self.state().account.remaining()
+
+    def require(self, identity: bytes) -> None:
+        """Refuse if this ledger was opened for a data set of another identity."""
+        opened = self._journal.read().records[0]
+        stored = opened.get("fingerprint")
+        if stored is None:
+            return
+        if not hmac.compare_digest(str(stored), _fingerprint(bytes.fromhex(opened["salt"]), identity)):
+            raise InputError(
+                "this ledger was opened for another data set.",
+                "Use the ledger of the data set that you release.",
+            )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _text(name: str, text: str) -> str:
+    if len(text) > _LONGEST_TEXT or not text.isprintable():
+        raise ParameterError.outside(
+            f"the {name}",
+            f"{len(text)} characters",
+            f"one printable line of at most {_LONGEST_TEXT} characters",
+        )
+    return text
+
+
+def _fingerprint(salt: bytes, identity: bytes) -> str:
+    return hmac.new(salt, identity, hashlib.sha256).hexdigest()
+
+
+def _torn(fragment: bytes) -> Record:
+    return {"type": "torn", "time": _now(), **describe_fragment(fragment)}

@@ -1,0 +1,222 @@
+"""The ledger: charges first, refuses overspend, and shows when its file was touched."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import BudgetError, InputError, IntegrityError, ParameterError
+from tacit.privacy.composition import Rule
+from tacit.privacy.events import GuaranteedRelease, KQueryRelease, LaplaceCounts, RareDisclosure, Together
+from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.ledger import Ledger
+
+AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+
+
+def budget(epsilon: float = 1.0, delta: float = 1e-6, neighbours: Neighbours = AR) -> Guarantee:
+    return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon, delta)
+
+
+def release(epsilon: float, delta: float = 0.0, neighbours: Neighbours = AR) -> GuaranteedRelease:
+    return GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger.create(tmp_path / "ledger.jsonl", budget(), label="weekly log")
+
+
+def test_a_new_ledger_holds_its_whole_budget(ledger: Ledger) -> None:
+    state = ledger.verify()
+    assert (state.label, state.entries, state.torn) == ("weekly log", (), 0)
+    assert ledger.remaining() == budget()
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+
+
+def test_charges_add_up_in_decimal(ledger: Ledger) -> None:
+    for week in range(10):
+        ledger.spend(release(0.1, 1e-7), f"week {week}")
+    remaining = ledger.remaining()
+    assert (remaining.epsilon, remaining.delta) == (0.0, 0.0)
+    with pytest.raises(BudgetError):
+        ledger.spend(release(1e-9), "one more")
+
+
+def test_overspend_is_refused_with_the_three_numbers_and_nothing_written(ledger: Ledger) -> None:
+    ledger.spend(release(0.75, 5e-7), "first")
+    before = ledger.path.read_bytes()
+    with pytest.raises(BudgetError) as refused:
+        ledger.spend(release(0.5, 1e-7), "second")
+    assert "requested (epsilon 0.5, delta 1e-07)" in str(refused.value)
+    assert "remaining (epsilon 0.25, delta 5e-07)" in str(refused.value)
+    assert "too much by epsilon 0.25 and delta 0" in str(refused.value)
+    assert ledger.path.read_bytes() == before
+    with pytest.raises(BudgetError, match="too much by epsilon 0 and delta 5e-07"):
+        ledger.spend(release(0.1, 1e-6), "delta alone")
+    with pytest.raises(BudgetError, match="epsilon inf"):
+        ledger.spend(LaplaceCounts(0, 1), "noise off")
+    assert ledger.path.read_bytes() == before
+
+
+def test_relations_do_not_mix(ledger: Ledger) -> None:
+    with pytest.raises(ParameterError, match=r"adding or removing a user.*replacing a user's history"):
+        ledger.spend(release(0.1, neighbours=RO), "wrong relation")
+
+
+def test_a_probabilistic_guarantee_is_charged_as_what_it_implies(ledger: Ledger) -> None:
+    ledger.spend(GuaranteedRelease(Guarantee(Kind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
+    assert ledger.remaining().epsilon == 0.5
+    assert ledger.remaining().delta == 6e-7
+
+
+def test_a_k_query_release_is_recorded_and_marks_the_data_set(ledger: Ledger) -> None:
+    ledger.spend(KQueryRelease(10), "baseline")
+    state = ledger.verify()
+    assert [entry.purpose for entry in state.unprotected] == ["baseline"]
+    assert state.account.remaining() == budget()
+
+
+def test_events_come_back_as_they_went_in(ledger: Ledger) -> None:
+    counts = LaplaceCounts(40.0, 4, 1), LaplaceCounts(100.0, 2, 3)
+    event = Together((*counts, RareDisclosure(1e-8), release(0.1)))
+    written = ledger.spend(event, "all kinds")
+    assert written.event == event
+    assert Ledger.open(ledger.path).state().entries == (written,)
+
+
+def test_a_release_is_bound_to_its_charge_once(ledger: Ledger) -> None:
+    entry = ledger.spend(release(0.1), "week 1")
+    manifest = "ab" * 32
+    ledger.note_release(entry, manifest)
+    assert ledger.state().entries[0].manifest == manifest
+    with pytest.raises(InputError, match="released already"):
+        ledger.note_release(entry.number, manifest)
+    with pytest.raises(InputError, match="no charge"):
+        ledger.note_release(0, manifest)
+    with pytest.raises(ParameterError, match="64 hexadecimal"):
+        ledger.note_release(entry, "beef")
+
+
+def test_a_ledger_is_never_made_over_another(ledger: Ledger) -> None:
+    before = ledger.path.read_bytes()
+    with pytest.raises(InputError, match="exists already"):
+        Ledger.create(ledger.path, budget(5))
+    assert ledger.path.read_bytes() == before
+    assert [path.name for path in ledger.path.parent.iterdir()] == [ledger.path.name]
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        (Guarantee(Kind.INDISTINGUISHABILITY, AR, 0.0), Rule.BASIC),
+        (Guarantee(Kind.PURE, AR), Rule.BASIC),
+        (Guarantee(Kind.PROBABILISTIC, AR, 1.0, 1e-6), Rule.BASIC),
+        (Guarantee(Kind.K_QUERY, AR, k=5), Rule.BASIC),
+        (Guarantee(Kind.PURE, AR, 1.0), Rule.PLD),
+    ],
+)
+def test_a_budget_that_bounds_nothing_is_refused(bad: Guarantee, rule: Rule, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError):
+        Ledger.create(tmp_path / "ledger.jsonl", bad, composition=rule)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_ledger_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no ledger"):
+        Ledger.open(tmp_path / "none")
+    for content in ["", "hello", "hello\n", "{}\n", "[]\n", '{"hash":1}\n']:
+        (tmp_path / "other").write_text(content, encoding="utf-8")
+        with pytest.raises(IntegrityError):
+            Ledger.open(tmp_path / "other")
+
+
+def test_a_ledger_knows_its_data_set_and_reveals_nothing_of_it(tmp_path: Path) -> None:
+    identity = b"a secret about the log"
+    ledgers = [
+        Ledger.create(tmp_path / name, budget(), label="log", identity=identity) for name in ("one", "two")
+    ]
+    for ledger in ledgers:
+        ledger.require(identity)
+        with pytest.raises(InputError, match="another data set"):
+            ledger.require(b"another log")
+        assert identity not in ledger.path.read_bytes()
+    # Salted: equal data sets do not give themselves away by equal fingerprints.
+    assert ledgers[0].state().fingerprint != ledgers[1].state().fingerprint
+
+
+def test_texts_are_one_printable_line(ledger: Ledger) -> None:
+    for purpose in ("a\nb", "x" * 201, "\x1b[2J"):
+        with pytest.raises(ParameterError, match="printable line"):
+            ledger.spend(release(0.1), purpose)
+
+
+@pytest.fixture
+def used(ledger: Ledger) -> Ledger:
+    for week in range(4):
+        ledger.note_release(ledger.spend(release(0.2, 1e-7), f"week {week}"), f"{week:064x}")
+    return ledger
+
+
+def test_every_changed_byte_is_noticed(used: Ledger) -> None:
+    """Any single byte changed, anywhere but in the last line's end, breaks the chain."""
+    content = used.path.read_bytes()
+    for position in range(0, len(content) - 1, 7):
+        changed = bytearray(content)
+        changed[position] ^= 1
+        used.path.write_bytes(changed)
+        with pytest.raises(IntegrityError):
+            used.verify()
+
+
+def test_dropped_swapped_and_repeated_lines_are_noticed(used: Ledger) -> None:
+    lines = used.path.read_bytes().splitlines(keepends=True)
+    for damaged in (
+        [*lines[:2], *lines[3:]],
+        [lines[0], lines[2], lines[1], *lines[3:]],
+        [*lines, lines[-1]],
+        lines[1:],
+    ):
+        used.path.write_bytes(b"".join(damaged))
+        with pytest.raises(IntegrityError):
+            used.verify()
+
+
+def test_a_cut_ledger_is_shown_by_a_published_head_only(used: Ledger) -> None:
+    """What a chain cannot show by itself: a missing end. A hash kept elsewhere shows it."""
+    head = used.verify().head
+    lines = used.path.read_bytes().splitlines(keepends=True)
+    used.path.write_bytes(b"".join(lines[:3]))
+    assert used.verify().length == 3
+    with pytest.raises(IntegrityError, match="rewritten, cut short"):
+        used.verify(head)
+
+
+def test_a_rebuilt_chain_that_exceeds_its_budget_is_noticed(tmp_path: Path, used: Ledger) -> None:
+    from tacit.privacy.journal import Journal
+
+    first = _body(used.path, 0)
+    first["budget"] = budget(0.3).to_dict()
+    forged = Journal.create(tmp_path / "forged", first)
+    for number in (1, 3):
+        body = _body(used.path, number)
+        forged.append(lambda _chain, body=body: body, describe_fragment=lambda _fragment: {})
+    with pytest.raises(IntegrityError, match="exceed its budget"):
+        Ledger.open(tmp_path / "forged")
+
+
+def _body(path: Path, number: int) -> dict[str, object]:
+    record = json.loads(path.read_bytes().splitlines()[number])
+    return {key: value for key, value in record.items() if key not in ("entry", "previous", "hash")}
+
+
+def test_the_pld_rule_lets_more_equal_releases_in_and_no_others(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "pld", budget(2.0, 1e-6), composition=Rule.PLD)
+    event = release(0.1, 1e-9)
+    ledger.spend(event, "week 0")
+    assert ledger.state().account.repetitions_left(event) > 20
+    with pytest.raises(ParameterError, match="repetitions of one event"):
+        ledger.spend(release(0.2, 1e-9), "another price")
