@@ -1,0 +1,251 @@
+"""Parameters of A_Click for a requested ε (and δ, where keys outside the public sets are wanted)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from tacit.errors import ParameterError
+from tacit.privacy import Neighbours
+from tacit.release.analysis import click
+from tacit.release.analysis.click import ClickMode, ClickParameters
+from tacit.release.analysis.ranges import check_probability, check_whole
+from tacit.release.analysis.threshold import fresh_key_delta, largest_sum, miss_loss, survival
+from tacit.release.plan.setting import PaperSetting, Plan, check_request, larger, smallest
+from tacit.release.plan.split import Part, split
+from tacit.release.plan.words import click_words
+
+__all__ = ["EMPTY_CHANCE", "POOL_SIZE", "SPURIOUS", "ClickRequest", "paper_setting", "plan_click"]
+
+POOL_SIZE = 100_000
+"""Queries in the public domain, where the caller does not know."""
+SPURIOUS = 10.0
+"""How many domain queries that nobody asked may be expected in a release."""
+EMPTY_CHANCE = 0.01
+"""The chance with which a public url (or transition) of a selected query that nobody took gets in."""
+
+
+@dataclass(frozen=True)
+class ClickRequest:
+    """What is asked of an A_Click release.
+
+    Args:
+        epsilon: the total.
+        queries_per_user: q_f.
+        clicks_per_user: c_f.
+        delta: 0 plans the pure mode; above 0 the approximate one.
+        transitions: whether transitions are published.
+        pool_size: how many queries the public domain has (0: none, approximate mode only).
+        spurious: how many domain queries of count 0 may be expected in the release; K is chosen by it.
+        pool_probability: p_g.
+        same_counts: publish the very count that was compared with K instead of a fresh one.
+        neighbours: which logs are neighbours.
+    """
+
+    epsilon: float
+    queries_per_user: int
+    clicks_per_user: int
+    delta: float = 0.0
+    transitions: bool = True
+    pool_size: int = POOL_SIZE
+    spurious: float = SPURIOUS
+    pool_probability: float = 1.0
+    same_counts: bool = False
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        check_request(self.epsilon, self.delta, delta_needed=False)
+        check_whole("queries_per_user", self.queries_per_user, 1)
+        check_whole("clicks_per_user", self.clicks_per_user, 0)
+        check_whole("pool_size", self.pool_size, 0)
+        check_probability("pool_probability", self.pool_probability)
+        if not self.spurious > 0:
+            raise ParameterError.outside("spurious", self.spurious, "above 0")
+        if self.mode is ClickMode.PURE and self.pool_size == 0:
+            raise ParameterError(
+                "a pure release publishes queries of a public domain only; its size was given as 0.",
+                "Give --pool-size, or a --delta above 0 to publish what lies outside a domain.",
+            )
+        if self.sampling >= self.one_way:
+            raise ParameterError(
+                f"sampling the pool with p_g = {self.pool_probability} alone costs {self.sampling:.3g}, "
+                "all of epsilon.",
+                "Use p_g = 1, which costs nothing.",
+            )
+
+    @property
+    def mode(self) -> ClickMode:
+        """Pure unless a δ is granted."""
+        return ClickMode.APPROXIMATE if self.delta else ClickMode.PURE
+
+    @property
+    def one_way(self) -> float:
+        """ε for adding or removing a user: half of it where a user is replaced."""
+        return self.epsilon / 2 if self.neighbours is Neighbours.REPLACE else self.epsilon
+
+    @property
+    def sampling(self) -> float:
+        """What a pool of p_g < 1 costs: q_f ln(1/p_g)."""
+        return -self.queries_per_user * math.log(self.pool_probability)
+
+    def spurious_at(self, noise: float, threshold: int) -> float:
+        """How many domain queries of count 0 are expected above the threshold, at most."""
+        return self.pool_size * self.pool_probability * survival(noise, threshold + 1)
+
+
+def plan_click(
+    epsilon: float,
+    queries_per_user: int,
+    clicks_per_user: int | None = None,
+    *,
+    delta: float = 0.0,
+    transitions: bool = True,
+    pool_size: int = POOL_SIZE,
+    spurious: float = SPURIOUS,
+    pool_probability: float = 1.0,
+    same_counts: bool = False,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+) -> Plan[ClickParameters]:
+    """Split ε among selection, query counts, clicks and transitions with the least loss; choose thresholds.
+
+    The arguments are those of :class:`ClickRequest`; as many clicks as queries unless given.
+    """
+    request = ClickRequest(
+        epsilon,
+        queries_per_user,
+        queries_per_user if clicks_per_user is None else clicks_per_user,
+        delta,
+        transitions,
+        pool_size,
+        spurious,
+        pool_probability,
+        same_counts,
+        neighbours,
+    )
+    parameters = _choose(request)
+    figures = _figures(request, parameters)
+    words = list(click_words(parameters, figures, pool_size))
+    if not same_counts:
+        other = _choose(replace(request, same_counts=True))
+        words.append(
+            "With --same-counts (publish the very count that was compared) a query would have an even "
+            f"chance at {other.threshold + 1} and its count be off by about {other.noise:.3g}, at no extra cost."
+        )
+    return Plan(
+        parameters,
+        click.guarantee(parameters, neighbours),
+        figures,
+        tuple(words),
+        paper_setting(request),
+    )
+
+
+def _choose(request: ClickRequest) -> ClickParameters:
+    selection, counts, clicks, steps = split(
+        _parts(request), request.one_way - request.sampling, request.delta
+    )
+    parameters = ClickParameters(
+        queries_per_user=request.queries_per_user,
+        clicks_per_user=request.clicks_per_user,
+        noise=selection.noise,
+        threshold=selection.threshold,
+        noise_queries=None if request.same_counts else counts.noise,
+        noise_clicks=clicks.noise,
+        noise_transitions=steps.noise,
+        transitions=request.transitions,
+        threshold_clicks=clicks.threshold,
+        threshold_transitions=steps.threshold,
+        pool_probability=request.pool_probability,
+        mode=request.mode,
+    )
+    return _settle(request, parameters)
+
+
+def _parts(request: ClickRequest) -> list[Part]:
+    """Selection, query counts, clicks, transitions."""
+    paying = request.mode is ClickMode.APPROXIMATE
+    q_f = request.queries_per_user
+
+    def query_threshold(noise: float, delta: float) -> int:
+        return smallest(
+            lambda K: (
+                request.spurious_at(noise, K) <= request.spurious
+                and (not paying or _affords(noise, K + 1, q_f, delta))
+            )
+        )
+
+    def key_part(name: str, records: int) -> Part:
+        def threshold(noise: float, delta: float) -> int:
+            if paying:
+                return smallest(lambda K: _affords(noise, K + 1, records, delta))
+            return smallest(lambda K: survival(noise, K + 1) <= EMPTY_CHANCE)
+
+        return Part(name, records, threshold, pays_delta=paying)
+
+    return [
+        Part("which queries", q_f, query_threshold, pays_delta=paying, published=request.same_counts),
+        Part("query counts", 0 if request.same_counts else q_f),
+        key_part("clicks", request.clicks_per_user),
+        key_part("transitions", q_f - 1 if request.transitions else 0),
+    ]
+
+
+def _affords(noise: float, t: int, records: int, delta: float) -> bool:
+    """Whether a threshold keeps δ, and keeps what a missing key tells within records/noise."""
+    missing = largest_sum(miss_loss(noise, t - records), miss_loss(noise, t - 1), records)
+    return missing <= records / noise and fresh_key_delta(noise, t, records) <= delta
+
+
+def _settle(request: ClickRequest, parameters: ClickParameters) -> ClickParameters:
+    """Keep the promise to the last bit, then lower each threshold that what is left of δ still affords."""
+
+    def kept(candidate: ClickParameters) -> bool:
+        found = click.guarantee(candidate, request.neighbours)
+        zero = request.spurious_at(candidate.noise, candidate.threshold)
+        return found.epsilon <= request.epsilon and found.delta <= request.delta and zero <= request.spurious
+
+    while click.guarantee(parameters, request.neighbours).epsilon > request.epsilon:
+        parameters = replace(parameters, noise=larger(parameters.noise))
+    if parameters.mode is ClickMode.PURE:
+        return parameters
+    while not kept(parameters):
+        parameters = replace(parameters, threshold=parameters.threshold + 1)
+    names = ["threshold"] + ["threshold_clicks"] * (parameters.clicks_per_user > 0)
+    names += ["threshold_transitions"] * (parameters.steps_per_user > 0)
+    lowered = True
+    while lowered:
+        lowered = False
+        for name in names:
+            value = getattr(parameters, name)
+            if value > 0 and kept(candidate := replace(parameters, **{name: value - 1})):
+                parameters, lowered = candidate, True
+    return parameters
+
+
+def _figures(request: ClickRequest, parameters: ClickParameters) -> dict[str, float]:
+    p = parameters
+    sure = smallest(lambda x: survival(p.noise, -x) >= 0.95)
+    return {
+        "spurious_queries": request.spurious_at(p.noise, p.threshold),
+        "even_chance_at": p.threshold + 1,
+        "nearly_sure_at": p.threshold + 1 + sure,
+        "expected_error": p.noise if p.noise_queries is None else p.noise_queries,
+    }
+
+
+def paper_setting(request: ClickRequest) -> PaperSetting:
+    """The thesis's choice: one noise scale for all, K at the turning point (eq. 3.11), p_g = 1.
+
+    With as many clicks as queries and with transitions this is Table 3.10: b = (4 q_f - 1)/ε.
+    """
+    steps = request.queries_per_user - 1 if request.transitions else 0
+    noise = (2 * request.queries_per_user + request.clicks_per_user + steps) / request.epsilon
+    threshold = click.turning_point(noise)
+    # noisy counts are whole: > K is > floor(K)
+    zero = request.pool_size * survival(noise, math.floor(threshold) + 1)
+    return PaperSetting(
+        {"noise": noise, "threshold": threshold, "spurious_queries": zero},
+        "thesis 002, Table 3.10 (Theorem 1 with a transition term, K at eq. 3.11)",
+        "one noise scale for all, and a K that balances two terms of which one is an artefact; K costs no "
+        f"privacy, and at the thesis's about {zero:,.0f} domain queries that nobody asked would get in.",
+    )
