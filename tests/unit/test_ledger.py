@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import stat
+from datetime import datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import BudgetError, InputError, IntegrityError, ParameterError
+from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError
 from tacit.privacy.composition import Rule
 from tacit.privacy.events import GuaranteedRelease, KQueryRelease, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
 from tacit.privacy.ledger import Ledger
+from tacit.searchlog import SCHEMA
 
 AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
@@ -134,16 +138,32 @@ def test_what_is_no_ledger_is_told(tmp_path: Path) -> None:
             Ledger.open(tmp_path / "other")
 
 
-def test_a_ledger_knows_its_data_set_and_reveals_nothing_of_it(tmp_path: Path) -> None:
-    identity = b"a secret about the log"
-    ledgers = [
-        Ledger.create(tmp_path / name, budget(), label="log", identity=identity) for name in ("one", "two")
+def write_log(path: Path, users: list[str]) -> Path:
+    rows = [
+        {"user": user, "query": f"secret {user}", "time": datetime(2026, 1, 1 + day)}
+        for day, user in enumerate(users)
     ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path)
+    return path
+
+
+def test_a_ledger_knows_its_log_as_it_grows_and_reveals_nothing_of_it(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log", ["ann", "bob"])
+    grown = write_log(tmp_path / "grown", ["ann", "bob", "cid", "dora"])
+    other = write_log(tmp_path / "other", ["ann", "eve", "cid", "dora"])
+    empty = write_log(tmp_path / "empty", [])
+    ledgers = [Ledger.create(tmp_path / name, budget(), log=log) for name in ("one", "two")]
     for ledger in ledgers:
-        ledger.require(identity)
+        ledger.require_log(log)
+        ledger.require_log(grown)
         with pytest.raises(InputError, match="another data set"):
-            ledger.require(b"another log")
-        assert identity not in ledger.path.read_bytes()
+            ledger.require_log(other)
+        with pytest.raises(LogError, match="holds no record"):
+            ledger.require_log(empty)
+        with pytest.raises(LogError, match="cannot be read"):
+            ledger.require_log(ledger.path)
+        assert b"ann" not in ledger.path.read_bytes()
+    Ledger.create(tmp_path / "unbound", budget()).require_log(other)
     # Salted: equal data sets do not give themselves away by equal fingerprints.
     assert ledgers[0].state().fingerprint != ledgers[1].state().fingerprint
 

@@ -32,6 +32,7 @@ from tacit.privacy.composition import Rule
 from tacit.privacy.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.events import Event, event_from_dict
 from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.identity import LogIdentity, log_identity
 from tacit.privacy.journal import Chain, Journal, Record
 from tacit.privacy.randomness import OperatingSystemRandomness
 
@@ -55,7 +56,7 @@ class Ledger:
         *,
         label: str = "",
         composition: Rule = Rule.BASIC,
-        identity: bytes | None = None,
+        log: str | Path | None = None,
     ) -> Ledger:
         """Open a new ledger. Budget, relation and rule are fixed from here on.
 
@@ -64,8 +65,8 @@ class Ledger:
             budget: what all releases together may cost (pure, or indistinguishability with δ).
             label: what people call the data set.
             composition: how charges add up.
-            identity: something only this data set has (see :meth:`require`). The file keeps a salt and
-                a keyed hash of it; the hash alone reveals nothing.
+            log: bind the ledger to this log (see :meth:`require_log`). The file keeps a random key and a
+                keyed hash of the log's first records; the hash without the key reveals nothing.
         """
         Account(budget, composition)
         first: dict[str, Any] = {
@@ -76,9 +77,10 @@ class Ledger:
             "budget": budget.to_dict(),
             "composition": composition.value,
         }
-        if identity is not None:
-            salt = OperatingSystemRandomness().bits(32)
-            first |= {"salt": salt.hex(), "fingerprint": _fingerprint(salt, identity)}
+        if log is not None:
+            salt, identity = OperatingSystemRandomness().bits(32), log_identity(log)
+            fingerprint = _fingerprint(salt, identity)
+            first |= {"opening": identity.opening, "salt": salt.hex(), "fingerprint": fingerprint}
         Journal.create(path, first)
         return cls(path)
 
@@ -157,13 +159,14 @@ class Ledger:
         """What one further event may cost at most."""
         return self.state().account.remaining()
 
-    def require(self, identity: bytes) -> None:
-        """Refuse if this ledger was opened for a data set of another identity."""
+    def require_log(self, log: str | Path) -> None:
+        """Refuse if this ledger was bound to a log that began otherwise (a ledger may be bound to none)."""
         opened = self._journal.read().records[0]
-        stored = opened.get("fingerprint")
-        if stored is None:
+        if "fingerprint" not in opened:
             return
-        if not hmac.compare_digest(str(stored), _fingerprint(bytes.fromhex(opened["salt"]), identity)):
+        identity = log_identity(log, opened["opening"])
+        fingerprint = _fingerprint(bytes.fromhex(opened["salt"]), identity)
+        if not hmac.compare_digest(opened["fingerprint"], fingerprint):
             raise InputError(
                 "this ledger was opened for another data set.",
                 "Use the ledger of the data set that you release.",
@@ -184,8 +187,8 @@ def _text(name: str, text: str) -> str:
     return text
 
 
-def _fingerprint(salt: bytes, identity: bytes) -> str:
-    return hmac.new(salt, identity, hashlib.sha256).hexdigest()
+def _fingerprint(salt: bytes, identity: LogIdentity) -> str:
+    return hmac.new(salt, identity.digest, hashlib.sha256).hexdigest()
 
 
 def _torn(fragment: bytes) -> Record:

@@ -1,0 +1,200 @@
+"""``tacit ledger``: the budget of a data set, what was spent of it, and whether its file is sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from tacit.terminal import JsonFlag, emit
+
+if TYPE_CHECKING:
+    from tacit.privacy.ledger import LedgerState
+
+__all__ = ["register"]
+
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.", show_default=False)]
+
+_BAR = 32
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+    ledger = typer.Typer(
+        help="The privacy budget of a data set: open it, see what was spent, check that it is sound.",
+        epilog="Example: tacit ledger show log.ledger",
+        no_args_is_help=True,
+    )
+    example = "tacit ledger init log.ledger --epsilon 4 --delta 1e-6 --label 'weekly log' --log log.parquet"
+    ledger.command("init", epilog=f"Example: {example}")(init)
+    ledger.command("show", epilog="Example: tacit ledger show log.ledger")(show)
+    ledger.command("verify", epilog="Example: tacit ledger verify log.ledger --head 3f9c…")(verify)
+    app.add_typer(ledger, name="ledger")
+
+
+def init(
+    path: LedgerFile,
+    epsilon: Annotated[
+        float, typer.Option(help="What all releases together may cost (ε).", show_default=False)
+    ],
+    delta: Annotated[float, typer.Option(help="The probability that may be lost in all (δ).")] = 0.0,
+    neighbours: Annotated[
+        Literal["add-remove", "replace"],
+        typer.Option(help="Whom ε and δ compare: add-remove (a user) or replace (a user's history)."),
+    ] = "add-remove",
+    composition: Annotated[
+        Literal["basic", "pld"],
+        typer.Option(help="How releases add up: basic, or pld (tighter; for repetitions of one release)."),
+    ] = "basic",
+    label: Annotated[str, typer.Option(help="What people call the data set.")] = "",
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Bind the ledger to this log: no other is charged to it.", show_default=False),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Open the ledger of a data set. Its budget is fixed from then on."""
+
+    from tacit.privacy.composition import Rule
+    from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+    from tacit.privacy.ledger import Ledger
+
+    kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+    budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
+    ledger = Ledger.create(path, budget, label=label, composition=Rule(composition), log=log)
+    state = ledger.state()
+
+    def render(console: Console) -> None:
+        console.print(f"opened {escape(str(path))}{' for ' + escape(label) if label else ''}", soft_wrap=True)
+        console.print(f"budget: {budget}, {composition} composition", markup=False, soft_wrap=True)
+        console.print("Keep it with the data set, and keep copies: it is the memory of what was released.")
+
+    emit(_summary(path, state), as_json=as_json, render=render)
+
+
+def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
+    """Show budget, spendings and what is left."""
+    from tacit.privacy.ledger import Ledger
+
+    state = Ledger(path).state()
+    last = state.account.charged[-1] if state.account.charged else None
+    left = state.account.repetitions_left(last) if last is not None else None
+    entries = [
+        {
+            "entry": entry.number,
+            "time": entry.time,
+            "purpose": entry.purpose,
+            "guarantee": entry.guarantee.to_dict(),
+            "event": entry.event.to_dict(),
+            "torn": entry.torn,
+            "manifest": entry.manifest,
+            "hash": entry.hash,
+        }
+        for entry in state.entries
+    ]
+    result = _summary(path, state) | {"repetitions_left": left, "releases": entries}
+    emit(result, as_json=as_json, render=lambda console: _render(console, path, state, left))
+
+
+def verify(
+    path: LedgerFile,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            help="A hash published earlier (a manifest holds one): it must still be in the chain.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check every hash and the arithmetic; exit 1 if something does not hold."""
+    from tacit.privacy.ledger import Ledger
+
+    state = Ledger(path).verify(head)
+    result = _summary(path, state) | {"valid": True, "head_found": head is not None}
+
+    def render(console: Console) -> None:
+        charges = f"{len(state.account.charged)} charges within the budget"
+        console.print(f"[green]sound[/]: {state.length} entries, {charges}")
+        if head is None:
+            console.print(
+                "The chain shows changes inside it. Whether its end was cut off, or all of it rewritten, "
+                "shows only against a hash published earlier: --head.",
+                soft_wrap=True,
+            )
+        else:
+            console.print("The published hash is in the chain: nothing up to it was changed.")
+        _warn(console, state)
+        console.print(f"head: {state.head}", soft_wrap=True)
+
+    emit(result, as_json=as_json, render=render)
+
+
+def _summary(path: Path, state: LedgerState) -> dict[str, Any]:
+    account = state.account
+    return {
+        "ledger": str(path),
+        "label": state.label,
+        "opened": state.opened,
+        "bound_to_log": state.fingerprint is not None,
+        "budget": account.budget.to_dict(),
+        "composition": account.rule.value,
+        "spent": account.spent().to_dict(),
+        "remaining": account.remaining().to_dict(),
+        "entries": state.length,
+        "charges": len(account.charged),
+        "unprotected_releases": len(state.unprotected),
+        "torn": state.torn,
+        "head": state.head,
+    }
+
+
+def _bar(name: str, spent: float, budget: float) -> Text:
+    share = min(1.0, spent / budget) if budget else 0.0
+    filled = round(share * _BAR)
+    bar = Text(f"{name:<8}")
+    bar.append("█" * filled, style="yellow").append("░" * (_BAR - filled), style="dim")
+    return bar.append(f"  {spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left")
+
+
+def _render(console: Console, path: Path, state: LedgerState, left: int | None) -> None:
+    account = state.account
+    spent, budget = account.spent(), account.budget
+    console.print(f"[bold]{escape(state.label or path.name)}[/]  opened {state.opened}")
+    console.print(f"budget  {budget}, {account.rule.value} composition", markup=False, soft_wrap=True)
+    console.print(_bar("epsilon", spent.epsilon, budget.epsilon), soft_wrap=True)
+    if budget.delta:
+        console.print(_bar("delta", spent.delta, budget.delta), soft_wrap=True)
+    if left is not None:
+        console.print(f"At the price of the last release, {left:,} more fit.")
+    _warn(console, state)
+    if state.entries:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("entry", "time", "purpose", "epsilon", "delta", "state"):
+            table.add_column(column, justify="right" if column in ("entry", "epsilon", "delta") else "left")
+        for entry in state.entries:
+            promise = entry.guarantee
+            status = "torn" if entry.torn else "released" if entry.manifest else "spent"
+            prices = ("–", "–") if promise.k else (f"{promise.epsilon:.6g}", f"{promise.delta:.3g}")
+            table.add_row(str(entry.number), entry.time, escape(entry.purpose), *prices, status)
+        console.print(table)
+    console.print(f"head: {state.head}", soft_wrap=True)
+
+
+def _warn(console: Console, state: LedgerState) -> None:
+    if state.unprotected:
+        console.print(
+            f"[bold red]{len(state.unprotected)} unprotected[/] (k-query) release(s): the totals say nothing "
+            "about what such a release reveals.",
+            soft_wrap=True,
+        )
+    if state.torn:
+        console.print(
+            f"[yellow]{state.torn} torn[/]: a crash cut an entry short before anything was released for it.",
+            soft_wrap=True,
+        )
