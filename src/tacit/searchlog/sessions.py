@@ -24,7 +24,14 @@ from tacit.errors import ParameterError
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["SESSION_GAP", "history_order", "session_numbers", "session_starts", "with_sessions"]
+__all__ = [
+    "SESSION_GAP",
+    "history_order",
+    "session_numbers",
+    "session_starts",
+    "with_pauses",
+    "with_sessions",
+]
 
 SESSION_GAP = timedelta(minutes=30)
 """The pause that ends a session when it is exceeded."""
@@ -106,6 +113,18 @@ def session_numbers(user: Column, time: Column, gap: timedelta = SESSION_GAP) ->
     return listed
 
 
+def with_pauses(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
+    """``table`` with a column ``paused``: 1 where the user paused for longer than ``gap`` before, else 0.
+
+    So a user has one session more than pauses. An Ibis expression over the columns ``user`` and ``time``.
+    """
+    import ibis
+
+    longest = ibis.interval(microseconds=_microseconds(gap))
+    before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
+    return table.mutate(paused=ibis.ifelse(before + longest < table.time, 1, 0))
+
+
 def with_sessions(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
     """``table`` with a column ``session``: the session's number within its user, from 0.
 
@@ -113,9 +132,7 @@ def with_sessions(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
     """
     import ibis
 
-    pause = ibis.interval(microseconds=_microseconds(gap))
-    before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
-    flagged = table.mutate(_starts=ibis.ifelse(before + pause < table.time, 1, 0))
+    cut = with_pauses(table, gap)
     # A range frame takes in all records of the same time at once, so ties cannot be torn apart.
-    up_to_now = ibis.range_window(group_by=flagged.user, order_by=flagged.time, preceding=None, following=0)
-    return flagged.mutate(session=flagged._starts.sum().over(up_to_now)).drop("_starts")
+    up_to_now = ibis.range_window(group_by=cut.user, order_by=cut.time, preceding=None, following=0)
+    return cut.mutate(session=cut.paused.sum().over(up_to_now)).drop("paused")

@@ -1,0 +1,133 @@
+"""``tacit import``: bring a search log in."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.terminal import JsonFlag, emit, progress
+
+if TYPE_CHECKING:
+    from tacit.searchlog.intake import ImportReport
+
+__all__ = ["register"]
+
+_MEGABYTE = 1_000_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``import``."""
+    app.command("import", epilog="Example: tacit import user-ct-test-collection-*.txt.gz -o log.parquet")(
+        import_
+    )
+
+
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(help="Files or folders, plain or gzipped.", metavar="FILES…")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="aol, excite, csv, tsv, jsonl or parquet; told from the content if absent."
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a csv, tsv, jsonl or parquet file keeps what: user=uid,query=q,time=ts,rank=r,url=u."
+        ),
+    ] = None,
+    time_format: Annotated[
+        str, typer.Option(help="How those write times: auto, iso, epoch (seconds) or epoch-ms.")
+    ] = "auto",
+    encoding: Annotated[str, typer.Option(help="utf-8 or latin-1.")] = "utf-8",
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+    no_normalise: Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")] = False,
+    max_bad: Annotated[float, typer.Option(help="The share of bad lines above which to stop.")] = 0.05,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring a search log in: read files in a known format, check every line, write one Parquet file.
+
+    Bad lines are left out, and counted by reason; what stands in them is never shown.
+    """
+    from tacit.searchlog.intake import ImportOptions, import_log
+    from tacit.searchlog.readers import ColumnMapping, find_sources
+
+    options = ImportOptions(
+        format_name, ColumnMapping.parse(columns), time_format, encoding, strict, not no_normalise, max_bad
+    )
+    size = sum(source.size for source in find_sources(files, encoding=encoding, besides=output))
+    with progress("Importing", total=-(-size // _MEGABYTE), unit="MB") as shown:
+        begun = time.monotonic()
+
+        def watch(bytes_read: int, records: int) -> None:
+            shown.advance(-(-bytes_read // _MEGABYTE) - shown.done)
+            rate = records / max(time.monotonic() - begun, 1e-9)
+            shown.describe(f"Importing: {records:,} records, {rate:,.0f} records/s")
+
+        report = import_log(files, output, options, watch)
+    result = _result(report, options.normalise)
+    emit(result, as_json=as_json, render=lambda console: _render(console, result))
+
+
+def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:
+    return {
+        "output": str(report.output),
+        "lines": report.lines,
+        "records": report.records,
+        "bad_lines": {str(reason): count for reason, count in report.counts().items()},
+        "files": [
+            {
+                "path": str(file.path),
+                "format": file.format_name,
+                "lines": file.lines,
+                "records": file.records,
+                "bad_lines": file.bad.described(),
+                "passed_over": file.passed_over,
+            }
+            for file in report.files
+        ],
+        "not_logs": [str(path) for path in report.not_logs],
+        "normalised": normalised,
+        "seconds": round(report.seconds, 3),
+        "records_per_second": round(report.records / max(report.seconds, 1e-9)),
+    }
+
+
+def _render(console: Console, result: dict[str, Any]) -> None:
+    console.print(
+        f"{result['records']:,} records from {result['lines']:,} lines of {len(result['files'])} file(s)"
+        f" in {result['output']}",
+        markup=False,
+        soft_wrap=True,
+    )
+    rows = [
+        (file["path"], kind, f"{count:,}", "")
+        for file in result["files"]
+        for kind, count in file["passed_over"].items()
+    ]
+    rows += [
+        (
+            file["path"],
+            f"bad: {reason}",
+            f"{found['count']:,}",
+            ", ".join(f"{line:,}" for line in found["first_lines"]),
+        )
+        for file in result["files"]
+        for reason, found in file["bad_lines"].items()
+    ]
+    if rows:
+        table = Table("file", "lines without a record", "count", "first lines", box=None, pad_edge=False)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+    for path in result["not_logs"]:
+        console.print(f"{path}: not in a known log format, passed over", markup=False, soft_wrap=True)

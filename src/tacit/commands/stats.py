@@ -1,0 +1,90 @@
+"""``tacit stats``: the shape of a search log in figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.terminal import JsonFlag, emit, progress
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``stats``."""
+    app.command("stats", epilog="Example: tacit stats log.parquet --frequent-queries 20 --min-users 100")(
+        stats
+    )
+
+
+def stats(
+    log: Annotated[Path, typer.Argument(help="A search log, as `tacit import` writes it.")],
+    frequent_queries: Annotated[
+        int | None,
+        typer.Option(help="Show the text of at most so many of the queries that most users asked."),
+    ] = None,
+    min_users: Annotated[
+        int, typer.Option(help="Show no query asked by fewer users than this; at least 5.")
+    ] = 50,
+    session_gap: Annotated[
+        float, typer.Option(help="Minutes of pause after which a new session begins.")
+    ] = 30.0,
+    memory: Annotated[
+        str, typer.Option(help="How much memory counting may take; the rest goes to disk.")
+    ] = "2GB",
+    as_json: JsonFlag = False,
+) -> None:
+    """Count users, queries, clicks and sessions, and say how heavy the log's tails are.
+
+    Shows no query's text, unless asked to, and then only of queries that enough users asked.
+    """
+    from datetime import timedelta
+
+    from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
+
+    if frequent_queries is not None:
+        check_frequent(frequent_queries, min_users)
+    with opened_for_statistics(log, memory) as source:
+        with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as shown:
+            found = source.statistics(timedelta(minutes=session_gap), shown.advance)
+        result: dict[str, Any] = asdict(found) | {
+            "first": found.first.isoformat(sep=" "),
+            "last": found.last.isoformat(sep=" "),
+            "queries_per_session": found.queries_per_session,
+            "session_gap_minutes": session_gap,
+        }
+        if frequent_queries is not None:
+            shown_queries = source.frequent_queries(frequent_queries, min_users)
+            result["min_users"] = min_users
+            result["frequent_queries"] = [asdict(query) for query in shown_queries]
+    emit(result, as_json=as_json, render=lambda console: _render(console, result))
+
+
+def _render(console: Console, result: dict[str, Any]) -> None:
+    figures = Table("figure", "value", box=None, pad_edge=False, show_header=False)
+    figures.columns[1].justify = "right"
+    for name in ("records", "users", "queries", "distinct_queries", "clicks", "sessions"):
+        figures.add_row(name.replace("_", " "), f"{result[name]:,}")
+    figures.add_row("queries per session", f"{result['queries_per_session']:.2f}")
+    figures.add_row("first record", result["first"])
+    figures.add_row("last record", result["last"])
+    figures.add_row("distinct queries asked once", f"{result['asked_once']:.1%}")
+    figures.add_row("distinct queries asked by one user", f"{result['asked_by_one_user']:.1%}")
+    figures.add_row("askings taken by the top 1% of queries", f"{result['top_percent']:.1%}")
+    exponent = result["zipf_exponent"]
+    figures.add_row("Zipf exponent", "too few repeated queries" if exponent is None else f"{exponent:.3f}")
+    for name, value in result["records_per_user"].items():
+        figures.add_row(f"records per user, {name}", f"{value:,.1f}" if name == "mean" else f"{value:,.0f}")
+    console.print(figures)
+    if "frequent_queries" in result:
+        frequent = Table("query", "users", "asked", box=None, pad_edge=False)
+        for query in result["frequent_queries"]:
+            frequent.add_row(escape(query["query"]), f"{query['users']:,}", f"{query['asked']:,}")
+        console.print(f"\nqueries asked by at least {result['min_users']:,} users:")
+        console.print(frequent)

@@ -1,0 +1,139 @@
+"""Export: a search log back to text, for tools that read nothing else.
+
+``aol`` writes what AOL's log looked like, ``tsv`` and ``jsonl`` write the log's own column names. In
+``aol`` and ``tsv`` a tab or line end inside a value cannot be told from a separator, so it is written as a
+space, and counted; a normalised query holds none. AOL's times are whole seconds, so fractions are cut
+there, and kept in the other formats. Otherwise, importing what was exported gives the same log.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tacit.errors import ParameterError
+from tacit.files import atomic_file
+from tacit.searchlog.readers.aol import HEADER
+from tacit.searchlog.schema import COLUMNS, check_log
+
+__all__ = ["EXPORT_FORMATS", "ExportReport", "export_log"]
+
+EXPORT_FORMATS = ("aol", "tsv", "jsonl")
+_BATCH = 1 << 17
+_SEPARATOR = r"[\t\r\n]"
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What an export did."""
+
+    records: int
+    values_with_separators: int
+    """Values in which tabs or line ends were written as spaces."""
+
+
+def _time_texts(time: pa.Array, whole_seconds: bool) -> pa.StringArray:
+    """Times as text: to the second, with a fraction only where there is one and it is wanted."""
+    seconds = pc.cast(pc.floor_temporal(time, unit="second"), pa.timestamp("s"))
+    text = pc.cast(seconds, pa.string())
+    if whole_seconds or pc.all(pc.equal(pc.cast(seconds, pa.timestamp("us")), time)).as_py() is not False:
+        return text
+    return pc.if_else(pc.equal(pc.cast(seconds, pa.timestamp("us")), time), text, pc.cast(time, pa.string()))
+
+
+def _without_separators(column: pa.StringArray) -> tuple[pa.StringArray, int]:
+    """``column`` with tabs and line ends as spaces, and how many values held any."""
+    held = pc.sum(pc.match_substring_regex(column, _SEPARATOR)).as_py() or 0
+    return (pc.replace_substring_regex(column, _SEPARATOR, " ") if held else column), held
+
+
+def _between_tabs(batch: pa.RecordBatch, whole_seconds: bool) -> tuple[memoryview, int]:
+    """The lines of ``batch``, and how many of its values held separators."""
+    texts, replaced = {}, 0
+    for name in ("user", "query", "url"):
+        texts[name], held = _without_separators(batch.column(name))
+        replaced += held
+    lines = pc.binary_join_element_wise(
+        texts["user"],
+        texts["query"],
+        _time_texts(batch.column("time"), whole_seconds),
+        pc.cast(batch.column("rank"), pa.string()),
+        pc.binary_join_element_wise(texts["url"], "\n", "", null_handling="replace", null_replacement=""),
+        "\t",
+        null_handling="replace",
+        null_replacement="",
+    )
+    _, offsets, data = lines.buffers()
+    length = memoryview(offsets).cast("i")[len(lines)]
+    return memoryview(data)[:length], replaced
+
+
+def _as_objects(batch: pa.RecordBatch) -> tuple[bytes, int]:
+    """The lines of ``batch``, an object each; a query without a click has no rank and url."""
+    columns = [column.to_pylist() for column in batch.columns]
+    columns[COLUMNS.index("time")] = _time_texts(batch.column("time"), False).to_pylist()
+    lines = []
+    for values in zip(*columns, strict=True):
+        found = {name: value for name, value in zip(COLUMNS, values, strict=True) if value is not None}
+        lines.append(json.dumps(found, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines).encode(), 0
+
+
+@contextmanager
+def _opened(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+    if not gzipped:
+        with path.open("wb") as plain:
+            yield plain
+        return
+    # No name and time inside, so that the same log gives the same file.
+    with path.open("wb") as stored, gzip.GzipFile("", "wb", 6, stored, mtime=0) as text:
+        yield text  # type: ignore[misc]  # GzipFile writes bytes as a file does
+
+
+def export_log(
+    log: str | Path,
+    output: str | Path,
+    format_name: str,
+    watch: Callable[[int], None] = lambda _records: None,
+) -> ExportReport:
+    """Write ``log`` to ``output`` as text, gzipped if the name ends in ``.gz``.
+
+    Args:
+        log: a search log in canonical Parquet.
+        output: the file to make or replace; it appears whole or not at all.
+        format_name: one of :data:`EXPORT_FORMATS`.
+        watch: told how many more records were written.
+    """
+    if format_name not in EXPORT_FORMATS:
+        raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
+    output = Path(output)
+    headers = {"aol": "\t".join(HEADER) + "\n", "tsv": "\t".join(COLUMNS) + "\n", "jsonl": ""}
+    records = replaced = 0
+    with (
+        pq.ParquetFile(check_log(log)) as file,
+        atomic_file(output) as temporary,
+        _opened(temporary, output.suffix == ".gz") as text,
+    ):
+        text.write(headers[format_name].encode())
+        for batch in file.iter_batches(_BATCH, columns=list(COLUMNS)):
+            if not batch.num_rows:
+                continue
+            if format_name == "jsonl":
+                lines, held = _as_objects(batch)
+                text.write(lines)
+            else:
+                view, held = _between_tabs(batch, whole_seconds=format_name == "aol")
+                text.write(view)
+            records += batch.num_rows
+            replaced += held
+            watch(batch.num_rows)
+    return ExportReport(records, replaced)

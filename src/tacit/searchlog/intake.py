@@ -1,0 +1,185 @@
+"""Import: from files in some log format to one search log in canonical Parquet.
+
+Blocks are parsed by a few threads and written in order, so the output has the records in the order of
+the files. At most a handful of blocks are in memory. The output appears whole at the end, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.errors import LogError, ParameterError
+from tacit.files import atomic_file
+from tacit.searchlog.bad_lines import BadLines, Reason
+from tacit.searchlog.readers import Block, ColumnMapping, Parsed, Reader, Source, find_sources, reader_for
+from tacit.searchlog.writing import LogWriter
+
+__all__ = ["FileReport", "ImportOptions", "ImportReport", "Watch", "import_log"]
+
+_PARSERS = min(4, os.cpu_count() or 1)
+
+Watch = Callable[[int, int], None]
+"""Told, as the work goes on, how many bytes were read and how many records written so far."""
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How an import is to be done."""
+
+    format_name: str | None = None
+    """The format of all files; told from each file's content when absent."""
+    mapping: ColumnMapping = field(default_factory=ColumnMapping)
+    time_format: str = "auto"
+    encoding: str = "utf-8"
+    strict: bool = False
+    """Stop at the first bad line."""
+    normalise: bool = True
+    largest_bad_share: float = 0.05
+    """Stop when more of a file's lines are bad."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.largest_bad_share <= 1:
+            raise ParameterError.outside("--max-bad", self.largest_bad_share, "a share in [0, 1]")
+
+
+@dataclass
+class FileReport:
+    """What one file gave."""
+
+    path: Path
+    format_name: str
+    lines: int = 0
+    records: int = 0
+    bad: BadLines = field(default_factory=BadLines)
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """Lines left out by rights: ``headers``, ``blank``, ``wordless``."""
+
+
+@dataclass
+class ImportReport:
+    """What an import did."""
+
+    output: Path
+    files: list[FileReport] = field(default_factory=list)
+    not_logs: list[Path] = field(default_factory=list)
+    """Files found in folders that are in no known format."""
+    seconds: float = 0.0
+
+    @property
+    def records(self) -> int:
+        """Records written."""
+        return sum(file.records for file in self.files)
+
+    @property
+    def lines(self) -> int:
+        """Lines read."""
+        return sum(file.lines for file in self.files)
+
+    @property
+    def bad_lines(self) -> int:
+        """Lines that were bad."""
+        return sum(file.bad.total for file in self.files)
+
+    def counts(self) -> dict[Reason, int]:
+        """Bad lines by reason, over all files."""
+        return {
+            reason: count
+            for reason in Reason
+            if (count := sum(file.bad.counts.get(reason, 0) for file in self.files))
+        }
+
+
+def _parsed_in_order(
+    reader: Reader, source: Source, pool: ThreadPoolExecutor
+) -> Iterator[tuple[Block, Parsed]]:
+    """Parse the blocks of a file side by side, and give them back in order."""
+    waiting: deque[tuple[Block, Future[Parsed]]] = deque()
+    for block in reader.blocks(source):
+        waiting.append((block, pool.submit(reader.parse, block)))
+        if len(waiting) > _PARSERS:
+            first, parsed = waiting.popleft()
+            yield first, parsed.result()
+    for first, parsed in waiting:
+        yield first, parsed.result()
+
+
+def _judge(report: FileReport, block: Block, parsed: Parsed, options: ImportOptions) -> None:
+    """Count the block's lines; raise if its bad lines, or all so far, are more than the options bear."""
+    if options.strict:
+        report.bad.refuse_any(str(report.path), parsed.bad)
+    for reason, lines in parsed.bad:
+        report.bad.add(reason, lines)
+    for kind, count in parsed.passed_over.items():
+        if count:
+            report.passed_over[kind] = report.passed_over.get(kind, 0) + count
+    report.lines += block.lines
+    report.records += parsed.records.num_rows
+    report.bad.refuse_too_many(str(report.path), report.lines, options.largest_bad_share)
+
+
+def _take_in(
+    sources: Sequence[tuple[Source, Reader]],
+    report: ImportReport,
+    writer: LogWriter,
+    options: ImportOptions,
+    watch: Watch,
+) -> None:
+    """Read every file and write its records."""
+    finished_bytes = 0
+    with ThreadPoolExecutor(_PARSERS, thread_name_prefix="parse") as pool:
+        try:
+            for source, reader in sources:
+                file = FileReport(source.path, reader.name)
+                report.files.append(file)
+                for block, parsed in _parsed_in_order(reader, source, pool):
+                    _judge(file, block, parsed, options)
+                    records = parsed.records
+                    if options.normalise:
+                        records = records.set_column(1, records.schema.field(1), parsed.normalised)
+                    writer.write(records)
+                    watch(finished_bytes + source.bytes_read, report.records)
+                finished_bytes += source.size
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def import_log(
+    paths: Sequence[str | Path],
+    output: str | Path,
+    options: ImportOptions | None = None,
+    watch: Watch = lambda _bytes, _records: None,
+) -> ImportReport:
+    """Import the log in ``paths`` (files and folders) to ``output``.
+
+    Raises:
+        LogError: a file is in no known format, is damaged, has too many bad lines (or any, in strict
+            reading), or no file holds a record. Nothing is written then.
+    """
+    options = options or ImportOptions()
+    begun = time.monotonic()
+    report = ImportReport(Path(output))
+    sources = []
+    for source in find_sources([Path(p) for p in paths], encoding=options.encoding, besides=report.output):
+        reader = reader_for(source, options.format_name, options.mapping, options.time_format)
+        if reader is None:
+            report.not_logs.append(source.path)
+        else:
+            sources.append((source, reader))
+    if not sources:
+        raise LogError(
+            "none of the files in the folders given is in a known format.", "Name one with --format."
+        )
+    with atomic_file(report.output) as temporary:
+        with LogWriter(temporary) as writer:
+            _take_in(sources, report, writer, options, watch)
+        if not report.records:
+            raise LogError(f"there is no record in the {report.lines:,} lines read.", "Check the --format.")
+    report.seconds = time.monotonic() - begun
+    return report

@@ -1,0 +1,163 @@
+"""Times as logs write them, read a column at a time.
+
+Each function takes a binary column without nulls and gives microseconds since 1970 with a mask of the
+values that could be read. Times without a zone are taken as they stand; those with one become UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+__all__ = ["TIME_FORMATS", "Instants", "compact_instants", "epoch_instants", "iso_instants", "plain_instants"]
+
+Instants: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST_MILLISECONDS = 100_000_000_000
+"""Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5138."""
+_LONGEST_EPOCH = 18
+_PLAIN = "YYYY-MM-DD hh:mm:ss"
+_COMPACT = "YYMMDDhhmmss"
+
+
+def _fixed_width(column: pa.BinaryArray, width: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The values of exactly ``width`` bytes as a matrix, and where they stand."""
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    fitting = np.flatnonzero(np.diff(offsets) == width)
+    if not len(fitting):
+        return np.empty((0, width), np.uint8), fitting
+    data = np.frombuffer(column.buffers()[2], np.uint8)
+    if len(fitting) == len(column):
+        return data[offsets[0] : offsets[-1]].reshape(-1, width), fitting
+    return data[offsets[:-1][fitting, None] + np.arange(width)], fitting
+
+
+def _number(digits: npt.NDArray[np.uint8], pattern: str, letter: str) -> npt.NDArray[np.int64]:
+    """The number spelt at the places where ``pattern`` has ``letter``."""
+    value = np.zeros(len(digits), np.int64)
+    for place in (n for n, found in enumerate(pattern) if found == letter):
+        value = value * 10 + digits[:, place]
+    return value
+
+
+def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Instants:
+    """Read rows of text laid out as ``pattern``; the mask leaves out what is no date of the calendar."""
+    digits = matrix - np.uint8(ord("0"))  # wraps around, so anything below "0" is above 9 too
+    places = [n for n, found in enumerate(pattern) if found.isalpha()]
+    good = (digits[:, places] <= 9).all(axis=1)
+    for place, found in enumerate(pattern):
+        if found == " ":
+            good &= (matrix[:, place] == ord(" ")) | (matrix[:, place] == ord("T"))
+        elif not found.isalpha():
+            good &= matrix[:, place] == ord(found)
+    year, month, day, hour, minute, second = (_number(digits, pattern, letter) for letter in "YMDhms")
+    if not century:  # POSIX: 69 to 99 lie in the 1900s, 00 to 68 in the 2000s
+        year += np.where(year >= 69, 1900, 2000)
+    good &= (year >= 1) & (month >= 1) & (month <= 12) & (hour <= 23) & (minute <= 59) & (second <= 59)
+    months = (np.where(good, year, 1970) - 1970) * 12 + np.where(good, month, 1) - 1
+    first_day = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    next_month = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    good &= (day >= 1) & (day <= next_month - first_day)
+    seconds = ((first_day + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+    return np.where(good, seconds * 1_000_000, 0), good
+
+
+def _spread(column: pa.BinaryArray, pattern: str, century: bool) -> Instants:
+    matrix, fitting = _fixed_width(column, len(pattern))
+    values, good = _calendar(matrix, pattern, century)
+    if len(fitting) == len(column):
+        return values, good
+    all_values, all_good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
+    all_values[fitting], all_good[fitting] = values, good
+    return all_values, all_good
+
+
+def plain_instants(column: pa.BinaryArray) -> Instants:
+    """``2006-03-01 07:17:12``, as in AOL's log (a ``T`` in the middle will do)."""
+    return _spread(column, _PLAIN, century=True)
+
+
+def compact_instants(column: pa.BinaryArray) -> Instants:
+    """``970916105432``, as in Excite's log: a year of two digits, from 1969 to 2068."""
+    return _spread(column, _COMPACT, century=False)
+
+
+def _one_by_one(
+    column: pa.BinaryArray,
+    values: npt.NDArray[np.int64],
+    good: npt.NDArray[np.bool_],
+    read: Callable[[str], int],
+) -> Instants:
+    """A second look, value by value, at those not yet read."""
+    for place in np.flatnonzero(~good):
+        try:
+            values[place] = read(column[place].as_py().decode("ascii"))
+        except (ValueError, OverflowError):
+            continue
+        good[place] = True
+    return values, good
+
+
+def _iso(text: str) -> int:
+    found = datetime.fromisoformat(text.strip())
+    if found.tzinfo is not None:
+        found = found.astimezone(UTC).replace(tzinfo=None)
+    return (found - _EPOCH) // _MICROSECOND
+
+
+def _epoch(text: str, unit: int | None) -> int:
+    text = text.strip()
+    if len(text) > _LONGEST_EPOCH or not text.replace(".", "", 1).removeprefix("-").isdigit():
+        raise ValueError
+    whole, _, fraction = text.partition(".")
+    factor = unit or (1_000 if abs(int(whole or 0)) >= _FIRST_MILLISECONDS else 1_000_000)
+    return int(whole or 0) * factor + (int(fraction) * factor // 10 ** len(fraction) if fraction else 0)
+
+
+def iso_instants(column: pa.BinaryArray) -> Instants:
+    """ISO 8601, with or without fractions of a second and a zone."""
+    values, good = plain_instants(column)
+    return _one_by_one(column, values, good, _iso)
+
+
+def epoch_instants(column: pa.BinaryArray, unit: int | None = None) -> Instants:
+    """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, told by size when absent."""
+    width = 10 if unit != 1_000 else 13
+    matrix, fitting = _fixed_width(column, width)
+    digits = matrix - np.uint8(ord("0"))
+    values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
+    good[fitting] = (digits <= 9).all(axis=1)
+    values[fitting] = _number(digits, "n" * width, "n") * (unit or 1_000_000)
+    return _one_by_one(column, values, good, lambda text: _epoch(text, unit))
+
+
+def _any_instants(column: pa.BinaryArray) -> Instants:
+    """Epoch numbers where the value is a number, otherwise ISO 8601."""
+
+    def read(text: str) -> int:
+        try:
+            return _epoch(text, None)
+        except ValueError:
+            return _iso(text)
+
+    values, good = plain_instants(column)
+    if good.any():
+        return _one_by_one(column, values, good, read)
+    values, good = epoch_instants(column)
+    return _one_by_one(column, values, good, read)
+
+
+TIME_FORMATS: dict[str, Callable[[pa.BinaryArray], Instants]] = {
+    "auto": _any_instants,
+    "iso": iso_instants,
+    "epoch": lambda column: epoch_instants(column, 1_000_000),
+    "epoch-ms": lambda column: epoch_instants(column, 1_000),
+}
+"""What ``--time-format`` calls a way to write times, and how it is read."""

@@ -1,0 +1,146 @@
+"""Where lines come from: plain or gzipped files, read in large blocks cut at line ends."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+from tacit.errors import InputError, LogError, ParameterError
+
+__all__ = ["BLOCK_BYTES", "ENCODINGS", "Opening", "Source", "find_sources"]
+
+BLOCK_BYTES = 8 << 20
+"""How much text is parsed at a time: enough for whole-array work to pay, few enough to stay in bounds."""
+
+ENCODINGS = ("utf-8", "latin-1")
+"""Every sequence of bytes is Latin-1, so it must be said: a wrong guess would garble words quietly."""
+
+_LONGEST_LINE = 64 << 20
+_OPENING_BYTES = 64 << 10
+_GZIP_MAGIC = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a file begins, which is what its format is told from."""
+
+    path: Path
+    head: bytes
+    """Its first bytes, decompressed, without a byte order mark."""
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The whole lines at the beginning, without line ends; a file of one unfinished line gives that."""
+        lines = self.head.split(b"\n")
+        whole = lines[:-1] if len(lines) > 1 else lines
+        return [stripped for line in whole if (stripped := line.removesuffix(b"\r"))]
+
+    @property
+    def suffix(self) -> str:
+        """The extension that tells the format: of ``log.csv.gz`` it is ``.csv``."""
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        if suffixes and suffixes[-1] == ".gz":
+            suffixes.pop()
+        return suffixes[-1] if suffixes else ""
+
+
+@dataclass
+class Source:
+    """One file of a log, plain or gzipped (told by content, not by name)."""
+
+    path: Path
+    asked_for: bool = True
+    """Named by the user, rather than found in a folder."""
+    encoding: str = "utf-8"
+    """What its text is written in; one of :data:`ENCODINGS`."""
+    bytes_read: int = 0
+    """How far reading has come, in bytes on the disk."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes on the disk."""
+        return self.path.stat().st_size
+
+    @contextmanager
+    def _open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """The file as stored, and its text."""
+        with self.path.open("rb") as stored:
+            magic = stored.read(2)
+            stored.seek(0)
+            try:
+                if magic == _GZIP_MAGIC:
+                    with gzip.GzipFile(fileobj=stored) as text:
+                        yield stored, text  # type: ignore[misc]  # GzipFile reads bytes as a file does
+                else:
+                    yield stored, stored
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise LogError(
+                    f"{self.path} is a gzip file that is damaged or cut short.", "Fetch or make it again."
+                ) from error
+
+    def opening(self) -> Opening:
+        """How the file begins."""
+        with self._open() as (_, text):
+            return Opening(self.path, self._as_utf8(text.read(_OPENING_BYTES).removeprefix(_BYTE_ORDER_MARK)))
+
+    def _as_utf8(self, text: bytes) -> bytes:
+        return (
+            text if self.encoding == "utf-8" or text.isascii() else text.decode(self.encoding).encode("utf-8")
+        )
+
+    def blocks_of_lines(self) -> Iterator[bytes]:
+        """The text in order, in blocks of about :data:`BLOCK_BYTES` that end with a line end."""
+        with self._open() as (stored, text):
+            rest = b""
+            started = False
+            while chunk := text.read(BLOCK_BYTES):
+                self.bytes_read = stored.tell()
+                if not started:
+                    chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
+                    started = True
+                end = chunk.rfind(b"\n") + 1
+                if not end:
+                    rest += chunk
+                    if len(rest) > _LONGEST_LINE:
+                        raise LogError(
+                            f"{self.path} has a line of more than {_LONGEST_LINE >> 20} MiB.",
+                            "It is no text log.",
+                        )
+                    continue
+                yield self._as_utf8(rest + chunk[:end] if rest else chunk[:end])
+                rest = chunk[end:]
+            if rest:
+                yield self._as_utf8(rest + b"\n")
+
+
+def find_sources(
+    paths: Sequence[Path], *, encoding: str = "utf-8", besides: Path | None = None
+) -> list[Source]:
+    """The files of ``paths`` in the order given; a folder stands for all files in it, by name.
+
+    In folders, hidden files are passed over, and so is ``besides`` (the output of an earlier import).
+    """
+    if encoding not in ENCODINGS:
+        raise ParameterError.outside("--encoding", repr(encoding), f"one of {', '.join(ENCODINGS)}")
+    sources: list[Source] = []
+    for path in paths:
+        if path.is_dir():
+            for found in sorted(path.rglob("*")):
+                hidden = any(part.startswith(".") for part in found.relative_to(path).parts)
+                output = besides is not None and found.resolve() == besides.resolve()
+                if found.is_file() and not hidden and not output:
+                    sources.append(Source(found, asked_for=False, encoding=encoding))
+        elif path.is_file():
+            sources.append(Source(path, encoding=encoding))
+        else:
+            raise InputError(f"there is no file or folder {path}.", "Check the name.")
+    if not sources:
+        raise InputError("the folders given hold no files.", "Name the files of the log.")
+    return sources

@@ -1,0 +1,210 @@
+"""The shape of a search log in figures: how much, by how many, and how heavy its tails are.
+
+A query is **asked** once for each user, text and time: several clicks on its results are several records
+but one asking. No figure holds a query's text; texts come only from
+:meth:`StatisticsSource.frequent_queries`, for queries that many users asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.errors import LogError, ParameterError
+from tacit.searchlog.heavy_tail import Spectrum
+from tacit.searchlog.schema import check_log
+from tacit.searchlog.sessions import SESSION_GAP, with_pauses
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "FEWEST_USERS",
+    "FrequentQuery",
+    "LogStatistics",
+    "StatisticsSource",
+    "check_frequent",
+    "opened_for_statistics",
+]
+
+FEWEST_USERS = 5
+"""A query's text is never shown for fewer users than this, whatever is asked for."""
+
+_QUANTILES = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True)
+class LogStatistics:
+    """What a log amounts to."""
+
+    records: int
+    users: int
+    queries: int
+    """Queries asked; one with several clicks counts once."""
+    distinct_queries: int
+    clicks: int
+    sessions: int
+    first: datetime
+    last: datetime
+    asked_once: float
+    """Share of the distinct queries that were asked once."""
+    asked_by_one_user: float
+    """Share of the distinct queries that a single user asked, however often."""
+    top_percent: float
+    """Share of the queries asked that the most frequent 1% of the distinct queries take up."""
+    zipf_exponent: float | None
+    """See :meth:`tacit.searchlog.heavy_tail.Spectrum.zipf_exponent`; None when too few queries recur."""
+    records_per_user: dict[str, float]
+    """Mean, median, 90% and 99% quantiles and maximum."""
+
+    @property
+    def queries_per_session(self) -> float:
+        """Mean number of queries asked in a session."""
+        return self.queries / self.sessions
+
+
+@dataclass(frozen=True)
+class FrequentQuery:
+    """A query that many users asked."""
+
+    query: str
+    users: int
+    asked: int
+
+
+_ASKED = """
+    CREATE TEMP TABLE queries AS
+    SELECT query, sum(asked)::BIGINT AS asked, count(*) AS users
+    FROM (SELECT user, query, count(*) AS asked
+          FROM (SELECT DISTINCT "user" AS user, query, time FROM log)
+          GROUP BY user, query)
+    GROUP BY query
+"""
+"""For each distinct query, how often it was asked and by how many users. Each grouping can go to disk."""
+
+
+class StatisticsSource:
+    """A log opened for counting. Made by :func:`opened_for_statistics`."""
+
+    STEPS = 4
+    """Passes over the log that :meth:`statistics` makes."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._asked = False
+
+    def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = self._connection.execute(sql, list(parameters)).fetchall()
+        return rows
+
+    def _count_queries(self) -> None:
+        """Make the table ``queries``, once."""
+        if not self._asked:
+            self._connection.execute(_ASKED)
+            self._asked = True
+
+    def _pauses(self, gap: timedelta) -> int:
+        """How often users paused for longer than ``gap``: a user has one session more."""
+        import ibis
+
+        columns = ibis.table({"user": "string", "time": "timestamp"}, name="log")
+        ((pauses,),) = self._rows(str(ibis.to_sql(with_pauses(columns, gap).paused.sum(), dialect="duckdb")))
+        return int(pauses or 0)
+
+    def statistics(
+        self, gap: timedelta = SESSION_GAP, step: Callable[[], None] = lambda: None
+    ) -> LogStatistics:
+        """Count everything; ``step`` is called after each of the :attr:`STEPS` passes over the log."""
+        ((records, clicks, first, last),) = self._rows(
+            "SELECT count(*), count(url), min(time), max(time) FROM log"
+        )
+        if not records:
+            raise LogError("the search log holds no records.", "There is nothing to count.")
+        step()
+        per_user = self._connection.execute(
+            'SELECT count(*) AS records FROM log GROUP BY "user"'
+        ).fetchnumpy()
+        counts = np.sort(np.asarray(per_user["records"]))
+        step()
+        pauses = self._pauses(gap)
+        step()
+        self._count_queries()
+        spectrum = self._connection.execute(
+            "SELECT asked, count(*) AS queries, count(*) FILTER (users = 1) AS single"
+            " FROM queries GROUP BY asked"
+        ).fetchnumpy()
+        askings = Spectrum.of(np.asarray(spectrum["asked"]), np.asarray(spectrum["queries"]))
+        step()
+        return LogStatistics(
+            records=records,
+            users=len(counts),
+            queries=askings.total,
+            distinct_queries=askings.distinct,
+            clicks=clicks,
+            sessions=len(counts) + pauses,
+            first=first,
+            last=last,
+            asked_once=askings.share_once,
+            asked_by_one_user=int(np.sum(spectrum["single"])) / askings.distinct,
+            top_percent=askings.top_share(0.01),
+            zipf_exponent=askings.zipf_exponent(),
+            records_per_user=_quantiles(counts),
+        )
+
+    def frequent_queries(self, most: int, min_users: int = 50) -> list[FrequentQuery]:
+        """At most ``most`` queries asked by at least ``min_users`` users, those of most users first."""
+        check_frequent(most, min_users)
+        self._count_queries()
+        found = self._rows(
+            "SELECT query, users, asked FROM queries WHERE users >= ?"
+            " ORDER BY users DESC, asked DESC, query LIMIT ?",
+            min_users,
+            most,
+        )
+        return [FrequentQuery(*row) for row in found]
+
+
+def check_frequent(most: int, min_users: int) -> None:
+    """Refuse to show queries that too few users asked."""
+    if min_users < FEWEST_USERS:
+        raise ParameterError.outside(
+            "--min-users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."
+        )
+    if most < 1:
+        raise ParameterError.outside("--frequent-queries", most, "at least 1")
+
+
+def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
+    """Mean, quantiles (an observed value, the smallest that reaches the share) and maximum."""
+    figures = {"mean": float(counts.mean())}
+    for share in _QUANTILES:
+        name = "median" if share == 0.5 else f"{share:.0%}"
+        figures[name] = float(np.quantile(counts, share, method="inverted_cdf"))
+    return figures | {"max": float(counts[-1])}
+
+
+@contextmanager
+def opened_for_statistics(path: str | Path, memory: str = "2GB") -> Iterator[StatisticsSource]:
+    """Open the log at ``path`` for counting within ``memory``.
+
+    What does not fit goes to a temporary folder that only its owner can read, removed at the end.
+    """
+    import duckdb
+
+    path = check_log(path)
+    with TemporaryDirectory(prefix="tacit-stats-") as scratch:
+        settings = {"memory_limit": memory, "temp_directory": scratch, "preserve_insertion_order": False}
+        try:
+            connection = duckdb.connect(config=settings)
+        except duckdb.Error as error:
+            raise ParameterError.outside("--memory", repr(memory), "a size such as 2GB or 500MB") from error
+        with connection:
+            connection.read_parquet(str(path)).create_view("log")
+            yield StatisticsSource(connection)

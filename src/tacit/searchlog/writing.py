@@ -1,0 +1,56 @@
+"""Write canonical Parquet: record batches of a fixed size, one row group each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.searchlog.schema import SCHEMA
+
+__all__ = ["BATCH_RECORDS", "LogWriter"]
+
+BATCH_RECORDS = 1 << 18
+"""Records in a row group: a unit that engines read in parallel and that is held in memory to be written."""
+
+
+class LogWriter:
+    """Takes records in batches of any size and writes them in batches of a fixed one.
+
+    The records keep their order. The last batch may be smaller.
+    """
+
+    def __init__(self, path: Path, batch_records: int = BATCH_RECORDS) -> None:
+        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=1)
+        self._batch_records = batch_records
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_records = 0
+
+    def write(self, records: pa.RecordBatch) -> None:
+        """Add ``records`` at the end of the log."""
+        while self._waiting_records + records.num_rows >= self._batch_records:
+            fitting = self._batch_records - self._waiting_records
+            self._waiting.append(records.slice(0, fitting))
+            self._flush()
+            records = records.slice(fitting)
+        if records.num_rows:
+            self._waiting.append(records)
+            self._waiting_records += records.num_rows
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._waiting, SCHEMA)
+        self._waiting, self._waiting_records = [], 0
+        if table.num_rows:
+            self._writer.write_table(table, row_group_size=self._batch_records)
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._flush()
+        self._writer.close()

@@ -1,0 +1,120 @@
+"""The figures of a log, against hand counts and known distributions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.errors import LogError, ParameterError
+from tacit.searchlog import SCHEMA
+from tacit.searchlog.heavy_tail import Spectrum
+from tacit.searchlog.statistics import opened_for_statistics
+
+_NOON = datetime(2006, 3, 1, 12)
+
+
+def _write(path: Path, rows: list[tuple[str, str, float, int | None]]) -> Path:
+    """A log of (user, query, minutes after noon, rank)."""
+    log = pa.table(
+        {
+            "user": [row[0] for row in rows],
+            "query": [row[1] for row in rows],
+            "time": [_NOON + timedelta(minutes=row[2]) for row in rows],
+            "rank": [row[3] for row in rows],
+            "url": [None if row[3] is None else f"http://{row[3]}.example" for row in rows],
+        },
+        schema=SCHEMA,
+    )
+    pq.write_table(log, path)
+    return path
+
+
+def test_figures_of_a_small_log_by_hand(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "log.parquet",
+        [
+            ("a", "java", 0, 1),
+            ("a", "java", 0, 2),  # a second click on the same asking
+            ("a", "java", 30, None),  # asked again, in the same session
+            ("a", "rare", 60.1, None),  # a new session
+            ("b", "java", 0, 3),
+            ("b", "other", 0, None),
+        ],
+    )
+    with opened_for_statistics(path) as source:
+        found = source.statistics()
+        assert source.statistics(timedelta(minutes=29)).sessions == 4
+    assert (found.records, found.users, found.queries, found.distinct_queries) == (6, 2, 5, 3)
+    assert (found.clicks, found.sessions, found.queries_per_session) == (3, 3, 5 / 3)
+    assert (found.asked_once, found.asked_by_one_user, found.top_percent) == (2 / 3, 2 / 3, 3 / 5)
+    assert found.records_per_user == {"mean": 3, "median": 2, "90%": 4, "99%": 4, "max": 4}
+    assert found.zipf_exponent is None
+    assert (found.first, found.last) == (_NOON, _NOON + timedelta(minutes=60.1))
+
+
+def test_only_queries_of_enough_users_are_shown(tmp_path: Path) -> None:
+    rows = [(f"u{n}", "popular", n, None) for n in range(7)]
+    rows += [(f"u{n}", "liked", 90 + n, None) for n in range(5)]
+    # Asked more often than any other query, but by four users.
+    rows += [(f"u{n % 4}", "canary", 200 + n, None) for n in range(50)]
+    with opened_for_statistics(_write(tmp_path / "log.parquet", rows)) as source:
+        found = [(q.query, q.users, q.asked) for q in source.frequent_queries(10, 5)]
+        assert found == [("popular", 7, 7), ("liked", 5, 5)]
+        assert [q.query for q in source.frequent_queries(1, 5)] == ["popular"]
+        assert source.frequent_queries(10) == []
+        for most, users in ((10, 4), (0, 5), (10, -1)):
+            with pytest.raises(ParameterError):
+                source.frequent_queries(most, users)
+
+
+def test_an_empty_log_is_refused(tmp_path: Path) -> None:
+    with opened_for_statistics(_write(tmp_path / "log.parquet", [])) as source, pytest.raises(LogError):
+        source.statistics()
+
+
+def test_counting_spills_to_disk_within_little_memory(tmp_path: Path) -> None:
+    """Two million distinct queries, which do not fit in the memory allowed."""
+    size = 2_000_000
+    numbers = np.arange(size)
+    queries = pa.array(np.char.add("a query of quite some length ", numbers.astype(str)))
+    log = pa.table(
+        {
+            "user": pa.array((numbers % 1_000).astype(str)),
+            "query": queries,
+            "time": pa.array(numbers.astype("datetime64[s]").astype("datetime64[us]")),
+            "rank": pa.nulls(size, pa.int32()),
+            "url": pa.nulls(size, pa.string()),
+        },
+        schema=SCHEMA,
+    )
+    pq.write_table(log, tmp_path / "log.parquet")
+    with opened_for_statistics(tmp_path / "log.parquet", memory="200MB") as source:
+        found = source.statistics()
+    assert (found.users, found.distinct_queries, found.queries) == (1_000, size, size)
+
+
+def test_top_share_splits_ties() -> None:
+    spectrum = Spectrum.of(np.array([10, 1, 5]), np.array([1, 100, 4]))
+    assert (spectrum.distinct, spectrum.total) == (105, 130)
+    assert spectrum.top_share(0.01) == 10 / 130
+    assert spectrum.top_share(3 / 105) == 20 / 130
+    assert spectrum.top_share(1) == 1
+    assert spectrum.share_once == 100 / 105
+
+
+@pytest.mark.parametrize("exponent", [1.5, 2.0, 2.5])
+def test_the_zipf_exponent_is_found_again(exponent: float) -> None:
+    """Counts drawn from a power law: standard error (a - 1)/sqrt(n), allowed five times that (1 in 10^6)."""
+    drawn = np.random.default_rng(7).zipf(exponent, 400_000)
+    counted = Counter(drawn[drawn < 2**40].tolist())
+    spectrum = Spectrum.of(np.array(list(counted)), np.array(list(counted.values())))
+    found = spectrum.zipf_exponent()
+    assert found is not None
+    tail = int((drawn >= 5).sum())
+    assert 1 + 1 / found == pytest.approx(exponent, abs=5 * (exponent - 1) / tail**0.5 + 1e-3)
