@@ -1,0 +1,133 @@
+"""``tacit generalise``: what of a profile may go out with a query."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tacit.terminal import JsonFlag, emit
+
+if TYPE_CHECKING:
+    from tacit.device import OnlineProfiler, RuntimeProfile
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "generalise",
+        epilog='Example: tacit generalise "java" --profile me.profile --delta 0.1 --json',
+    )(generalise)
+
+
+def generalise(
+    query: Annotated[str, typer.Argument(help="The query, as you would type it.")],
+    profile: Annotated[Path, typer.Option("--profile", "-p", help="The profile file.")],
+    delta: Annotated[
+        float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity.")
+    ] = 0.1,
+    algorithm: Annotated[
+        str, typer.Option(help="greedy-ratio, greedy-il, greedy-dp, optimal or brute-force.")
+    ] = "greedy-ratio",
+    distinct: Annotated[
+        float,
+        typer.Option("--distinct", "-m", help="Queries with this discriminating power or more go out alone."),
+    ] = 0.82,
+    upstream: Annotated[
+        str | None,
+        typer.Option(help="Record the exposure in the profile as sent to this upstream."),
+    ] = None,
+    bound: Annotated[
+        float | None,
+        typer.Option(help="Highest risk of everything this upstream was told (needs --upstream)."),
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option(help="Over how many days the bound counts; without it, for ever.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show which topics of your profile would go out with a query, and which stay hidden.
+
+    Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
+    recorded as exposed, and --bound limits what that upstream learns over time.
+    """
+    from tacit.device import ExposureBound, ExposureLedger, OnlineProfiler, ProfileStore, wordnet_repository
+    from tacit.errors import ParameterError
+
+    if bound is not None and upstream is None:
+        raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
+    repository = wordnet_repository()
+    with ProfileStore.open(profile, repository.tree) as store:
+        profiler = OnlineProfiler(repository, store.profile(), delta, distinct=distinct, algorithm=algorithm)
+        profiler.warm_up(query)
+        result = profiler.profile_query(query)
+        if upstream is not None:
+            limit = None
+            if bound is not None:
+                limit = ExposureBound(bound, timedelta(days=days) if days is not None else None)
+            result = profiler.expose(query, result, ExposureLedger(store), upstream, limit)
+    emit(_summary(profiler, result), as_json=as_json, render=lambda console: _draw(console, profiler, result))
+
+
+def _summary(profiler: OnlineProfiler, result: RuntimeProfile) -> dict[str, Any]:
+    tree = profiler.repository.tree
+    found = result.generalisation
+    exposed = result.exposed
+    hidden = [] if found is None else [t for t in found.seed.node.tolist() if t not in set(exposed)]
+    return {
+        "personalised": result.personalised,
+        "decision": str(result.decision),
+        "exposed": [tree.label(topic) for topic in exposed],
+        "hidden": [tree.label(topic) for topic in hidden],
+        "sensitive": [tree.label(topic) for topic in profiler.profile.sensitive],
+        "risk": found.risk if found is not None and result.personalised else 0.0,
+        "utility": found.utility if found is not None and result.personalised else 0.0,
+        "power": found.power if found is not None and result.personalised else result.mapped.power,
+        "query_power": result.mapped.power,
+        "delta": profiler.delta,
+        "algorithm": str(profiler.algorithm),
+        "microseconds": round(result.microseconds, 1),
+    }
+
+
+def _draw(console: Console, profiler: OnlineProfiler, result: RuntimeProfile) -> None:
+    from tacit.device.rendering import topic_tree
+
+    tree = profiler.repository.tree
+    found = result.generalisation
+    exposed = set(result.exposed)
+    sensitivity = profiler.profile.sensitivity
+
+    def describe(topic: int) -> Text:
+        line = Text(tree.names[topic])
+        if topic in exposed:
+            line.stylize("bold green")
+        else:
+            line.stylize("dim strike")
+            line.append("  hidden", style="dim not strike")
+        if topic in sensitivity:
+            line.append(f"  sensitive {sensitivity[topic]:g}", style="bold red not strike")
+        elif profiler.profile.cost[topic] > 0:
+            share = profiler.profile.cost[topic] / profiler.profile.wealth
+            line.append(f"  risk {share:.3f} alone", style="yellow not strike not dim")
+        return line
+
+    if found is not None:
+        console.print(topic_tree(tree, found.seed.node.tolist(), describe))
+    if result.personalised and found is not None:
+        console.print(
+            f"[bold]{len(exposed)} of {len(found.seed)} topics stay[/]  risk {found.risk:.4f} of at most "
+            f"{profiler.delta:g}  utility {found.utility:+.3f} (power {found.power:.3f}, of the query alone "
+            f"{result.mapped.power:.3f})  {result.microseconds:.0f} µs"
+        )
+    else:
+        console.print(
+            f"[bold]No profile is sent:[/] {result.decision}.  Power of the query alone "
+            f"{result.mapped.power:.3f}  {result.microseconds:.0f} µs"
+        )

@@ -1,0 +1,279 @@
+"""``tacit profile``: build, look at, protect and export an interest profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tacit.terminal import JsonFlag, emit, progress
+
+if TYPE_CHECKING:
+    from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
+
+__all__ = ["register"]
+
+ProfileFile = Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of verbs."""
+    group = typer.Typer(
+        help="Build, look at, protect and export an interest profile, kept in one private file.",
+        epilog="Example: tacit profile build me.profile --log clicks.parquet --user 42",
+        no_args_is_help=True,
+    )
+    group.command("build", epilog="Example: tacit profile build me.profile --history pages.csv")(build)
+    group.command("show", epilog="Example: tacit profile show me.profile --top 20")(show)
+    group.command("find", epilog="Example: tacit profile find me.profile java")(find)
+    group.command("protect", epilog="Example: tacit profile protect me.profile disease.n.01 --sensitivity 2")(
+        protect
+    )
+    group.command("export", epilog="Example: tacit profile export me.profile --output profile.json")(export)
+    app.add_typer(group, name="profile")
+
+
+def build(
+    profile: ProfileFile,
+    log: Annotated[Path | None, typer.Option(help="A search log with your clicks (Parquet).")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Whose clicks in the log; needed if it has several.")
+    ] = None,
+    history: Annotated[
+        Path | None, typer.Option(help="A browsing history: CSV or JSON lines with url, title, text.")
+    ] = None,
+    documents: Annotated[Path | None, typer.Option(help="A folder of .txt and .md files.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Build a profile, or add to one: each document is filed under the topic it is about.
+
+    What was counted before is skipped, so the same command can run every day. The topics are WordNet's
+    nouns.
+    """
+    from tacit.device import ProfileStore, build_profile, wordnet_repository
+    from tacit.errors import ParameterError
+
+    if sum(source is not None for source in (log, history, documents)) != 1:
+        raise ParameterError("give exactly one of --log, --history and --documents.")
+    repository = wordnet_repository()
+    source = _source(repository, log, user, history, documents)
+    first = next(source, None)  # so that an unusable source leaves no empty profile behind
+    exists = profile.exists()
+    with (
+        ProfileStore.open(profile, repository.tree)
+        if exists
+        else ProfileStore.create(profile, repository.tree)
+    ) as store:
+        with progress("Filing documents under topics", unit="documents") as bar:
+            report = build_profile(store, repository, _again(first, source), advance=bar.advance)
+        built = store.profile()
+    summary = {
+        "profile": str(profile),
+        "created": not exists,
+        "filed": report.filed,
+        "known": report.known,
+        "unplaced": report.unplaced,
+        "topics": len(built.topics),
+        "documents": float(built.support[0]),
+    }
+
+    def render(console: Console) -> None:
+        console.print(
+            f"{'Added to' if exists else 'Made'} {profile}: {report.filed:,} documents filed, "
+            f"{report.known:,} known already, {report.unplaced:,} about no topic; "
+            f"{len(built.topics):,} topics in all.",
+            markup=False,
+        )
+
+    emit(summary, as_json=as_json, render=render)
+
+
+def _source(
+    repository: Repository,
+    log: Path | None,
+    user: str | None,
+    history: Path | None,
+    documents: Path | None,
+) -> Iterator[SourceDocument]:
+    from tacit.device import browsing_history, clicked_documents, plain_documents
+
+    if log is not None:
+        return clicked_documents(log, user, repository.text_behind)
+    if history is not None:
+        return browsing_history(history)
+    assert documents is not None
+    return plain_documents(documents)
+
+
+def _again(first: SourceDocument | None, rest: Iterator[SourceDocument]) -> Iterator[SourceDocument]:
+    if first is not None:
+        yield first
+    yield from rest
+
+
+def show(
+    profile: ProfileFile,
+    top: Annotated[int, typer.Option(help="Draw the topics with the most documents.", min=1)] = 25,
+    as_json: JsonFlag = False,
+) -> None:
+    """Draw a profile: topics with the number of documents about them, and what is sensitive."""
+    from tacit.device.rendering import topic_tree
+
+    with _opened(profile) as store:
+        loaded = store.profile()
+    tree = loaded.tree
+
+    def describe(topic: int) -> Text:
+        line = Text(f"{tree.names[topic]}  ")
+        line.append(f"{loaded.support[topic]:g}", style="cyan")
+        if topic in loaded.sensitivity:
+            line.append(f"  sensitive {loaded.sensitivity[topic]:g}", style="bold red")
+        return line
+
+    def render(console: Console) -> None:
+        busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
+        shown = {
+            above for topic in [*busiest, *loaded.sensitive] for above in [*tree.ancestors(topic), topic]
+        }
+        console.print(topic_tree(tree, sorted(shown), describe))
+        console.print(
+            f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, "
+            f"{len(loaded.sensitivity)} sensitive topics ({len(loaded.sensitive)} in the profile)"
+            if len(loaded.topics)
+            else "This profile is empty."
+        )
+
+    emit(_as_data(loaded), as_json=as_json, render=render)
+
+
+def find(
+    profile: ProfileFile,
+    word: Annotated[str, typer.Argument(help="A noun; its meanings are listed.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """List the topics a word can mean, to name one to protect."""
+    from tacit.taxonomy import load_wordnet
+
+    with _opened(profile) as store:
+        loaded = store.profile()
+    wordnet = load_wordnet()
+    rows = [
+        {
+            "topic": wordnet.name(topic),
+            "label": loaded.tree.label(topic),
+            "documents": float(loaded.support[topic]),
+            "gloss": wordnet.gloss(topic),
+        }
+        for topic in wordnet.senses(word)
+    ]
+
+    def render(console: Console) -> None:
+        for row in rows:
+            console.print(Text(f"{row['topic']:<28}{row['documents']:>6g}  {row['gloss']}"), soft_wrap=True)
+        if not rows:
+            console.print("No topic has that name.")
+
+    emit({"topics": rows}, as_json=as_json, render=render)
+
+
+def protect(
+    profile: ProfileFile,
+    topic: Annotated[str, typer.Argument(help="A topic's name (disease.n.01) or its path from the root.")],
+    sensitivity: Annotated[float, typer.Option(help="How severe its disclosure would be, above 0.")] = 1.0,
+    remove: Annotated[bool, typer.Option("--remove", help="Protect it no longer.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a topic sensitive. Sensitive topics must not lie inside one another."""
+    with _opened(profile) as store:
+        number = _find_topic(store, topic)
+        if remove:
+            store.unprotect(number)
+        else:
+            store.protect(number, sensitivity)
+        loaded = store.profile()
+    alone = float(loaded.cost[0] / loaded.wealth) if loaded.wealth > 0 else 0.0
+    summary = {
+        "topic": loaded.tree.label(number),
+        "sensitivity": 0.0 if remove else sensitivity,
+        "in_profile": bool(loaded.support[number] > 0),
+        "sensitive_topics": len(loaded.sensitivity),
+        "least_risk": alone,
+    }
+
+    def render(console: Console) -> None:
+        state = "no longer sensitive" if remove else f"sensitive ({sensitivity:g})"
+        console.print(f"{loaded.tree.names[number]} is {state}.", markup=False)
+        if not remove and not summary["in_profile"]:
+            console.print("It is not in the profile yet; it will count once it is.")
+        console.print(f"Least risk of sending any profile at all: {alone:.4f}.")
+
+    emit(summary, as_json=as_json, render=render)
+
+
+def export(
+    profile: ProfileFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write here (readable by you only), not to stdout.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write everything the profile file holds as JSON: topics, requirements, and all exposures."""
+    from tacit.device import ExposureLedger
+    from tacit.files import atomic_file
+
+    del as_json  # an export is JSON either way
+    with _opened(profile) as store:
+        loaded = store.profile()
+        data = _as_data(loaded)
+        data["exposures"] = [
+            {
+                "upstream": exposure.upstream,
+                "time": exposure.time.isoformat(),
+                "query": exposure.query,
+                "topics": [loaded.tree.label(topic) for topic in exposure.topics],
+                "risk": exposure.risk,
+                "union_risk": exposure.union_risk,
+            }
+            for exposure in ExposureLedger(store).history()
+        ]
+    if output is None:
+        emit(data, as_json=True, render=lambda _console: None)
+        return
+    with atomic_file(output, mode=0o600) as temporary:
+        temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _as_data(profile: UserProfile) -> dict[str, Any]:
+    label = profile.tree.label
+    return {
+        "topics": [
+            {
+                "topic": label(topic),
+                "documents": profile.documents.get(topic, 0.0),
+                "support": float(profile.support[topic]),
+            }
+            for topic in profile.topics.tolist()
+        ],
+        "sensitive": [
+            {"topic": label(topic), "sensitivity": value}
+            for topic, value in sorted(profile.sensitivity.items())
+        ],
+    }
+
+
+def _opened(profile: Path) -> ProfileStore:
+    from tacit.device import ProfileStore
+    from tacit.taxonomy import load_wordnet
+
+    return ProfileStore.open(profile, load_wordnet().tree)
+
+
+def _find_topic(store: ProfileStore, name: str) -> int:
+    from tacit.taxonomy import load_wordnet
+
+    return store.tree.find(name) if "/" in name else load_wordnet().synset(name)

@@ -1,0 +1,46 @@
+"""Guard 1, on the device: the interest profile is generalised per query under a risk bound (UPS).
+
+Offline, a profile is built (:func:`build_profile`) and its owner says what is sensitive
+(:meth:`ProfileStore.protect`). Online, each query is mapped to topics and the profile generalised
+(:class:`OnlineProfiler`), what leaves is recorded (:class:`ExposureLedger`), and results are reranked
+(:func:`rerank`). The mathematics works on a :class:`SeedProfile` alone (:func:`generalise`).
+"""
+
+from tacit.device.construction import BuildReport, build_profile
+from tacit.device.exposure import Exposure, ExposureBound, ExposureLedger
+from tacit.device.generalise import Algorithm, Generalisation, generalise
+from tacit.device.mapping import MappedQuery
+from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
+from tacit.device.profile import UserProfile
+from tacit.device.repository import Repository, wordnet_repository
+from tacit.device.rerank import borda_fusion, rerank, uscore
+from tacit.device.seed import SeedProfile
+from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
+from tacit.device.store import ProfileStore
+
+__all__ = [
+    "Algorithm",
+    "BuildReport",
+    "Decision",
+    "Exposure",
+    "ExposureBound",
+    "ExposureLedger",
+    "Generalisation",
+    "MappedQuery",
+    "OnlineProfiler",
+    "ProfileStore",
+    "Repository",
+    "RuntimeProfile",
+    "SeedProfile",
+    "SourceDocument",
+    "UserProfile",
+    "borda_fusion",
+    "browsing_history",
+    "build_profile",
+    "clicked_documents",
+    "generalise",
+    "plain_documents",
+    "rerank",
+    "uscore",
+    "wordnet_repository",
+]

@@ -1,0 +1,200 @@
+"""The exposure ledger: what each upstream has ever been told, and what it can make of all of it together.
+
+The paper's adversary sees a single query. One who stays sees the union of all exposed trees: many
+harmless exposures can add up to a harmful one. So everything sent to an upstream is recorded on the
+device before it leaves, and the risk of the union over a period (equation 14 on the union tree) can be
+bounded. A query that would lift the union over the bound is generalised further, or sent without a
+profile.
+
+At each exposure the union over the period that ends there is within the bound. Any stretch of time of
+that length ends at or after its last exposure, so the bound holds for every such stretch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from tacit.device.generalise import Algorithm, Generalisation, generalise
+from tacit.device.profile import UserProfile
+from tacit.device.risk import risk, risk_layer
+from tacit.device.seed import Floats, Integers, SeedProfile
+from tacit.device.store import ProfileStore
+from tacit.errors import ParameterError
+
+__all__ = ["Exposure", "ExposureBound", "ExposureLedger", "union_risk", "with_exposed"]
+
+
+@dataclass(frozen=True)
+class ExposureBound:
+    """How much an upstream may learn over time."""
+
+    risk: float
+    """The highest risk of the union of everything exposed."""
+    period: timedelta | None = None
+    """Over which time; None for ever."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.risk <= 1:
+            raise ParameterError.outside("bound", self.risk, "in [0, 1]")
+        if self.period is not None and self.period <= timedelta(0):
+            raise ParameterError.outside("period", self.period, "longer than 0")
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One query that was sent, and the topics that went with it."""
+
+    upstream: str
+    time: datetime
+    query: str
+    topics: tuple[int, ...]
+    risk: float
+    """Of this exposure alone."""
+    union_risk: float
+    """Of everything this upstream was told in the period, this exposure included."""
+
+
+class ExposureLedger:
+    """The exposures recorded in a profile file."""
+
+    def __init__(self, store: ProfileStore) -> None:
+        self._store = store
+
+    def exposed(self, upstream: str, since: datetime | None = None) -> Integers:
+        """The union of all topics exposed to an upstream, ascending."""
+        rows = self._store.connection.execute(
+            "SELECT DISTINCT label FROM exposed JOIN exposure ON exposure.number = exposed.exposure "
+            "WHERE upstream = ? AND time >= ?",
+            (upstream, _text(since) if since else ""),
+        )
+        return np.array(sorted(self._store.tree.find(label) for (label,) in rows), np.int32)
+
+    def admit(
+        self,
+        upstream: str,
+        query: str,
+        proposed: Generalisation | None,
+        profile: UserProfile,
+        bound: ExposureBound | None = None,
+        now: datetime | None = None,
+    ) -> Generalisation | None:
+        """Record what is about to be sent; gives what may be sent, or None for the query alone.
+
+        Checking and recording are one transaction, so that two processes cannot both slip under the
+        bound. The entry is on the disk when this returns: only then may anything be sent.
+
+        Args:
+            upstream: who will see it.
+            query: the query that will be sent.
+            proposed: the generalised profile to send with it, if any.
+            profile: the user's profile, for its cost layer.
+            bound: the limit on the union; None records without limiting.
+            now: the time of the exposure.
+        """
+        now = now or datetime.now(UTC)
+        since = now - bound.period if bound is not None and bound.period is not None else None
+        with self._store.transaction() as connection:
+            before = self.exposed(upstream, since)
+            admitted = proposed
+            if proposed is not None and bound is not None:
+                admitted = _within(proposed, profile, before, bound.risk)
+            topics = admitted.topics if admitted is not None else before[:0]
+            number = connection.execute(
+                "INSERT INTO exposure (upstream, time, query, delta, risk, union_risk) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    upstream,
+                    _text(now),
+                    query,
+                    admitted.delta if admitted is not None else 0.0,
+                    admitted.risk if admitted is not None else 0.0,
+                    union_risk(profile, np.union1d(before, topics).astype(np.int32)),
+                ),
+            ).lastrowid
+            connection.executemany(
+                "INSERT INTO exposed VALUES (?, ?)",
+                [(number, self._store.tree.label(int(topic))) for topic in topics],
+            )
+        return admitted
+
+    def history(self, upstream: str | None = None) -> list[Exposure]:
+        """Everything that was sent, oldest first."""
+        rows = self._store.connection.execute(
+            "SELECT number, upstream, time, query, risk, union_risk FROM exposure "
+            "WHERE ?1 IS NULL OR upstream = ?1 ORDER BY time, number",
+            (upstream,),
+        ).fetchall()
+        found = []
+        for number, name, time, query, alone, union in rows:
+            labels = self._store.connection.execute(
+                "SELECT label FROM exposed WHERE exposure = ?", (number,)
+            ).fetchall()
+            topics = tuple(sorted(self._store.tree.find(label) for (label,) in labels))
+            found.append(Exposure(name, datetime.fromisoformat(time), query, topics, alone, union))
+        return found
+
+
+def _text(time: datetime) -> str:
+    """UTC in one fixed form, so that text order is time order."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _within(
+    proposed: Generalisation, profile: UserProfile, before: Integers, bound: float
+) -> Generalisation | None:
+    """The proposed exposure, generalised further until the union satisfies the bound."""
+    if not proposed.feasible:
+        return None
+    offered = proposed.seed.restrict(proposed.kept)
+    together = with_exposed(offered, profile, before)
+    if risk(together) <= bound:
+        return proposed
+    further = generalise(together, bound, Algorithm.GREEDY_RATIO)
+    if not further.feasible or not further.kept[1:].any():
+        return None
+    alone = replace(offered, absent=np.zeros(len(offered)), base=np.zeros(len(offered)))
+    return replace(
+        further,
+        seed=alone,
+        algorithm=proposed.algorithm,
+        delta=proposed.delta,
+        risk=risk(alone, further.kept),
+        steps=proposed.steps + further.steps,
+        microseconds=proposed.microseconds + further.microseconds,
+    )
+
+
+def union_risk(profile: UserProfile, exposed: Integers) -> float:
+    """The risk of a set of exposed topics (a rooted subtree); 0 for none."""
+    if len(exposed) == 0 or profile.wealth <= 0:
+        return 0.0
+    return float(_exposed_layer(profile, exposed)[0]) / profile.wealth
+
+
+def _exposed_layer(profile: UserProfile, exposed: Integers) -> Floats:
+    parent = np.searchsorted(exposed, profile.tree.parent[exposed]).astype(np.int32)
+    nothing = np.zeros(len(exposed))
+    layer, _ = risk_layer(parent, profile.cost[exposed], nothing, nothing, np.ones(len(exposed), np.bool_))
+    return layer
+
+
+def with_exposed(seed: SeedProfile, profile: UserProfile, exposed: Integers) -> SeedProfile:
+    """The seed profile in the eyes of an upstream that has seen the ``exposed`` topics already.
+
+    Its risk is then that of the union of what it keeps with what was exposed before.
+    """
+    absent, base = np.zeros(len(seed)), np.zeros(len(seed))
+    if len(exposed):
+        layer = _exposed_layer(profile, exposed)
+        place = np.searchsorted(seed.node, exposed)
+        inside = (place < len(seed)) & (seed.node[np.minimum(place, len(seed) - 1)] == exposed)
+        absent[place[inside]] = layer[inside]
+        outside = exposed[~inside]
+        above = profile.tree.parent[outside]
+        spot = np.searchsorted(seed.node, above)
+        touching = (spot < len(seed)) & (seed.node[np.minimum(spot, len(seed) - 1)] == above)
+        np.add.at(base, spot[touching], layer[~inside][touching])
+    return replace(seed, absent=absent, base=base)

@@ -1,0 +1,77 @@
+"""The public topic repository: a taxonomy, its documents, and an engine that finds them (Assumption 1).
+
+Everything in it is public and the same for everyone; it lives on the device, so that mapping a query to
+topics tells nobody anything.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+
+import numpy as np
+
+from tacit.device.seed import Floats, Integers
+from tacit.device.topic_index import TopicIndex
+from tacit.retrieval import Corpus, SearchEngine
+from tacit.taxonomy import TopicTree
+
+__all__ = ["Repository", "wordnet_repository"]
+
+
+class Repository:
+    """A taxonomy R with the documents D(R) of its topics.
+
+    Args:
+        corpus: the documents, each under a topic of ``corpus.tree``.
+        engine: a search engine over exactly these documents.
+        topic_of: the topic of each document, if known already.
+    """
+
+    def __init__(self, corpus: Corpus, engine: SearchEngine, topic_of: Integers | None = None) -> None:
+        self.corpus = corpus
+        self.engine = engine
+        self.tree: TopicTree = corpus.tree
+        self.prior: Floats = self.tree.support / self.tree.support[0]
+        self.topic_of: Integers = (
+            np.fromiter((document.topic for document in corpus), np.int32, len(corpus))
+            if topic_of is None
+            else topic_of
+        )
+
+    @cached_property
+    def index(self) -> TopicIndex:
+        """Word frequencies of all topics (built on first use: seconds for WordNet)."""
+        return TopicIndex(self.tree, self.corpus)
+
+    def retrieve(self, query: str, documents: int) -> Integers:
+        """The topics of the best documents for a query, one entry a document."""
+        hits = self.engine.search(query, documents)
+        return self.topic_of[np.array([hit.document for hit in hits], np.intp)]
+
+    def text_behind(self, url: str) -> str | None:
+        """The text of the repository's document at ``url``; None where it has none."""
+        number = self._number_of_url(url)
+        if number is None:
+            return None
+        document = self.corpus[number]
+        return f"{document.title} {document.text}"
+
+    def _number_of_url(self, url: str) -> int | None:
+        lookup = getattr(self.corpus, "number_of", None)  # the WordNet corpus knows without a table
+        if lookup is not None:
+            found: int | None = lookup(url)
+            return found
+        return self._urls.get(url)
+
+    @cached_property
+    def _urls(self) -> dict[str, int]:
+        return {document.url: document.number for document in self.corpus}
+
+
+@cache
+def wordnet_repository() -> Repository:
+    """WordNet's nouns as the repository: 82,115 topics, each with one document."""
+    from tacit.world import wordnet_corpus, wordnet_engine
+
+    corpus = wordnet_corpus()
+    return Repository(corpus, wordnet_engine(), np.arange(len(corpus), dtype=np.int32))

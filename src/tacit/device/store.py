@@ -1,0 +1,200 @@
+"""Where a profile is kept: one private SQLite file on the user's device.
+
+The file holds the topics with their document counts, the sensitive topics, which source documents were
+counted already, and everything that was ever exposed. It is readable by its owner only, and it is one
+file to back up, export or erase. Every change is one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from tacit.device.cost import check_requirements
+from tacit.device.profile import UserProfile
+from tacit.errors import InputError, IntegrityError
+from tacit.taxonomy import TopicTree
+
+__all__ = ["ProfileStore"]
+
+_FORMAT = "1"
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE topic (label TEXT PRIMARY KEY, documents REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE counted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE sensitive (label TEXT PRIMARY KEY, sensitivity REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE exposure (
+    number INTEGER PRIMARY KEY, upstream TEXT NOT NULL, time TEXT NOT NULL, query TEXT NOT NULL,
+    delta REAL NOT NULL, risk REAL NOT NULL, union_risk REAL NOT NULL);
+CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
+CREATE TABLE exposed (
+    exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
+    PRIMARY KEY (exposure, label)) WITHOUT ROWID;
+"""
+
+
+class ProfileStore:
+    """A profile file, opened for one taxonomy. Use it as a context manager, or close it."""
+
+    def __init__(self, path: Path, tree: TopicTree, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.tree = tree
+        self.connection = connection
+        self._key = bytes.fromhex(self._meta("digest key"))
+
+    @classmethod
+    def create(cls, path: str | Path, tree: TopicTree, taxonomy: str = "wordnet") -> ProfileStore:
+        """Make an empty profile file that only its owner can read."""
+        path = Path(path)
+        if path.exists():
+            raise InputError(f"{path} exists already.", "Open it, or choose another name.")
+        if not path.parent.is_dir():
+            raise InputError(f"the folder {path.parent} does not exist.", "Create it first.")
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            connection = _connect(path)
+            with _transaction(connection):
+                for statement in _TABLES.strip().split(";\n"):
+                    connection.execute(statement)
+                connection.executemany(
+                    "INSERT INTO meta VALUES (?, ?)",
+                    [
+                        ("format", _FORMAT),
+                        ("taxonomy", taxonomy),
+                        ("root", tree.names[0]),
+                        ("digest key", secrets.token_hex(16)),
+                    ],
+                )
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return cls(path, tree, connection)
+
+    @classmethod
+    def open(cls, path: str | Path, tree: TopicTree) -> ProfileStore:
+        """Open a profile file; its permissions are tightened if they had been loosened."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
+        connection = _connect(path)
+        try:
+            store = cls(path, tree, connection)
+            found = store._meta("format")
+            root = store._meta("root")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise IntegrityError(
+                f"{path} is not a profile.", "Make one with `tacit profile build`."
+            ) from error
+        if found != _FORMAT:
+            raise IntegrityError(f"{path} has the profile format {found}; this version reads {_FORMAT}.")
+        if root != tree.names[0]:
+            raise InputError(f"{path} was built over another taxonomy.", "Open it with the same taxonomy.")
+        path.chmod(0o600)
+        return store
+
+    def __enter__(self) -> ProfileStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of the block's changes or none; other processes wait."""
+        with _transaction(self.connection):
+            yield self.connection
+
+    def _meta(self, key: str) -> str:
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise IntegrityError(f"{self.path} is not a profile: it lacks its {key}.")
+        return str(row[0])
+
+    # -- the profile ---------------------------------------------------------------------------------
+
+    def profile(self) -> UserProfile:
+        """The profile as it stands."""
+        documents = self._numbers("SELECT label, documents FROM topic")
+        return UserProfile(self.tree, documents, self.sensitivity())
+
+    def sensitivity(self) -> dict[int, float]:
+        """sen(s) of every sensitive topic."""
+        return self._numbers("SELECT label, sensitivity FROM sensitive")
+
+    def _numbers(self, selection: str) -> dict[int, float]:
+        rows = self.connection.execute(selection).fetchall()
+        return {self.tree.find(label): float(value) for label, value in rows}
+
+    def digest(self, *parts: str) -> bytes:
+        """A keyed fingerprint of a source document, to count it only once; it reveals nothing."""
+        text = "\x1f".join(parts).encode()
+        return hashlib.blake2b(text, key=self._key, digest_size=16).digest()
+
+    def is_counted(self, digest: bytes) -> bool:
+        """Whether a source document was counted before."""
+        row = self.connection.execute("SELECT 1 FROM counted WHERE digest = ?", (digest,)).fetchone()
+        return row is not None
+
+    def add(self, filed: Iterable[tuple[bytes, int | None]]) -> None:
+        """Count source documents under their topics, in one transaction; None counts as seen only."""
+        batch = list(filed)
+        counts = Counter(topic for _, topic in batch if topic is not None)
+        with self.transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO counted VALUES (?)", [(d,) for d, _ in batch])
+            connection.executemany(
+                "INSERT INTO topic VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
+                "SET documents = documents + excluded.documents",
+                [(self.tree.label(topic), count) for topic, count in counts.items()],
+            )
+
+    def protect(self, topic: int, sensitivity: float) -> None:
+        """Make a topic sensitive, or change its sensitivity."""
+        with self.transaction() as connection:
+            check_requirements(self.tree, {**self.sensitivity(), topic: sensitivity})
+            connection.execute(
+                "INSERT INTO sensitive VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
+                "SET sensitivity = excluded.sensitivity",
+                (self.tree.label(topic), sensitivity),
+            )
+
+    def unprotect(self, topic: int) -> None:
+        """Make a topic no longer sensitive."""
+        with self.transaction() as connection:
+            gone = connection.execute(
+                "DELETE FROM sensitive WHERE label = ?", (self.tree.label(topic),)
+            ).rowcount
+            if not gone:
+                raise InputError("that topic is not protected.", "See `tacit profile show`.")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is removed must not linger in the file
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

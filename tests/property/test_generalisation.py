@@ -1,0 +1,160 @@
+"""What must hold of every generalisation, on random trees (UPS, section 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from device_trees import naive_power, naive_risk, seed_profiles
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.device.brute_force import count_rooted_subtrees, rooted_subtrees
+from tacit.device.generalise import Algorithm, generalise
+from tacit.device.power import discriminating_power, profile_granularity, topic_similarity
+from tacit.device.risk import risk
+from tacit.device.seed import Flags, SeedProfile
+
+DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))
+SOME_ALGORITHMS = st.sampled_from([a for a in Algorithm if a is not Algorithm.BRUTE_FORCE])
+
+
+def leaves(seed: SeedProfile, kept: Flags) -> list[int]:
+    """The topics that can be pruned: kept, not the root, nothing kept below."""
+    inner = {int(seed.parent[t]) for t in np.flatnonzero(kept)}
+    return [int(t) for t in np.flatnonzero(kept) if t > 0 and t not in inner]
+
+
+def random_rooted_subtree(seed: SeedProfile, number: int) -> Flags:
+    """Some rooted subtree of the seed profile."""
+    random = np.random.default_rng(number)
+    kept = np.ones(len(seed), np.bool_)
+    for _ in range(int(random.integers(0, len(seed)))):
+        candidates = leaves(seed, kept)
+        if candidates:
+            kept[random.choice(candidates)] = False
+    return kept
+
+
+@given(seed_profiles(max_size=30), st.integers(0, 2**32 - 1))
+def test_power_and_risk_are_what_the_equations_say(seed: SeedProfile, number: int) -> None:
+    kept = random_rooted_subtree(seed, number)
+    assert discriminating_power(seed, kept) == pytest.approx(naive_power(seed, kept), abs=1e-9)
+    if seed.wealth > 0:
+        assert risk(seed, kept) == pytest.approx(naive_risk(seed, kept) / seed.wealth, abs=1e-12)
+    assert 0 <= discriminating_power(seed, kept) <= 1
+    assert 0 <= risk(seed, kept) <= 1
+
+
+@given(seed_profiles(max_size=30), st.integers(0, 2**32 - 1))
+def test_pruning_a_leaf_never_raises_power_or_risk(seed: SeedProfile, number: int) -> None:
+    """Theorem 2, with shadows as leaves; and the monotonicity of risk that heuristic 1 rests on."""
+    kept = random_rooted_subtree(seed, number)
+    power_before, risk_before = discriminating_power(seed, kept), risk(seed, kept)
+    similarity_before = topic_similarity(seed, kept)
+    candidates = leaves(seed, kept)
+    for leaf in candidates:
+        kept[leaf] = False
+        assert discriminating_power(seed, kept) <= power_before + 1e-12
+        assert risk(seed, kept) <= risk_before + 1e-12
+        if len(candidates) > 1:
+            assert topic_similarity(seed, kept) == similarity_before
+        kept[leaf] = True
+
+
+@given(seed_profiles(max_size=40, max_sensitive=8), DELTAS)
+def test_greedy_il_loses_what_it_says_and_chooses_as_greedy_dp_would(seed: SeedProfile, delta: float) -> None:
+    """Equation 16 equals the recomputed difference of PG, and each choice leaves the most power.
+
+    That is where the paper says both algorithms agree; on ties (two prunes that lose equally much)
+    either choice is right, and the two may differ from there on.
+    """
+    result = generalise(seed, delta, Algorithm.GREEDY_IL)
+    kept = np.ones(len(seed), np.bool_)
+    last_risk = risk(seed, kept)
+    for step in result.steps:
+        assert last_risk > delta, "heuristic 1: stop as soon as the bound holds"
+        before = profile_granularity(seed, kept)
+        best = -1.0
+        for leaf in leaves(seed, kept):
+            kept[leaf] = False
+            best = max(best, discriminating_power(seed, kept))
+            kept[leaf] = True
+        assert step.topic in leaves(seed, kept)
+        kept[step.topic] = False
+        assert step.loss == pytest.approx(before - profile_granularity(seed, kept), abs=1e-9)
+        assert step.loss >= -1e-12
+        assert discriminating_power(seed, kept) == pytest.approx(best, abs=1e-9)
+        assert risk(seed, kept) <= last_risk + 1e-12
+        last_risk = risk(seed, kept)
+    assert np.array_equal(kept, result.kept)
+
+
+@given(seed_profiles(max_size=25, max_sensitive=6), DELTAS)
+def test_both_paper_algorithms_agree_without_ties(seed: SeedProfile, delta: float) -> None:
+    fast = generalise(seed, delta, Algorithm.GREEDY_IL)
+    slow = generalise(seed, delta, Algorithm.GREEDY_DP)
+    same = [left.topic == right.topic for left, right in zip(fast.steps, slow.steps, strict=False)]
+    if all(same):
+        assert len(fast.steps) == len(slow.steps)
+        assert np.array_equal(fast.kept, slow.kept)
+    else:  # the first difference must be a tie
+        place = same.index(False)
+        assert fast.steps[place].loss == pytest.approx(slow.steps[place].loss, abs=1e-9)
+
+
+@given(seed_profiles(max_size=40, max_sensitive=8), DELTAS, SOME_ALGORITHMS)
+def test_the_bound_holds_or_nothing_is_sent(seed: SeedProfile, delta: float, algorithm: Algorithm) -> None:
+    result = generalise(seed, delta, algorithm)
+    root_alone = np.zeros(len(seed), np.bool_)
+    root_alone[0] = True
+    assert result.feasible == (risk(seed, root_alone) <= delta)
+    if result.feasible:
+        assert risk(seed, result.kept) <= delta
+        assert result.kept[0]
+        assert all(result.kept[seed.parent[t]] for t in np.flatnonzero(result.kept) if t)
+    else:
+        assert len(result.topics) == 0
+
+
+@given(seed_profiles(max_size=11), DELTAS)
+def test_the_optimum_equals_enumeration_and_nothing_beats_it(seed: SeedProfile, delta: float) -> None:
+    exact = generalise(seed, delta, Algorithm.BRUTE_FORCE)
+    assert generalise(seed, delta, Algorithm.OPTIMAL).power == pytest.approx(exact.power, abs=1e-12)
+    for algorithm in (Algorithm.GREEDY_IL, Algorithm.GREEDY_DP, Algorithm.GREEDY_RATIO):
+        assert generalise(seed, delta, algorithm).power <= exact.power + 1e-12
+
+
+@given(seed_profiles(max_size=40, max_sensitive=10), DELTAS)
+def test_nothing_beats_the_optimum_on_larger_trees(seed: SeedProfile, delta: float) -> None:
+    best = generalise(seed, delta, Algorithm.OPTIMAL).power
+    for algorithm in (Algorithm.GREEDY_IL, Algorithm.GREEDY_RATIO):
+        assert generalise(seed, delta, algorithm).power <= best + 1e-12
+
+
+@given(seed_profiles(max_size=30, max_sensitive=6), DELTAS)
+def test_greedy_ratio_hides_only_what_lowers_the_risk(seed: SeedProfile, delta: float) -> None:
+    """Every topic it leaves out could not be put back: the bound would break."""
+    result = generalise(seed, delta)
+    if not result.feasible:
+        return
+    for topic in np.flatnonzero(~result.kept):
+        if result.kept[seed.parent[topic]]:
+            restored = result.kept.copy()
+            restored[topic] = True
+            gain = discriminating_power(seed, restored) - result.power
+            assert gain < 1e-12 or risk(seed, restored) > delta
+
+
+@given(seed_profiles(max_size=10))
+def test_rooted_subtrees_are_counted_and_listed(seed: SeedProfile) -> None:
+    listed = {kept.tobytes() for kept in rooted_subtrees(seed)}
+    assert len(listed) == count_rooted_subtrees(seed)
+
+
+@given(seed_profiles(max_size=30), st.integers(0, 2**32 - 1))
+def test_a_restricted_profile_keeps_its_power_and_risk(seed: SeedProfile, number: int) -> None:
+    kept = random_rooted_subtree(seed, number)
+    smaller = seed.restrict(kept)
+    assert len(smaller) == int(kept.sum())
+    assert discriminating_power(smaller) == pytest.approx(discriminating_power(seed, kept), abs=1e-9)
+    assert risk(smaller) == pytest.approx(risk(seed, kept), abs=1e-12)

@@ -1,0 +1,82 @@
+"""Topic detection by discriminative naive Bayes, and reranking with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit.device import borda_fusion, rerank, uscore
+from tacit.device.detection import SMOOTHING, detect_topic, discriminative_bayes
+from tacit.device.topic_index import TopicIndex
+from tacit.retrieval import Document
+from tacit.taxonomy import TopicTree
+
+TREE = TopicTree.from_paths(
+    [(("Food", "Coffee"), 1), (("Food", "Tea"), 1), (("Places", "Java"), 1), (("Food", "Coffee", "Mocha"), 1)]
+)
+COFFEE, MOCHA, TEA, JAVA = (
+    TREE.find("Top/" + p) for p in ("Food/Coffee", "Food/Coffee/Mocha", "Food/Tea", "Places/Java")
+)
+TEXTS = [
+    (COFFEE, "coffee beans roasted drink"),
+    (MOCHA, "mocha coffee chocolate"),
+    (TEA, "tea leaves drink"),
+    (JAVA, "island coffee sea"),
+]
+INDEX = TopicIndex(
+    TREE, [Document(i, "", text, f"https://x.example/{i}", topic) for i, (topic, text) in enumerate(TEXTS)]
+)
+
+
+def test_frequencies_include_everything_below() -> None:
+    assert INDEX.frequency(COFFEE, "coffee") == 2
+    assert INDEX.frequency(MOCHA, "coffee") == 1
+    assert INDEX.frequency(0, "drink") == 2
+    assert INDEX.frequency(TREE.find("Top/Food"), "drink") == 2
+    assert INDEX.frequency(TEA, "coffee") == 0
+    assert INDEX.frequency(TEA, "unheard") == 0
+
+
+def test_scores_are_equation_18_over_disjoint_candidates() -> None:
+    candidates = np.array(sorted([COFFEE, MOCHA, JAVA]), np.int32)
+    scores, known = discriminative_bayes(INDEX, "coffee coffee sea", candidates)
+    cells = {COFFEE: (1, 0), MOCHA: (1, 0), JAVA: (1, 1)}  # what each knows of (coffee, sea)
+    for topic, score in zip(candidates.tolist(), scores.tolist(), strict=True):
+        coffee, sea = cells[topic]
+        expected = 2 * math.log((coffee + SMOOTHING) / (3 + SMOOTHING))
+        expected += math.log((sea + SMOOTHING) / (1 + SMOOTHING))
+        assert score == pytest.approx(expected)
+    assert known == 3
+
+
+def test_a_document_is_filed_where_its_words_are() -> None:
+    everything = np.array([COFFEE, MOCHA, TEA, JAVA, JAVA], np.int32)
+    assert detect_topic(INDEX, "an island in the sea", everything) == JAVA
+    assert detect_topic(INDEX, "roasted beans", everything) == COFFEE
+    assert detect_topic(INDEX, "chocolate mocha with coffee", everything) == MOCHA
+    assert detect_topic(INDEX, "xylophone", everything) is None
+    assert detect_topic(INDEX, "coffee", everything[:0]) is None
+
+
+def test_uscore_is_equation_20_per_word() -> None:
+    topics = np.array([COFFEE, TEA], np.int32)
+    expected = (
+        math.log((2 + SMOOTHING) / (3 + SMOOTHING))
+        + math.log((0 + SMOOTHING) / (3 + SMOOTHING))
+        + math.log((1 + SMOOTHING) / (2 + SMOOTHING)) * 2
+    )
+    assert uscore(INDEX, "coffee drink", topics) == pytest.approx(expected / 2 / 2)
+
+
+def test_borda_adds_points_and_ties_go_to_the_engine() -> None:
+    assert borda_fusion([1, 2, 3], [3, 2, 1]) == [1, 2, 3]
+    assert borda_fusion([1, 2, 3], [2, 3, 1]) == [2, 1, 3]
+
+
+def test_reranking_lifts_what_fits_the_profile() -> None:
+    results, texts = [0, 1, 2], ["tea leaves", "island sea", "coffee beans"]
+    assert rerank(INDEX, results, texts, np.array([COFFEE], np.int32))[0] != 1
+    assert rerank(INDEX, [0, 1], texts[1:], np.array([COFFEE], np.int32)) == [0, 1]  # a tie of two
+    assert rerank(INDEX, results, texts, np.array([], np.int32)) == results
