@@ -15,7 +15,7 @@ from tacit.device.repository import Repository
 from tacit.device.sources import SourceDocument
 from tacit.device.store import ProfileStore
 
-__all__ = ["CANDIDATE_DOCUMENTS", "BuildReport", "build_profile"]
+__all__ = ["CANDIDATE_DOCUMENTS", "BuildReport", "build_profile", "file_document"]
 
 CANDIDATE_DOCUMENTS = 20
 """How many documents a query retrieves to name the candidate topics of equation 18."""

@@ -119,7 +119,7 @@ def generalise(
     except ValueError:
         raise ParameterError.outside("algorithm", algorithm, f"one of {', '.join(Algorithm)}") from None
     begun = time.perf_counter_ns()
-    kept, order, losses = run(seed, delta, chosen)
+    kept, order, losses = _run(seed, delta, chosen)
     microseconds = (time.perf_counter_ns() - begun) / 1000
     return Generalisation(
         seed=seed,
@@ -133,7 +133,7 @@ def generalise(
     )
 
 
-def run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, Integers, Floats]:
+def _run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, Integers, Floats]:
     """Run one algorithm: the topics kept, the cuts in order, the loss of each."""
     tree = (seed.parent, seed.prior, seed.mass, seed.cost, seed.absent, seed.base, seed.wealth)
     match algorithm:

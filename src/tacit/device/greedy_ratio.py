@@ -26,7 +26,7 @@ __all__ = ["greedy_ratio"]
 
 
 @kernel
-def subtree_ends(parent: Integers) -> Integers:
+def _subtree_ends(parent: Integers) -> Integers:
     """One past the last position of each topic's subtree."""
     end = np.arange(1, parent.size + 1).astype(np.int32)
     for position in range(parent.size - 1, 0, -1):
@@ -158,7 +158,7 @@ def greedy_ratio(
     if acceptable(layer[0], wealth, delta):
         return kept, order[:0], losses[:0]
     free = layer <= absent
-    end = subtree_ends(parent)
+    end = _subtree_ends(parent)
     while not acceptable(layer[0], wealth, delta):
         shadow_mass, shadow_prior = shadows(parent, prior, mass, kept)
         share = _subtree_shares(parent, kept, shadow_mass, shadow_prior)

@@ -157,7 +157,7 @@ def _trie(leaves: Integers, parent: Integers) -> tuple[Integers, Integers]:
 
 
 @kernel
-def map_topics_kernel(
+def _map_topics(
     retrieved: Integers,
     parent: Integers,
     end: Integers,
@@ -200,7 +200,7 @@ def map_topics(profile: UserProfile, prior: Floats, retrieved: Integers) -> Mapp
         retrieved: the topic of each retrieved document.
     """
     tree = profile.tree
-    topics, relevance, alone, node, parent, priors, mass, cost, lca, expected = map_topics_kernel(
+    topics, relevance, alone, node, parent, priors, mass, cost, lca, expected = _map_topics(
         retrieved, tree.parent, tree.end, prior, profile.support, profile.own, profile.cost
     )
     if len(node) == 0:

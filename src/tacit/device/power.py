@@ -23,6 +23,7 @@ from tacit.device.seed import Flags, Floats, Integers, SeedProfile
 __all__ = [
     "discriminating_power",
     "divergence",
+    "power",
     "profile_granularity",
     "query_power",
     "shadows",
@@ -57,7 +58,7 @@ def shadows(parent: Integers, prior: Floats, mass: Floats, kept: Flags) -> tuple
 
 
 @kernel
-def granularity(parent: Integers, prior: Floats, mass: Floats, kept: Flags) -> float:
+def _granularity(parent: Integers, prior: Floats, mass: Floats, kept: Flags) -> float:
     """PG over the leaves and shadows of the kept topics."""
     shadow_mass, shadow_prior = shadows(parent, prior, mass, kept)
     total = 0.0
@@ -68,7 +69,7 @@ def granularity(parent: Integers, prior: Floats, mass: Floats, kept: Flags) -> f
 
 
 @kernel
-def similarity(parent: Integers, prior: Floats, kept: Flags, lca: int) -> float:
+def _similarity(parent: Integers, prior: Floats, kept: Flags, lca: int) -> float:
     """TS: the lowest kept topic that covers all leaves and shadows."""
     while not kept[lca]:
         lca = parent[lca]
@@ -80,18 +81,18 @@ def power(parent: Integers, prior: Floats, mass: Floats, kept: Flags, lca: int, 
     """DP of the kept topics."""
     if expected <= 0.0:
         return 0.0
-    total = granularity(parent, prior, mass, kept) + similarity(parent, prior, kept, lca)
-    return min(1.0, total / (2.0 * expected))
+    total = _granularity(parent, prior, mass, kept) + _similarity(parent, prior, kept, lca)
+    return max(0.0, min(1.0, total / (2.0 * expected)))  # rounding must not leave [0, 1]
 
 
 def profile_granularity(seed: SeedProfile, kept: Flags | None = None) -> float:
     """PG(q, G) of equation 10, where G holds the ``kept`` topics (all, if not given)."""
-    return granularity(seed.parent, seed.prior, seed.mass, _all(seed) if kept is None else kept)
+    return _granularity(seed.parent, seed.prior, seed.mass, _all(seed) if kept is None else kept)
 
 
 def topic_similarity(seed: SeedProfile, kept: Flags | None = None) -> float:
     """TS(q, G) of equation 11."""
-    return similarity(seed.parent, seed.prior, _all(seed) if kept is None else kept, seed.lca)
+    return _similarity(seed.parent, seed.prior, _all(seed) if kept is None else kept, seed.lca)
 
 
 def discriminating_power(seed: SeedProfile, kept: Flags | None = None) -> float:
@@ -130,7 +131,7 @@ def query_power(prior: Floats, relevance: Floats, prior_of_lca: float) -> float:
         gained += divergence(share, prior[position])
     if expected <= 0.0:
         return 0.0
-    return min(1.0, (gained - math.log(prior_of_lca)) / (2.0 * expected))
+    return max(0.0, min(1.0, (gained - math.log(prior_of_lca)) / (2.0 * expected)))
 
 
 def _all(seed: SeedProfile) -> Flags:

@@ -38,7 +38,7 @@ def risk_layer(
 @kernel
 def acceptable(unnormalised: float, wealth: float, delta: float) -> bool:
     """Whether a risk satisfies the bound: risk <= delta (line 5 of Algorithm 1, not the strict <)."""
-    return wealth <= 0.0 or unnormalised / wealth <= delta
+    return wealth <= 0.0 or min(1.0, unnormalised / wealth) <= delta  # sums may round to above 1
 
 
 def risk(seed: SeedProfile, kept: Flags | None = None) -> float:
@@ -47,4 +47,4 @@ def risk(seed: SeedProfile, kept: Flags | None = None) -> float:
         return 0.0
     flags = np.ones(len(seed), np.bool_) if kept is None else kept
     layer, _ = risk_layer(seed.parent, seed.cost, seed.absent, seed.base, flags)
-    return float(layer[0]) / seed.wealth
+    return min(1.0, float(layer[0]) / seed.wealth)

@@ -21,7 +21,7 @@ from tacit.retrieval import Document
 from tacit.taxonomy import TopicTree
 from tacit.text import STOP_WORDS, words
 
-__all__ = ["TopicIndex", "content_words"]
+__all__ = ["TopicIndex", "content_words", "occurrences"]
 
 _Wide = npt.NDArray[np.int64]
 
