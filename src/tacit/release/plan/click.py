@@ -129,7 +129,7 @@ def plan_click(
         other = _choose(replace(request, same_counts=True))
         words.append(
             "With --same-counts (publish the very count that was compared) a query would have an even "
-            f"chance at {other.threshold + 1} and its count be off by about {other.noise:.3g}, at no extra cost."
+            f"chance at {other.threshold + 1}, and its count be off by about {other.noise:.3g}."
         )
     return Plan(
         parameters,
@@ -244,7 +244,14 @@ def paper_setting(request: ClickRequest) -> PaperSetting:
     # noisy counts are whole: > K is > floor(K)
     zero = request.pool_size * survival(noise, math.floor(threshold) + 1)
     return PaperSetting(
-        {"noise": noise, "threshold": threshold, "spurious_queries": zero},
+        {
+            "noise": noise,
+            "threshold": threshold,
+            "noise_queries": noise,
+            "noise_clicks": noise,
+            "noise_transitions": noise,
+            "spurious_queries": zero,
+        },
         "thesis 002, Table 3.10 (Theorem 1 with a transition term, K at eq. 3.11)",
         "one noise scale for all, and a K that balances two terms of which one is an artefact; K costs no "
         f"privacy, and at the thesis's about {zero:,.0f} domain queries that nobody asked would get in.",

@@ -146,7 +146,7 @@ def _paper(parameters: SessionParameters, epsilon: float, delta: float) -> Paper
     largest = max(moves)
     bulk = math.fsum(n / 2 * math.exp((n - largest) / noise) for n in moves)
     return PaperSetting(
-        {"noise": noise, "threshold": largest + noise * math.log(bulk / delta)},
+        {"noise": noise, "threshold": largest + noise * math.log(bulk / delta), "noise_counts": noise},
         "thesis 002, eq. 4.7 with α = e^(1/b)",
         "the thesis lets one sequence move by all of a user's counts and has one noise scale for everything; "
         "the scales may differ, and a sequence moves by less.",

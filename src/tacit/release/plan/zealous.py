@@ -109,6 +109,9 @@ def _paper(
             "threshold_1": 1.0,
             "threshold_2": per_user * (1 - math.log(2 * delta / per_user) / epsilon),
         }
+        # what the printed setting gives, at the next whole threshold
+        whole = ZealousParameters(per_user, noise, 1, max(1, math.ceil(values["threshold_2"])), histograms)
+        values["provable_delta"] = zealous.guarantee(whole, Neighbours.REPLACE).delta
         why = (
             "the paper joins the noise of replacing neighbours (2m/ε) to the threshold of add-remove (noise "
             "m/ε), and its δ is larger than asked; ours is the least threshold at which δ holds."

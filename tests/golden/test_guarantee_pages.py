@@ -1,0 +1,52 @@
+"""The guarantee pages say what the code computes: every table, and the figures in the prose."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from tests.guarantee_tables import TABLES
+
+from tacit.privacy import Neighbours
+from tacit.release.analysis import SessionParameters, ZealousParameters, exact, session, zealous
+
+PAGES = Path(__file__).parent.parent.parent / "docs/guarantees"
+NAMES = [(page, build) for page, tables in TABLES.items() for build in tables]
+
+
+def text(page: str) -> str:
+    return (PAGES / f"{page}.md").read_text()
+
+
+@pytest.mark.parametrize(("page", "build"), NAMES, ids=[f"{page}-{build.__name__}" for page, build in NAMES])
+def test_tables_are_current(page: str, build) -> None:
+    assert build() in text(page), f"refresh with python -m tests.guarantee_tables:\n{build()}"
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_no_table_is_unchecked(page: str) -> None:
+    found = re.findall(r"^\|(?:-+:?\|)+$", text(page), re.MULTILINE)
+    assert len(found) == len(TABLES[page])
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_every_page_has_its_parts(page: str) -> None:
+    headings = re.findall(r"^## (.+)$", text(page), re.MULTILINE)
+    for part in ("The mechanism", "Claim", "Derivation", "Where the", "Limits", "How it is tested"):
+        assert any(heading.startswith(part) for heading in headings), part
+    for named in re.findall(r"`(tests/[\w/]+\.py)`", text(page)):
+        assert (PAGES.parent.parent / named).is_file(), named
+
+
+def test_figures_in_the_prose() -> None:
+    leak = zealous.guarantee(ZealousParameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
+    assert f"{leak:.3e}" in text("zealous")
+    assert f"{2 / (1 + math.exp(-1)):.2f} times the continuous tail" in text("zealous")
+    one, two = (session.guarantee(SessionParameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
+    assert f"a factor of {two / one:.0f}" in text("session")
+    assert f"{math.exp(4):.0f}" == "55"
+    assert 8.8e6 < math.exp(16) < 9e6
+    pair = exact.product(exact.selected(math.exp(-0.1), 4, 0, 4) for _ in range(30))
+    assert exact.divergence(pair, math.exp(0.1)) > 0.5  # the filter before the limit, on the page of A_Click

@@ -1,0 +1,210 @@
+"""The tables of docs/guarantees, computed: a test holds the pages against them.
+
+To refresh a page, run ``python -m tests.guarantee_tables`` and copy the table that changed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+
+from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
+
+from tacit.privacy import Kind, Neighbours
+from tacit.release.analysis import (
+    ClickMode,
+    ClickParameters,
+    SessionClicks,
+    SessionParameters,
+    ZealousParameters,
+    click,
+    session,
+    zealous,
+)
+from tacit.release.analysis.threshold import fresh_key_delta
+from tacit.release.plan import plan_click, plan_session, plan_zealous
+
+AOL_USERS = 657_426
+
+
+def table(header: str, rows: list[tuple[object, ...]]) -> str:
+    columns = header.split(" | ")
+    lines = [f"| {header} |", "|" + "---:|" * len(columns)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def zealous_indistinguishability() -> str:
+    rows: list[tuple[object, ...]] = []
+    for m in (1, 2, 5, 10, 20):
+        replaced = plan_zealous(1.0, 1e-6, m, neighbours=Neighbours.REPLACE)
+        added = plan_zealous(1.0, 1e-6, m)
+        assert replaced.paper is not None
+        printed = replaced.paper.values
+        rows.append(
+            (
+                m,
+                f"{printed['threshold_2']:.2f}",
+                f"{printed['provable_delta']:.2e}",
+                replaced.parameters.threshold_2,
+                f"{replaced.guarantee.delta:.2e}",
+                added.parameters.threshold_2,
+                f"{added.guarantee.delta:.2e}",
+            )
+        )
+    return table("m | printed τ' | its δ (RO) | T (RO) | δ (RO) | T (AR) | δ (AR)", rows)
+
+
+def zealous_probabilistic() -> str:
+    rows: list[tuple[object, ...]] = []
+    for m, epsilon in ((1, 1.0), (5, 1.0), (5, 4.0), (20, 4.0)):
+        found = {
+            relation: plan_zealous(
+                epsilon, 1e-6, m, kind=Kind.PROBABILISTIC, users=AOL_USERS, neighbours=relation
+            )
+            for relation in Neighbours
+        }
+        paper = found[Neighbours.REPLACE].paper
+        assert paper is not None
+        cells: list[object] = [m, f"{epsilon:g}"]
+        cells += [f"{paper.values['threshold_1']:.0f}", f"{paper.values['threshold_2']:.2f}"]
+        for relation in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
+            p = found[relation].parameters
+            cells += [p.threshold_1, p.threshold_2]
+        rows.append(tuple(cells))
+    return table("m | ε | paper τ | paper τ' | τ (RO) | T (RO) | τ (AR) | T (AR)", rows)
+
+
+def click_table_3_8() -> str:
+    rows: list[tuple[object, ...]] = []
+    for bound, printed in TABLE_3_8.items():
+        p = ClickParameters.uniform(bound, bound, 10.0, 10, transitions=False)
+        replaced = click.guarantee(p, Neighbours.REPLACE).epsilon
+        rows.append((bound, f"{printed:.2f}", f"{click.guarantee(p).epsilon:.2f}", f"{replaced:.2f}"))
+    return table("q_f = c_f | ε printed | ε provable (AR) | ε provable (RO)", rows)
+
+
+def click_table_3_10() -> str:
+    rows: list[tuple[object, ...]] = []
+    for epsilon, bound, noise, threshold in TABLE_3_10:
+        plan = plan_click(epsilon, bound)
+        assert plan.paper is not None
+        p = plan.parameters
+        rows.append(
+            (
+                f"{epsilon:g}",
+                bound,
+                f"{noise:g}",
+                f"{threshold:.2f}",
+                f"{plan.paper.values['spurious_queries']:,.0f}",
+                f"{p.noise:.4g}",
+                p.threshold,
+                f"{p.noise_queries:.4g}",
+                f"{p.noise_clicks:.4g}",
+                f"{p.noise_transitions:.4g}" if p.steps_per_user else "none",
+            )
+        )
+    return table("ε | q_f = c_f | b printed | K printed | unasked let in | b | K | b_q | b_c | b_t", rows)
+
+
+def click_selection() -> str:
+    rows: list[tuple[object, ...]] = []
+    for d, noise, threshold in ((1, 1.0, 20), (5, 1.0, 20), (5, 5.0, 100), (10, 5.0, 100), (20, 20.0, 400)):
+        korolova = d / 2 * math.exp((d - threshold) / noise)
+        continuous = [-math.log1p(-math.exp((k - threshold) / noise) / 2) * n for k, n in ((d, 1), (1, d))]
+        delta = fresh_key_delta(noise, threshold + 1, d)
+        exact = -math.expm1(-max(continuous))
+        rows.append((d, f"{noise:g}", threshold, f"{korolova:.2e}", f"{exact:.2e}", f"{delta:.2e}"))
+    return table("d | b | K | d e^((d-K)/b)/2 | exact, continuous noise | exact, integer noise", rows)
+
+
+def click_approximate() -> str:
+    rows: list[tuple[object, ...]] = []
+    for epsilon, bound in ((1.0, 1), (1.0, 5), (4.0, 5), (4.0, 20)):
+        for same in (False, True):
+            p = plan_click(epsilon, bound, delta=1e-6, pool_size=0, same_counts=same).parameters
+            assert p.mode is ClickMode.APPROXIMATE
+            counts = p.noise if p.noise_queries is None else p.noise_queries
+            rows.append(
+                (
+                    f"{epsilon:g}",
+                    bound,
+                    "compared" if same else "fresh",
+                    p.threshold,
+                    f"{counts:.4g}",
+                    p.threshold_clicks,
+                    p.threshold_transitions if p.steps_per_user else "none",
+                )
+            )
+    return table("ε | q_f = c_f | counts | K | error | K of clicks | K of transitions", rows)
+
+
+def session_table_4_4() -> str:
+    rows: list[tuple[object, ...]] = []
+    for noise, threshold, sessions, queries, epsilon, delta in TABLE_4_4:
+        p = SessionParameters(sessions, queries, float(noise), threshold, float(noise))
+        once = SessionParameters(sessions, queries, float(noise), threshold, float(noise), once_per_user=True)
+        clicks = SessionClicks(4, float(noise), threshold, float(noise))
+        both = SessionParameters(sessions, queries, float(noise), threshold, float(noise), clicks=clicks)
+        found, whole = session.guarantee(p), session.guarantee(both)
+        rows.append(
+            (
+                noise,
+                threshold,
+                sessions,
+                queries,
+                f"{epsilon:.2f}",
+                f"{delta:.2e}",
+                f"{found.epsilon:.2f}",
+                f"{found.delta:.2e}",
+                f"{session.guarantee(once).delta:.2e}",
+                f"{whole.epsilon:.2f}",
+                f"{whole.delta:.2e}",
+            )
+        )
+    return table(
+        "b | K | l_s | l_q | ε printed | δ printed | ε | δ | δ once a user | ε with clicks | δ with clicks",
+        rows,
+    )
+
+
+def session_plans() -> str:
+    rows: list[tuple[object, ...]] = []
+    for epsilon, sessions, queries in ((4.0, 1, 2), (8.0, 1, 3), (16.0, 1, 4), (16.0, 2, 3)):
+        plan = plan_session(epsilon, 1e-6, sessions, queries)
+        assert plan.paper is not None and plan.parameters.clicks is not None
+        p, printed = plan.parameters, plan.paper.values
+        rows.append(
+            (
+                f"{epsilon:g}",
+                sessions,
+                queries,
+                f"{printed['noise']:.4g}",
+                f"{printed['threshold']:.1f}",
+                f"{p.noise:.4g}",
+                p.threshold,
+                f"{p.noise_counts:.4g}",
+                plan.parameters.clicks.threshold,
+            )
+        )
+    return table("ε | l_s | l_q | b printed | K printed | b | K | b of counts | K of clicks", rows)
+
+
+def counterexample_zealous() -> str:
+    """The leak of the printed threshold, for the prose of the page."""
+    leak = zealous.guarantee(ZealousParameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
+    return f"{leak:.3e}"
+
+
+TABLES: dict[str, list[Callable[[], str]]] = {
+    "zealous": [zealous_indistinguishability, zealous_probabilistic],
+    "click": [click_table_3_8, click_table_3_10, click_selection, click_approximate],
+    "session": [session_table_4_4, session_plans],
+    "k-query": [],
+}
+
+if __name__ == "__main__":
+    for page, tables in TABLES.items():
+        for build in tables:
+            sys.stdout.write(f"# {page}: {build.__name__}\n{build()}\n\n")
