@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +18,7 @@ from tacit.searchlog.export import export_log
 from tacit.searchlog.intake import ImportOptions, import_log
 from tacit.searchlog.normalising import normalise_queries
 from tacit.searchlog.readers.fields import split_fields
-from tacit.searchlog.readers.instants import compact_instants, plain_instants
+from tacit.searchlog.readers.instants import compact_instants, iso_instants, plain_instants
 from tacit.searchlog.writing import LogWriter
 from tacit.text import normalise, normalise_column
 
@@ -147,6 +147,33 @@ def test_times_are_read_as_the_calendar_has_them(texts: list[str]) -> None:
         else:
             assert readable
             assert value == (expected - datetime(1970, 1, 1)).total_seconds() * 1_000_000
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.datetimes(timezones=st.sampled_from([None, UTC, timezone(timedelta(hours=-7))])),
+            st.sampled_from(["auto", "seconds", "milliseconds", "microseconds"]),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+def test_iso_times_are_read_as_python_reads_them(times: list[tuple[datetime, str, bool]]) -> None:
+    texts = []
+    for time, precision, zulu in times:
+        text = time.isoformat(" ", precision)
+        texts.append(text.replace("+00:00", "Z") if zulu else text)
+    values, good = iso_instants(pa.array([text.encode() for text in texts], pa.binary()))
+    for text, value, readable in zip(texts, values.tolist(), good.tolist(), strict=True):
+        found = datetime.fromisoformat(text)
+        try:
+            expected = found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:  # the zone moves it out of the years 1 to 9999
+            assert not readable
+        else:
+            assert readable
+            assert timedelta(microseconds=value) == expected - datetime(1970, 1, 1)
 
 
 @given(

@@ -93,6 +93,28 @@ def test_a_killed_import_leaves_a_hidden_temporary_that_the_next_one_clears(tmp_
     assert pq.read_metadata(tmp_path / "log.parquet").num_rows == 8
 
 
+def test_a_disk_that_is_full_leaves_no_file(tmp_path: Path) -> None:
+    """The limit on file sizes makes writes fail as a full disk does."""
+    source = tmp_path / "varied.txt"
+    lines = (
+        f"{n}\tcanary {n * 7919}\t2006-03-01 07:17:12\t1\thttp://www.{n}.example\n" for n in range(600_000)
+    )
+    source.write_text("".join(lines))
+    command = " ".join(_tacit("import", source, "-o", tmp_path / "log.parquet"))
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1000; exec {command}"],
+        capture_output=True,
+        text=True,
+        env=_environment(),
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "error:" in done.stderr and "Traceback" not in done.stderr
+    assert "canary" not in done.stdout + done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["varied.txt"]
+
+
 def test_an_import_that_fails_keeps_the_file_that_was_there(tmp_path: Path) -> None:
     output = tmp_path / "log.parquet"
     assert _run("import", _DEFECTS, "-o", output).returncode == 0

@@ -13,6 +13,7 @@ import pytest
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.searchlog.bad_lines import Reason
+from tacit.searchlog.export import export_log
 from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
 from tacit.searchlog.readers import ColumnMapping, Source, reader_for
 
@@ -237,3 +238,37 @@ def test_too_many_bad_lines_stop_the_import(tmp_path: Path) -> None:
     # Too few lines to judge by a share, but no record at all is always refused.
     with pytest.raises(LogError, match="no record in the 3 lines"):
         _import(tmp_path, "log.txt", bad * 3, format_name="aol")
+
+
+def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    source = tmp_path / "logs" / "log.txt"
+    source.write_bytes(b"7\tx\t2006-03-01 00:00:00\t\t\n")
+    assert import_log([source, tmp_path / "logs", source], tmp_path / "log.parquet").records == 1
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_bytes(b"7\tx\t2006-03-01 00:00:00\t\t\n")
+    with pytest.raises(InputError, match="is a folder"):
+        import_log([tmp_path / "log.txt"], tmp_path)
+    log = import_log([tmp_path / "log.txt"], tmp_path / "log.parquet").output
+    with pytest.raises(InputError, match="is a folder"):
+        export_log(log, tmp_path, "aol")
+    with pytest.raises(ParameterError):
+        export_log(log, tmp_path / "log.xml", "xml")
+
+
+def test_parquet_columns_of_no_use_are_refused_without_showing_a_value(tmp_path: Path) -> None:
+    table = pa.table({"user": ["u"], "query": [["canary"]], "time": [1]})
+    pq.write_table(table, tmp_path / "nested.parquet")
+    with pytest.raises(LogError, match="column query, of type list") as caught:
+        import_log([tmp_path / "nested.parquet"], tmp_path / "log.parquet")
+    assert "canary" not in str(caught.value)
+    with pytest.raises(LogError, match=r"has no column uid, q, ts, pos, link; it has user, query, time"):
+        import_log([tmp_path / "nested.parquet"], tmp_path / "log.parquet", ImportOptions(mapping=_MAPPED))
+
+
+def test_times_outside_the_calendar_are_bad(tmp_path: Path) -> None:
+    content = b"user,query,time\na,good,1\nb,far,99999999999999999\nc,farther,999999999999999999\n"
+    report, rows = _import(tmp_path, "log.csv", content)
+    assert (len(rows), report.counts()) == (1, {Reason.TIME: 2})

@@ -1,5 +1,36 @@
-"""What was searched: the model of a search log, its readers, its sessions."""
+"""What was searched: the model of a search log, its readers, its sessions, its figures."""
 
+from tacit.searchlog.bad_lines import Reason
+from tacit.searchlog.export import export_log
+from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
 from tacit.searchlog.schema import COLUMNS, SCHEMA, check_log
+from tacit.searchlog.sessions import (
+    SESSION_GAP,
+    history_order,
+    session_numbers,
+    session_starts,
+    with_pauses,
+    with_sessions,
+)
+from tacit.searchlog.statistics import LogStatistics, opened_for_statistics
+from tacit.searchlog.writing import LogWriter
 
-__all__ = ["COLUMNS", "SCHEMA", "check_log"]
+__all__ = [
+    "COLUMNS",
+    "SCHEMA",
+    "SESSION_GAP",
+    "ImportOptions",
+    "ImportReport",
+    "LogStatistics",
+    "LogWriter",
+    "Reason",
+    "check_log",
+    "export_log",
+    "history_order",
+    "import_log",
+    "opened_for_statistics",
+    "session_numbers",
+    "session_starts",
+    "with_pauses",
+    "with_sessions",
+]

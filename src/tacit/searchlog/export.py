@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tacit.errors import ParameterError
+from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog.readers.aol import HEADER
 from tacit.searchlog.schema import COLUMNS, check_log
@@ -116,6 +116,8 @@ def export_log(
     if format_name not in EXPORT_FORMATS:
         raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
     output = Path(output)
+    if output.is_dir():
+        raise InputError(f"the output {output} is a folder.", "Name a file in it.")
     headers = {"aol": "\t".join(HEADER) + "\n", "tsv": "\t".join(COLUMNS) + "\n", "jsonl": ""}
     records = replaced = 0
     with (

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacit.errors import LogError, ParameterError
+from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog.bad_lines import BadLines, Reason
 from tacit.searchlog.readers import Block, ColumnMapping, Parsed, Reader, Source, find_sources, reader_for
@@ -176,6 +176,8 @@ def import_log(
         raise LogError(
             "none of the files in the folders given is in a known format.", "Name one with --format."
         )
+    if report.output.is_dir():
+        raise InputError(f"the output {report.output} is a folder.", "Name a file in it.")
     with atomic_file(report.output) as temporary:
         with LogWriter(temporary) as writer:
             _take_in(sources, report, writer, options, watch)

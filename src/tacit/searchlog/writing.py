@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import TracebackType
 
@@ -53,4 +54,8 @@ class LogWriter:
     ) -> None:
         if kind is None:
             self._flush()
-        self._writer.close()
+            self._writer.close()
+            return
+        # The file is given up; that closing it fails too (a full disk) must not hide why.
+        with contextlib.suppress(OSError, pa.ArrowException):
+            self._writer.close()

@@ -25,6 +25,9 @@ _FIRST_MILLISECONDS = 100_000_000_000
 _LONGEST_EPOCH = 18
 _PLAIN = "YYYY-MM-DD hh:mm:ss"
 _COMPACT = "YYMMDDhhmmss"
+_FREQUENT_ISO = tuple(_PLAIN + more for more in ("", "Z", ".fff", ".fffZ", ".ffffff", ".ffffffZ"))
+"""The ways of ISO 8601 that are common enough to be read a column at a time. ``Z`` stands for itself."""
+_DIGIT_LETTERS = "YMDhmsf"
 
 
 def _fixed_width(column: pa.BinaryArray, width: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
@@ -50,12 +53,12 @@ def _number(digits: npt.NDArray[np.uint8], pattern: str, letter: str) -> npt.NDA
 def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Instants:
     """Read rows of text laid out as ``pattern``; the mask leaves out what is no date of the calendar."""
     digits = matrix - np.uint8(ord("0"))  # wraps around, so anything below "0" is above 9 too
-    places = [n for n, found in enumerate(pattern) if found.isalpha()]
+    places = [n for n, found in enumerate(pattern) if found in _DIGIT_LETTERS]
     good = (digits[:, places] <= 9).all(axis=1)
     for place, found in enumerate(pattern):
         if found == " ":
             good &= (matrix[:, place] == ord(" ")) | (matrix[:, place] == ord("T"))
-        elif not found.isalpha():
+        elif found not in _DIGIT_LETTERS:
             good &= matrix[:, place] == ord(found)
     year, month, day, hour, minute, second = (_number(digits, pattern, letter) for letter in "YMDhms")
     if not century:  # POSIX: 69 to 99 lie in the 1900s, 00 to 68 in the 2000s
@@ -66,7 +69,8 @@ def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Ins
     next_month = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     good &= (day >= 1) & (day <= next_month - first_day)
     seconds = ((first_day + day - 1) * 24 + hour) * 3600 + minute * 60 + second
-    return np.where(good, seconds * 1_000_000, 0), good
+    fraction = _number(digits, pattern, "f") * 10 ** (6 - pattern.count("f"))
+    return np.where(good, seconds * 1_000_000 + fraction, 0), good
 
 
 def _spread(column: pa.BinaryArray, pattern: str, century: bool) -> Instants:
@@ -87,6 +91,18 @@ def plain_instants(column: pa.BinaryArray) -> Instants:
 def compact_instants(column: pa.BinaryArray) -> Instants:
     """``970916105432``, as in Excite's log: a year of two digits, from 1969 to 2068."""
     return _spread(column, _COMPACT, century=False)
+
+
+def _frequent_iso(column: pa.BinaryArray) -> Instants:
+    """What is written in one of the frequent ways of ISO 8601."""
+    values, good = plain_instants(column)
+    for pattern in _FREQUENT_ISO[1:]:
+        if good.all():
+            break
+        more, readable = _spread(column, pattern, century=True)
+        values[readable] = more[readable]
+        good |= readable
+    return values, good
 
 
 def _one_by_one(
@@ -123,19 +139,23 @@ def _epoch(text: str, unit: int | None) -> int:
 
 def iso_instants(column: pa.BinaryArray) -> Instants:
     """ISO 8601, with or without fractions of a second and a zone."""
-    values, good = plain_instants(column)
-    return _one_by_one(column, values, good, _iso)
+    return _one_by_one(column, *_frequent_iso(column), _iso)
+
+
+def _epoch_of_usual_length(column: pa.BinaryArray, unit: int | None) -> Instants:
+    """Epoch numbers of ten digits (seconds, 2001 to 2286) or thirteen (the same in milliseconds)."""
+    values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
+    for width, usual in ((10, 1_000_000), (13, 1_000)):
+        matrix, fitting = _fixed_width(column, width)
+        digits = matrix - np.uint8(ord("0"))
+        good[fitting] = (digits <= 9).all(axis=1)
+        values[fitting] = _number(digits, "n" * width, "n") * (unit or usual)
+    return values, good
 
 
 def epoch_instants(column: pa.BinaryArray, unit: int | None = None) -> Instants:
     """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, told by size when absent."""
-    width = 10 if unit != 1_000 else 13
-    matrix, fitting = _fixed_width(column, width)
-    digits = matrix - np.uint8(ord("0"))
-    values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
-    good[fitting] = (digits <= 9).all(axis=1)
-    values[fitting] = _number(digits, "n" * width, "n") * (unit or 1_000_000)
-    return _one_by_one(column, values, good, lambda text: _epoch(text, unit))
+    return _one_by_one(column, *_epoch_of_usual_length(column, unit), lambda text: _epoch(text, unit))
 
 
 def _any_instants(column: pa.BinaryArray) -> Instants:
@@ -147,10 +167,9 @@ def _any_instants(column: pa.BinaryArray) -> Instants:
         except ValueError:
             return _iso(text)
 
-    values, good = plain_instants(column)
-    if good.any():
-        return _one_by_one(column, values, good, read)
-    values, good = epoch_instants(column)
+    values, good = _frequent_iso(column)
+    if not good.any():
+        values, good = _epoch_of_usual_length(column, None)
     return _one_by_one(column, values, good, read)
 
 

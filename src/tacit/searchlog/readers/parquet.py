@@ -42,9 +42,9 @@ def _as_written(column: pa.Array) -> pa.BinaryArray:
 def _times(column: pa.Array) -> pa.Array:
     """Stored times as microseconds since 1970; anything else as it would stand in a text."""
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        return pc.cast(column, pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(
-            pa.int64()
-        )
+        finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        target = pa.timestamp("us", getattr(column.type, "tz", None))
+        return pc.cast(column, target, safe=not finer).cast(pa.int64())
     return _as_written(column)
 
 
@@ -91,6 +91,15 @@ class ParquetReader:
             if name not in batch.schema.names:
                 columns.append(pa.nulls(batch.num_rows, pa.binary()))
             else:
-                columns.append((_times if column == "time" else _as_written)(batch.column(name)))
+                convert = _times if column == "time" else _as_written
+                try:
+                    columns.append(convert(batch.column(name)))
+                except pa.ArrowException:
+                    # Arrow's message may quote a value, so it is not passed on.
+                    stored = batch.schema.field(name).type
+                    raise LogError(
+                        f"the column {name}, of type {stored}, cannot be read as a {column}.",
+                        "Convert it to text, numbers or timestamps first.",
+                    ) from None
         lines = np.arange(block.first_line, block.first_line + block.lines, dtype=np.int64)
         return to_records(Written(lines, tuple(columns)), self._read_times)

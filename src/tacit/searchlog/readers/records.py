@@ -20,6 +20,8 @@ __all__ = ["Written", "to_records"]
 
 Mask = npt.NDArray[np.bool_]
 _LARGEST_RANK = 2**31 - 1
+_FIRST_INSTANT = int(np.datetime64("0001-01-01", "us").astype(np.int64))
+_END_OF_INSTANTS = int(np.datetime64("10000-01-01", "us").astype(np.int64))
 _FAULTS = (Reason.USER, Reason.QUERY, Reason.TIME, Reason.RANK, Reason.CLICK)
 
 
@@ -95,10 +97,12 @@ def _ranks(column: pa.BinaryArray, clicked: Mask) -> tuple[pa.Array, Mask]:
 
 
 def _times(column: pa.Array, read_times: Callable[[pa.BinaryArray], Instants]) -> Instants:
-    """Times as microseconds since 1970, and which of them could be read."""
+    """Times as microseconds since 1970, and which of them could be read and lie in the years 1 to 9999."""
     if pa.types.is_int64(column.type):
-        return np.asarray(column.fill_null(0)), np.asarray(column.is_valid())
-    return read_times(column.fill_null(b"") if column.null_count else column)
+        values, good = np.asarray(column.fill_null(0)), np.asarray(column.is_valid())
+    else:
+        values, good = read_times(column.fill_null(b"") if column.null_count else column)
+    return values, good & (values >= _FIRST_INSTANT) & (values < _END_OF_INSTANTS)
 
 
 def to_records(

@@ -125,7 +125,8 @@ def find_sources(
 ) -> list[Source]:
     """The files of ``paths`` in the order given; a folder stands for all files in it, by name.
 
-    In folders, hidden files are passed over, and so is ``besides`` (the output of an earlier import).
+    In folders, hidden files are passed over, and so is ``besides`` (the output of an earlier import). A
+    file that is named twice, or named and in a folder, is taken once: its records must not count double.
     """
     if encoding not in ENCODINGS:
         raise ParameterError.outside("--encoding", repr(encoding), f"one of {', '.join(ENCODINGS)}")
@@ -143,4 +144,5 @@ def find_sources(
             raise InputError(f"there is no file or folder {path}.", "Check the name.")
     if not sources:
         raise InputError("the folders given hold no files.", "Name the files of the log.")
-    return sources
+    once = {source.path.resolve(): source for source in reversed(sources)}
+    return [source for source in sources if once[source.path.resolve()] is source]
