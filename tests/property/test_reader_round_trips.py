@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
+import itertools
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +21,11 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.export import export_log
 from tacit.searchlog.intake import ImportOptions, import_log
 from tacit.searchlog.normalising import normalise_queries
+from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.fields import split_fields
 from tacit.searchlog.readers.instants import compact_instants, iso_instants, plain_instants
+from tacit.searchlog.readers.mapping import ColumnMapping
+from tacit.searchlog.readers.source import Source
 from tacit.searchlog.writing import LogWriter
 from tacit.text import normalise, normalise_column
 
@@ -212,3 +219,43 @@ def test_batches_of_a_fixed_size_hold_the_records_in_order(sizes: list[int], siz
         metadata = pq.read_metadata(path)
         groups = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
         assert all(rows == size for rows in groups[:-1])
+
+
+_CSV_FIELDS = st.text(st.sampled_from('ab",\ré '), max_size=5)
+
+
+@given(
+    rows=st.lists(st.lists(_CSV_FIELDS, min_size=3, max_size=3), min_size=1, max_size=12),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    broken=st.lists(st.text(st.sampled_from('a",'), max_size=8), max_size=4),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+@settings(deadline=None)
+def test_csv_lines_are_read_as_python_reads_them(
+    rows: list[list[str]], quoting: int, broken: list[str], end: str
+) -> None:
+    """Good lines by Python's own writer, with hand-broken ones among them."""
+    lines = []
+    for row in rows:
+        buffer = io.StringIO()
+        csv.writer(buffer, quoting=quoting, lineterminator="").writerow(row)
+        lines.append(buffer.getvalue())
+    lines = [lines[0]] + [line for pair in itertools.zip_longest(lines[1:], broken) for line in pair if line]
+    # Line ends are not part of a field in this format, nor is a return before one.
+    lines = [line.replace("\r", "") for line in lines]
+    expected: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(lines, start=1):
+        with contextlib.suppress(csv.Error, StopIteration):
+            row = next(csv.reader([line], strict=True))
+            if len(row) == 3:
+                expected.append((number, row))
+    reader = DelimitedReader("csv", ",", True, ColumnMapping.parse("user=1,query=2,time=3"), "auto")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        path.write_text("".join(line + end for line in lines), newline="")
+        (block,) = reader.blocks(Source(path))
+    written, misfits, blank = reader.written(block)
+    columns = [column.to_pylist() for column in written.columns[:3]]
+    found = [[value.decode() for value in row] for row in zip(*columns, strict=True)]
+    assert list(zip(written.lines.tolist(), found, strict=True)) == expected
+    assert len(expected) + sum(len(numbers) for _, numbers in misfits) + blank == len(lines)

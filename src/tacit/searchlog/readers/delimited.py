@@ -22,6 +22,7 @@ from tacit.searchlog.readers.fields import Fields, split_fields
 from tacit.searchlog.readers.instants import TIME_FORMATS
 from tacit.searchlog.readers.mapping import ColumnMapping
 from tacit.searchlog.readers.protocol import Block, Parsed
+from tacit.searchlog.readers.quoting import enclosing_quotes
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.text import lines_in_blocks
@@ -30,6 +31,7 @@ from tacit.searchlog.schema import COLUMNS
 __all__ = ["DelimitedReader"]
 
 Numbers = npt.NDArray[np.int64]
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -109,32 +111,32 @@ class DelimitedReader:
 
     def parse(self, block: Block) -> Parsed:
         """The records of a block of lines."""
-        layout: _Layout = block.content.layout
-        fields = split_fields(block.content.text, self._delimiter.encode())
-        blank = fields.blank
-        quoted = self._lines_with_quotes(block.content.text, fields)
-        fitting = (fields.width == layout.width) & ~quoted & ~blank
-        misfits = np.flatnonzero(~(fitting | blank | quoted))
-        bad = [(Reason.COLUMNS, misfits)]
+        written, misfits, blank = self.written(block)
+        headers = self._headers(written) if block.content.layout.header else None
+        passed_over = {"blank": blank}
+        if headers is not None and headers.any():
+            passed_over["headers"] = int(headers.sum())
+            written = written.only(~headers)
+        return to_records(written, self._read_times, misfits, passed_over)
+
+    def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
+        """The fields of the lines of the right form, the lines of a wrong one, and how many are blank."""
+        text, layout = block.content.text, block.content.layout
+        delimiter = self._delimiter.encode()
+        quotes, hard = enclosing_quotes(text, delimiter) if self._quoted else (None, _NONE)
+        fields = split_fields(text, delimiter, quotes)
+        blank = fields.blank & (fields.width < layout.width)
+        fitting = (fields.width == layout.width) & ~blank
+        fitting[hard] = blank[hard] = False
+        misfits = ~(fitting | blank)
+        misfits[hard] = False
+        bad = [(Reason.COLUMNS, np.flatnonzero(misfits))]
         lines = np.flatnonzero(fitting)
         columns = self._columns(layout, fields, lines)
-        if quoted.any():
-            lines, columns = self._second_look(block.content.text, layout, quoted, lines, columns, bad)
-        written = Written(block.first_line + lines, columns, fields.is_ascii)
-        headers = self._headers(written) if layout.header else np.zeros(len(lines), np.bool_)
-        if headers.any():
-            written = written.only(~headers)
-        passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
+        if len(hard):
+            lines, columns = self._second_look(text, layout, hard, lines, columns, bad)
         numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
-        return to_records(written, self._read_times, numbered, passed_over)
-
-    def _lines_with_quotes(self, text: bytes, fields: Fields) -> npt.NDArray[np.bool_]:
-        quoted = np.zeros(len(fields.first), np.bool_)
-        if self._quoted and b'"' in text:
-            data = np.frombuffer(text, np.uint8)
-            ends = np.flatnonzero(data == ord("\n"))
-            quoted[np.searchsorted(ends, np.flatnonzero(data == ord('"')))] = True
-        return quoted
+        return Written(block.first_line + lines, columns, fields.is_ascii), numbered, int(blank.sum())
 
     def _columns(self, layout: _Layout, fields: Fields, lines: Numbers) -> tuple[pa.Array, ...]:
         return tuple(
@@ -148,17 +150,17 @@ class DelimitedReader:
         self,
         text: bytes,
         layout: _Layout,
-        quoted: npt.NDArray[np.bool_],
+        hard: Numbers,
         lines: Numbers,
         columns: tuple[pa.Array, ...],
         bad: list[tuple[Reason, Numbers]],
     ) -> tuple[Numbers, tuple[pa.Array, ...]]:
-        """Read the lines with quotes one by one, and put them among the others in order."""
+        """Read the ``hard`` lines one by one, and put them among the others in order."""
         whole = text.split(b"\n")
         found: list[int] = []
         rows: list[list[bytes]] = []
         wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.COLUMNS: []}
-        for number in np.flatnonzero(quoted).tolist():
+        for number in hard.tolist():
             row = self._split(whole[number].removesuffix(b"\r"))
             if row is None:
                 wrong[Reason.SYNTAX].append(number)

@@ -44,17 +44,28 @@ class Fields:
         return self.values.take(indices)
 
 
-def split_fields(block: bytes, delimiter: bytes) -> Fields:
-    """Cut ``block``, which ends with a line end, at every ``delimiter`` and at LF or CRLF line ends."""
+def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] | None = None) -> Fields:
+    """Cut ``block``, which ends with a line end, at every ``delimiter`` and at LF or CRLF line ends.
+
+    Args:
+        block: lines, with a line end at the last one.
+        delimiter: the byte between fields.
+        quotes: where quotes that enclose fields stand, in pairs: they are no part of the field, and a
+            delimiter between them is.
+    """
     data = np.frombuffer(block, np.uint8)
     separators = data == _NEWLINE
-    separators |= data == ord(delimiter)
+    if quotes is None or not len(quotes):
+        separators |= data == ord(delimiter)
+    else:
+        delimiters = np.flatnonzero(data == ord(delimiter))
+        separators[delimiters[np.searchsorted(quotes, delimiters) % 2 == 0]] = True
     ends = np.flatnonzero(separators)
     last = np.flatnonzero(data[ends] == _NEWLINE)
     first = np.empty_like(last)
     first[0], first[1:] = 0, last[:-1] + 1
 
-    # Bytes dropped up to the end of each field: one separator each, and the CR of a CRLF.
+    # Bytes dropped up to the end of each field: one separator each, the CR of a CRLF, and quotes.
     dropped = np.arange(len(ends), dtype=np.int64)
     line_ends = ends[last]
     returns = (line_ends > 0) & (data[line_ends - 1] == _RETURN)
@@ -63,6 +74,9 @@ def split_fields(block: bytes, delimiter: bytes) -> Fields:
         before_end = np.zeros(len(ends), np.int64)
         before_end[last[returns]] = 1
         dropped += np.cumsum(before_end)
+    if quotes is not None and len(quotes):
+        separators[quotes] = True
+        dropped += np.searchsorted(quotes, ends)
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends - dropped
     kept = data[~separators]
