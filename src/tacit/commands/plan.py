@@ -94,8 +94,11 @@ def click(
     ] = True,
     pool_size: Annotated[int, typer.Option(help="Queries in the public domain.")] = 100_000,
     spurious: Annotated[
-        float, typer.Option(help="How many domain queries that nobody asked may get in, expected.")
+        float, typer.Option(help="How many keys that nobody used may be expected in each table.")
     ] = 10.0,
+    expected_queries: Annotated[
+        int, typer.Option(help="About how many queries will be selected (their urls and pairs are public).")
+    ] = 1_000,
     pool_probability: Annotated[
         float, typer.Option(help="p_g: chance that an unasked query takes part; below 1 it costs ε.")
     ] = 1.0,
@@ -120,6 +123,7 @@ def click(
         pool_probability=pool_probability,
         same_counts=same_counts,
         neighbours=Neighbours(neighbours),
+        expected_queries=expected_queries,
     )
     stated = state_plan("click", plan, charges(plan.parameters), epsilon=epsilon, delta=delta)
     emit(stated.document, as_json=as_json, render=stated.render)

@@ -15,14 +15,24 @@ from tacit.release.plan.setting import PaperSetting, Plan, check_request, larger
 from tacit.release.plan.split import Part, split
 from tacit.release.plan.words import click_words
 
-__all__ = ["EMPTY_CHANCE", "POOL_SIZE", "SPURIOUS", "ClickRequest", "paper_setting", "plan_click"]
+__all__ = [
+    "EXPECTED_QUERIES",
+    "POOL_SIZE",
+    "SPURIOUS",
+    "URLS_PER_QUERY",
+    "ClickRequest",
+    "paper_setting",
+    "plan_click",
+]
 
 POOL_SIZE = 100_000
 """Queries in the public domain, where the caller does not know."""
 SPURIOUS = 10.0
-"""How many domain queries that nobody asked may be expected in a release."""
-EMPTY_CHANCE = 0.01
-"""The chance with which a public url (or transition) of a selected query that nobody took gets in."""
+"""How many keys that nobody used may be expected in each table of a pure release."""
+EXPECTED_QUERIES = 1_000
+"""About how many queries a release selects; its public urls and pairs of queries follow from it."""
+URLS_PER_QUERY = 10
+"""Public urls of a query: a page of results."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,9 @@ class ClickRequest:
         delta: 0 plans the pure mode; above 0 the approximate one.
         transitions: whether transitions are published.
         pool_size: how many queries the public domain has (0: none, approximate mode only).
-        spurious: how many domain queries of count 0 may be expected in the release; K is chosen by it.
+        spurious: how many keys of count 0 (domain queries, public urls, pairs of queries) may be expected
+            in each table; K and, in the pure mode, the other thresholds are chosen by it.
+        expected_queries: about how many queries the release will select.
         pool_probability: p_g.
         same_counts: publish the very count that was compared with K instead of a fresh one.
         neighbours: which logs are neighbours.
@@ -52,12 +64,14 @@ class ClickRequest:
     pool_probability: float = 1.0
     same_counts: bool = False
     neighbours: Neighbours = Neighbours.ADD_REMOVE
+    expected_queries: int = EXPECTED_QUERIES
 
     def __post_init__(self) -> None:
         check_request(self.epsilon, self.delta, delta_needed=False)
         check_whole("queries_per_user", self.queries_per_user, 1)
         check_whole("clicks_per_user", self.clicks_per_user, 0)
         check_whole("pool_size", self.pool_size, 0)
+        check_whole("expected_queries", self.expected_queries, 1)
         check_probability("pool_probability", self.pool_probability)
         if not self.spurious > 0:
             raise ParameterError.outside("spurious", self.spurious, "above 0")
@@ -88,6 +102,16 @@ class ClickRequest:
         """What a pool of p_g < 1 costs: q_f ln(1/p_g)."""
         return -self.queries_per_user * math.log(self.pool_probability)
 
+    @property
+    def public_urls(self) -> int:
+        """How many (query, url) get noise in a pure release."""
+        return self.expected_queries * URLS_PER_QUERY
+
+    @property
+    def public_pairs(self) -> int:
+        """How many (query, next query) get noise in a pure release."""
+        return self.expected_queries * (self.expected_queries - 1)
+
     def spurious_at(self, noise: float, threshold: int) -> float:
         """How many domain queries of count 0 are expected above the threshold, at most."""
         return self.pool_size * self.pool_probability * survival(noise, threshold + 1)
@@ -105,6 +129,7 @@ def plan_click(
     pool_probability: float = 1.0,
     same_counts: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    expected_queries: int = EXPECTED_QUERIES,
 ) -> Plan[ClickParameters]:
     """Split ε among selection, query counts, clicks and transitions with the least loss; choose thresholds.
 
@@ -121,6 +146,7 @@ def plan_click(
         pool_probability,
         same_counts,
         neighbours,
+        expected_queries,
     )
     parameters = _choose(request)
     figures = _figures(request, parameters)
@@ -174,19 +200,19 @@ def _parts(request: ClickRequest) -> list[Part]:
             )
         )
 
-    def key_part(name: str, records: int) -> Part:
+    def key_part(name: str, records: int, public: int) -> Part:
         def threshold(noise: float, delta: float) -> int:
             if paying:
                 return smallest(lambda K: _affords(noise, K + 1, records, delta))
-            return smallest(lambda K: survival(noise, K + 1) <= EMPTY_CHANCE)
+            return smallest(lambda K: public * survival(noise, K + 1) <= request.spurious)
 
         return Part(name, records, threshold, pays_delta=paying)
 
     return [
         Part("which queries", q_f, query_threshold, pays_delta=paying, published=request.same_counts),
         Part("query counts", 0 if request.same_counts else q_f),
-        key_part("clicks", request.clicks_per_user),
-        key_part("transitions", q_f - 1 if request.transitions else 0),
+        key_part("clicks", request.clicks_per_user, request.public_urls),
+        key_part("transitions", q_f - 1 if request.transitions else 0, request.public_pairs),
     ]
 
 

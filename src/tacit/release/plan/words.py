@@ -56,7 +56,10 @@ def click_words(p: ClickParameters, figures: Mapping[str, float], pool_size: int
             f"{p.noise_transitions:.3g} on average."
         )
     if p.mode is ClickMode.PURE:
-        lines.append("Queries, urls and transitions outside the public sets are not published: delta is 0.")
+        lines.append(
+            "Queries, urls and transitions outside the public sets are not published: delta is 0. The "
+            "thresholds only keep out keys of count 0; they may be changed without any cost in privacy."
+        )
     return tuple(lines)
 
 
