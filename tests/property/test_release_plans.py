@@ -279,3 +279,14 @@ def test_k_query_adds_the_attackers_accounts() -> None:
     assert plan.parameters.honest_users(5) == 10
     assert plan.guarantee.epsilon == math.inf
     assert plan.guarantee.kind is Kind.K_QUERY
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 50.0, 1e3, 1e5])
+def test_extreme_requests_are_planned_too(epsilon: float) -> None:
+    for delta in (1e-300, 0.5):
+        assert not broken(plan_zealous(epsilon, delta, 7).guarantee, epsilon, delta)
+        assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee, epsilon, delta)
+        assert not broken(plan_click(epsilon, 9, delta=delta).guarantee, epsilon, delta)
+    assert not broken(plan_click(epsilon, 9).guarantee, epsilon, 0.0)
+    likely = plan_zealous(epsilon, 1e-9, 7, kind=Kind.PROBABILISTIC, users=10**6)
+    assert not broken(likely.guarantee, epsilon, 1e-9)

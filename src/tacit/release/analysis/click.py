@@ -22,6 +22,7 @@ from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Neighbours
 from tacit.release.analysis.charge import Charge, PaperFigure, total
 from tacit.release.analysis.ranges import check_noise, check_probability, check_whole
+from tacit.release.analysis.theorem_1 import log_alpha, turning_point
 from tacit.release.analysis.threshold import fresh_key_delta, largest_sum, miss_loss, survival
 
 __all__ = ["ClickMode", "ClickParameters", "charges", "guarantee", "paper_figure", "turning_point"]
@@ -170,11 +171,6 @@ def guarantee(parameters: ClickParameters, neighbours: Neighbours = Neighbours.A
     return total(charges(parameters), neighbours, pure=parameters.mode is ClickMode.PURE)
 
 
-def turning_point(noise: float, pool_probability: float = 1.0) -> float:
-    """The thesis's K for a noise scale: where the two terms of Theorem 1 meet (eq. 3.11)."""
-    return 1 + noise * math.log((1 + 1 / (math.exp(1 / noise) / pool_probability - 1)) / 2)
-
-
 def paper_figure(parameters: ClickParameters, threshold: float | None = None) -> PaperFigure:
     """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for.
 
@@ -191,8 +187,9 @@ def paper_figure(parameters: ClickParameters, threshold: float | None = None) ->
     ):
         raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
     K = p.threshold if threshold is None else threshold
-    alpha = max(math.exp(1 / p.noise) / p.pool_probability, 1 + 1 / (2 * math.exp((K - 1) / p.noise) - 1))
-    epsilon = p.queries_per_user * math.log(alpha) + p.clicks_per_user / p.noise_clicks
+    epsilon = (
+        p.queries_per_user * log_alpha(p.noise, K, p.pool_probability) + p.clicks_per_user / p.noise_clicks
+    )
     epsilon += p.queries_per_user / (p.noise if p.noise_queries is None else p.noise_queries)
     epsilon += _per_record(p.steps_per_user, p.noise_transitions)
     return PaperFigure(

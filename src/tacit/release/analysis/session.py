@@ -16,6 +16,7 @@ from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Neighbours
 from tacit.release.analysis.charge import Charge, PaperFigure, total
 from tacit.release.analysis.ranges import check_noise, check_whole
+from tacit.release.analysis.theorem_1 import log_alpha
 from tacit.release.analysis.threshold import largest_sum, miss_loss
 
 __all__ = ["SessionClicks", "SessionParameters", "charges", "guarantee", "paper_figure", "paper_with_clicks"]
@@ -144,16 +145,9 @@ def guarantee(parameters: SessionParameters, neighbours: Neighbours = Neighbours
     return total(charges(parameters), neighbours)
 
 
-def _alpha(noise: float, threshold: float) -> float:
-    """Eq. 5.13."""
-    return max(math.exp(1 / noise), 1 + 1 / (2 * math.exp((threshold - 1) / noise) - 1))
-
-
 def _printed(records: int, noise: float, threshold: float) -> tuple[float, float]:
     """Eq. 4.5 and 4.6: ε = d (ln α + 1/b), δ = d/2 exp((d-K)/b)."""
-    if noise == 0:
-        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
-    epsilon = records * (math.log(_alpha(noise, threshold)) + 1 / noise)
+    epsilon = records * (log_alpha(noise, threshold) + 1 / noise)
     return epsilon, records / 2 * math.exp(min(700.0, (records - threshold) / noise))
 
 
