@@ -137,6 +137,16 @@ def test_guarantee_zealous_gives_both_guarantees(relation: Neighbours) -> None:
     assert found["paper"]["probabilistic"]["epsilon"] == pytest.approx(1.0)
 
 
+def test_a_fractional_threshold_is_the_papers_and_the_next_whole_one_ours() -> None:
+    found = tacit(
+        *("guarantee", "zealous", "--noise", 10, "--threshold-1", 1, "--threshold-2", 78.65900644919215),
+        *("--per-user", 5, "--neighbours", "replace"),
+    )
+    assert found["parameters"]["threshold_2"] == 79
+    assert found["paper"]["delta"] == pytest.approx(1e-6)
+    assert found["delta"] == pytest.approx(1.075e-3, rel=1e-3)
+
+
 def test_plan_zealous_round_trips_through_guarantee() -> None:
     for relation in Neighbours:
         plan = tacit(

@@ -68,7 +68,7 @@ def _whole(name: str, threshold: float) -> int:
 def zealous(
     noise: NoiseOption,
     threshold_1: Annotated[int, typer.Option(help="τ: items of fewer users never appear.")],
-    threshold_2: Annotated[int, typer.Option(help="T: the least noisy count that is published.")],
+    threshold_2: Annotated[float, typer.Option(help="T (τ'): the least noisy count that is published.")],
     per_user: Annotated[int, typer.Option(help="m: the most distinct items a user gives.")],
     users: Annotated[
         int | None,
@@ -84,8 +84,11 @@ def zealous(
     from tacit.release.analysis.zealous import ZealousParameters
 
     _positive("noise", noise)
-    parameters = ZealousParameters(per_user, noise, threshold_1, threshold_2, histograms)
-    stated = state_zealous(parameters, Neighbours(neighbours), users)
+    if not math.isfinite(threshold_2):
+        raise ParameterError.outside("threshold_2", threshold_2, "a finite number")
+    whole = math.ceil(threshold_2)  # '>= 78.66' is '>= 79' for whole counts
+    parameters = ZealousParameters(per_user, noise, threshold_1, whole, histograms)
+    stated = state_zealous(parameters, Neighbours(neighbours), users, threshold_2)
     emit(stated.document, as_json=as_json, render=stated.render)
 
 

@@ -45,9 +45,12 @@ def _rows(found: Guarantee, figure: PaperFigure) -> list[tuple[str, str, str]]:
     ]
 
 
-def state_zealous(parameters: ZealousParameters, neighbours: Neighbours, users: int | None) -> Statement:
+def state_zealous(
+    parameters: ZealousParameters, neighbours: Neighbours, users: int | None, threshold_2: float | None = None
+) -> Statement:
     """Both guarantees of ZEALOUS; the probabilistic one where the number of users is given."""
-    found, figure = zealous.guarantee(parameters, neighbours), zealous.paper_figure(parameters)
+    found = zealous.guarantee(parameters, neighbours)
+    figure = zealous.paper_figure(parameters, threshold_2)
     paper = figure_document(figure)
     paper["indistinguishability"] = {"epsilon": figure.epsilon, "delta": figure.delta}
     document: dict[str, Any] = {

@@ -111,13 +111,17 @@ _WHY_PROBABILISTIC = (
 )
 
 
-def paper_figure(parameters: ZealousParameters) -> PaperFigure:
-    """What paper 004 prints as indistinguishability: ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ."""
+def paper_figure(parameters: ZealousParameters, threshold_2: float | None = None) -> PaperFigure:
+    """What paper 004 prints as indistinguishability: ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
+
+    ``threshold_2`` is the paper's real-valued τ', where it differs from the whole T.
+    """
+    second = parameters.threshold_2 if threshold_2 is None else threshold_2
     m, noise, count = parameters.per_user, parameters.noise, parameters.histograms
     if noise == 0:
         raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
     epsilon = 2 * m / noise
-    delta = m / 2 * math.exp(min(700.0, epsilon * (1 - parameters.threshold_2 / m)))
+    delta = m / 2 * math.exp(min(700.0, epsilon * (1 - second / m)))
     return PaperFigure(
         count * epsilon,
         min(1.0, count * delta),
