@@ -2,8 +2,8 @@
 
 A line without a click has an empty rank and url; files that lost their trailing tabs have three columns
 there, which is just as clear. Quotes are part of a query and mean nothing. Headers may stand anywhere,
-as when files were put together. The query ``-`` (AOL wrote it where it held nothing printable) is kept
-as it stands, so that counts agree with those published about the log.
+as when files were put together. The query ``-``, which is frequent in that log, is kept as it stands, so
+that counts agree with those published about it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Excite's format: user, ``yymmddHHMMSS`` and query, between tabs; no clicks.
 
-A line with an empty query is no defect here: Excite wrote one when somebody asked for more documents
-like a result instead of typing words. Such wordless requests are passed over and counted.
+A line with an empty query is no defect here: one line in eight of the sample is like this, a request
+without words. Wordless requests are passed over and counted apart from bad lines.
 """
 
 from __future__ import annotations

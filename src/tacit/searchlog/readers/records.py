@@ -75,9 +75,11 @@ def _decodable(columns: Sequence[pa.BinaryArray]) -> Mask | None:
             column.cast(pa.string())
         except pa.ArrowInvalid:
             good = np.ones(len(column), np.bool_) if good is None else good
-            for place, value in enumerate(column.to_pylist()):
+            # Only values with a byte above 127 can be at fault; the others need no look, one by one.
+            plain = pc.fill_null(pc.string_is_ascii(column.view(pa.string())), True)
+            for place in np.flatnonzero(~np.asarray(plain)):
                 try:
-                    (value or b"").decode("utf-8")
+                    column[place].as_py().decode("utf-8")
                 except UnicodeDecodeError:
                     good[place] = False
     return good
