@@ -122,6 +122,19 @@ def test_a_full_disk_is_told_and_leaves_the_ledger_as_it_was(room: int, tmp_path
     assert ledger.remaining().epsilon == 0
 
 
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_full_disk_during_a_repair_loses_nothing_that_was_acknowledged(room: int, tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "ledger.jsonl", pure(1.0))
+    ledger.spend(GuaranteedRelease(pure(0.25)), "before")
+    with ledger.path.open("ab") as file:
+        file.write(b'{"entry":2,"type":"sp')
+    command = [sys.executable, "-c", FULL_DISK, str(ledger.path), str(room)]
+    assert subprocess.run(command, capture_output=True, text=True).returncode == 1
+    assert ledger.verify().torn == 1
+    ledger.spend(GuaranteedRelease(pure(0.75)), "after")
+    assert [entry.purpose for entry in ledger.verify().entries] == ["before", "after"]
+
+
 def test_a_full_disk_at_creation_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path), "20"], capture_output=True, text=True)

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule, basic_composition, decimal, repeated_delta, repeated_epsilon
+from tacit.privacy.composition import (
+    Rule,
+    basic_composition,
+    composed_epsilon,
+    decimal,
+    repeated_delta,
+    repeated_epsilon,
+)
 from tacit.privacy.events import (
     Event,
     GuaranteedRelease,
@@ -131,6 +138,17 @@ def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> N
         assert exact <= repeated_delta(event, 1, epsilon) + 1e-12
     assert both_ways(p, q, event.guarantee.epsilon) <= event.guarantee.delta + 1e-12
     assert both_ways(p, q, event.guarantee.epsilon) > 0.9 * event.guarantee.delta
+
+
+def test_unequal_events_compose_as_their_exact_product() -> None:
+    first, second = LaplaceCounts(2.0, 1), GuaranteedRelease(Guarantee(Kind.PURE, AR, 0.3))
+    p2, q2 = randomised_response(0.3, 1)
+    p, q = np.outer(laplace(2.0, 0), p2).ravel(), np.outer(laplace(2.0, 1), q2).ravel()
+    for delta in (0.2, 0.1, 0.02):
+        epsilon = composed_epsilon([first, second], delta)
+        assert both_ways(p, q, epsilon) <= delta + 1e-12
+        assert both_ways(p, q, epsilon - 0.01) > delta
+    assert composed_epsilon([], 1e-6) == 0
 
 
 def test_many_small_releases_cost_less_by_privacy_loss() -> None:

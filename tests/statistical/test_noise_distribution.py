@@ -17,7 +17,7 @@ from tacit.privacy.noise import bernoulli, discrete_laplace, geometric
 from tacit.privacy.randomness import OperatingSystemRandomness
 
 ALPHA = 1e-8
-SCALES = [0.05, 0.5, 1.0, 4.7, 60.0, 513.0, 1e6]
+SCALES = [0.05, 0.5, 1.0, 4.7, 60.0, 513.0, 1e6, 3e9]
 
 
 def laplace_survival(t: np.ndarray, scale: float) -> np.ndarray:
@@ -81,7 +81,7 @@ def test_far_tails_beyond_the_table_have_the_right_weight() -> None:
         assert stats.binomtest(int((drawn >= t).sum()), drawn.size, tail).pvalue > ALPHA
 
 
-@pytest.mark.parametrize("scale", [0.3, 8.0, 5000.0])
+@pytest.mark.parametrize("scale", [0.3, 8.0, 5000.0, 2.0**35])
 def test_geometric_draws_are_distributed_as_claimed(scale: float) -> None:
     """α = 1e-8: Kolmogorov's bound at the integers (Dvoretzky, Kiefer, Wolfowitz, Massart)."""
     size = 1_000_000
@@ -90,6 +90,23 @@ def test_geometric_draws_are_distributed_as_claimed(scale: float) -> None:
     empirical = np.searchsorted(drawn, at, side="right") / size
     true = -np.expm1(-(at + 1) / scale)
     assert np.abs(empirical - true).max() < math.sqrt(math.log(2 / ALPHA) / (2 * size))
+
+
+@pytest.mark.parametrize("scale", [3.0, 900.0, 1e6, 2.0**35])
+def test_every_binary_digit_of_a_geometric_draw_is_right(scale: float) -> None:
+    """α = 1e-8 a digit: digit j is 1 with probability c/(1+c), c = exp(-2^j/scale), digits independent."""
+    size = 400_000
+    drawn = geometric(scale, size, OperatingSystemRandomness())
+    before = drawn & 1
+    for j in range(round(math.log2(scale)) + 3):
+        digit = (drawn >> j) & 1
+        odds = math.exp(-(2.0**j) / scale)
+        p = odds / (1 + odds)
+        assert stats.binomtest(int(digit.sum()), size, p).pvalue > ALPHA
+        if j:
+            agree = int((digit & before).sum())
+            assert stats.binomtest(agree, int(before.sum()), p).pvalue > ALPHA
+        before = digit
 
 
 @pytest.mark.parametrize("p", [0.001, 1 / 3, 0.5, 0.97])
@@ -131,3 +148,37 @@ def opendp_draws(scale: float, size: int) -> np.ndarray:
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     return np.array(dp.m.make_laplace(*space, scale=scale)([0] * size))
+
+
+def epsilon_shown(low: np.ndarray, high: np.ndarray, scale: float) -> float:
+    """The largest ε that counts of two neighbouring logs prove, at a confidence of 1 - 1e-8.
+
+    For the outputs "at least t", Clopper and Pearson's bounds on both probabilities, t over 9 values.
+    """
+    confidence = ALPHA / 2 / 9
+    shown = 0.0
+    for t in np.unique(np.round(np.linspace(-scale, scale, 9))):
+        hits_high, hits_low = int((high >= t).sum()), int((low >= t).sum())
+        at_least = stats.beta.ppf(confidence, hits_high, high.size - hits_high + 1)
+        at_most = stats.beta.isf(confidence, hits_low + 1, low.size - hits_low)
+        shown = max(shown, math.log(at_least / at_most))
+    return shown
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0])
+def test_an_attacker_learns_no_more_than_epsilon_and_catches_weak_noise(scale: float) -> None:
+    """Audit of a noisy count, 1 against 0: no proof of more than ε = 1/b (α = 1e-8); nearly ε is shown.
+
+    The same attack on noise of 0.7 times the scale proves that ε is broken.
+    """
+    source = OperatingSystemRandomness()
+    size, epsilon = 4_000_000, 1 / scale
+    sound = epsilon_shown(
+        discrete_laplace(scale, size, source), 1 + discrete_laplace(scale, size, source), scale
+    )
+    assert 0.9 * epsilon < sound <= epsilon
+    weak = 0.7 * scale
+    broken = epsilon_shown(
+        discrete_laplace(weak, size, source), 1 + discrete_laplace(weak, size, source), scale
+    )
+    assert broken > epsilon

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import stat
+import threading
 from datetime import datetime
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError
+from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError, TacitError
 from tacit.privacy.composition import Rule
 from tacit.privacy.events import GuaranteedRelease, KQueryRelease, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.journal import Journal
 from tacit.privacy.ledger import Ledger
 from tacit.searchlog import SCHEMA
 
@@ -215,16 +218,51 @@ def test_a_cut_ledger_is_shown_by_a_published_head_only(used: Ledger) -> None:
         used.verify(head)
 
 
-def test_a_rebuilt_chain_that_exceeds_its_budget_is_noticed(tmp_path: Path, used: Ledger) -> None:
-    from tacit.privacy.journal import Journal
+def test_a_line_of_another_ledger_does_not_fit_in(tmp_path: Path, used: Ledger) -> None:
+    other = Ledger.create(tmp_path / "other", budget(2))
+    other.spend(release(0.01), "cheaper")
+    lines = used.path.read_bytes().splitlines(keepends=True)
+    used.path.write_bytes(lines[0] + other.path.read_bytes().splitlines(keepends=True)[1])
+    with pytest.raises(IntegrityError, match="does not follow from"):
+        used.verify()
 
-    first = _body(used.path, 0)
-    first["budget"] = budget(0.3).to_dict()
-    forged = Journal.create(tmp_path / "forged", first)
-    for number in (1, 3):
-        body = _body(used.path, number)
+
+def test_a_line_has_one_form_only(used: Ledger) -> None:
+    """The same content written otherwise (a space; a field twice) is refused, though its hash agrees."""
+    content = used.path.read_bytes()
+    for changed in (
+        content.replace(b'"entry":1,', b'"entry": 1,', 1),
+        content.replace(b'{"entry":1,', b'{"entry":7,"entry":1,', 1),
+    ):
+        assert changed != content
+        used.path.write_bytes(changed)
+        with pytest.raises(IntegrityError, match="canonical form"):
+            used.verify()
+
+
+@pytest.mark.parametrize(
+    ("number", "field", "value", "complaint"),
+    [
+        (0, "budget", budget(0.3).to_dict(), "exceed its budget"),
+        (0, "format", 2, "no ledger that this version"),
+        (0, "composition", "guess", "lacks a field or holds a wrong one"),
+        (1, "guarantee", budget(0.001).to_dict(), "states another guarantee"),
+        (1, "event", {"event": "unheard-of"}, "lacks a field or holds a wrong one"),
+        (1, "type", "refund", "unknown type"),
+        (2, "of", 0, "never charged"),
+        (2, "of", 3, "never charged"),
+    ],
+)
+def test_a_chain_rebuilt_with_false_content_is_noticed(
+    number: int, field: str, value: object, complaint: str, tmp_path: Path, used: Ledger
+) -> None:
+    """Every hash agrees here; what is said does not."""
+    bodies = [_body(used.path, line) for line in range(4)]
+    bodies[number][field] = value
+    forged = Journal.create(tmp_path / "forged", bodies[0])
+    for body in bodies[1:]:
         forged.append(lambda _chain, body=body: body, describe_fragment=lambda _fragment: {})
-    with pytest.raises(IntegrityError, match="exceed its budget"):
+    with pytest.raises(IntegrityError, match=complaint):
         Ledger.open(tmp_path / "forged")
 
 
@@ -240,3 +278,30 @@ def test_the_pld_rule_lets_more_equal_releases_in_and_no_others(tmp_path: Path) 
     assert ledger.state().account.repetitions_left(event) > 20
     with pytest.raises(ParameterError, match="repetitions of one event"):
         ledger.spend(release(0.2, 1e-9), "another price")
+
+
+def test_threads_that_race_never_overspend(ledger: Ledger) -> None:
+    refused: list[int] = []
+
+    def spend(number: int) -> None:
+        try:
+            ledger.spend(release(0.1), f"thread {number}")
+        except BudgetError:
+            refused.append(number)
+
+    threads = [threading.Thread(target=spend, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 6
+    assert len(ledger.verify().entries) == 10
+
+
+def test_a_ledger_held_by_another_process_is_told(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.privacy.journal._PATIENCE_SECONDS", 0.05)
+    with ledger.path.open("rb") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        with pytest.raises(TacitError, match="locked by another process"):
+            ledger.spend(release(0.1), "blocked")
+    ledger.spend(release(0.1), "free again")

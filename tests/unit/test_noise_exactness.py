@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import mpmath
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.privacy.enclosure import enclose_exponential
+from tacit.privacy.enclosure import Enclosure, enclose_exponential
 from tacit.privacy.inversion import InversionTable
 from tacit.privacy.noise import bernoulli, discrete_laplace, geometric
 from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
@@ -111,6 +112,38 @@ def test_ties_are_refined_on_both_sides_of_a_threshold(t: int) -> None:
         above = Script(*words_for(exact, [*agreeing, last + 1]))
         assert table.draw(1, above)[0] == t
         assert above.left == []
+
+
+@dataclass(frozen=True)
+class Vague:
+    """True but wide enclosures, as long as fewer than ``sharp`` bits are asked for."""
+
+    exact: GeometricThresholds
+    sharp: int
+
+    @property
+    def count(self) -> int:
+        return self.exact.count
+
+    def enclose(self, t: int, bits: int) -> Enclosure:
+        low, high = self.exact.enclose(t, bits)
+        width = 1 << (bits - 20) if bits < self.sharp else 0
+        return low - width, high + width
+
+    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
+        return (self.enclose(t, bits) for t in range(1, self.count + 1))
+
+
+def test_only_proven_comparisons_decide() -> None:
+    """Wide enclosures make the sampler draw more digits and ask again; they never change the value."""
+    exact = GeometricThresholds(Fraction(1, 9), 216)
+    sharp, vague = InversionTable(exact), InversionTable(Vague(exact, 320))
+    assert (sharp.fine == vague.fine).all()
+    for word in sharp.fine[:20].tolist():
+        for beside in (word - 1, word + 1):
+            assert vague._draw_exactly(beside, SeededRandomness(word)) == sharp._draw_exactly(
+                beside, Script()
+            )
 
 
 def test_the_digits_next_to_a_threshold_need_no_refinement() -> None:

@@ -64,9 +64,10 @@ def test_a_crash_during_the_repair(ledger: Ledger) -> None:
         assert ledger.remaining().epsilon <= 1 - 0.25 - 0.0625
 
 
-def test_zeros_at_the_end_as_some_file_systems_leave_them(ledger: Ledger) -> None:
+@pytest.mark.parametrize("length", [1, 300, 5000])
+def test_zeros_at_the_end_as_some_file_systems_leave_them(length: int, ledger: Ledger) -> None:
     with ledger.path.open("ab") as file:
-        file.write(b"\0" * 300)
+        file.write(b"\0" * length)
     assert ledger.verify().torn == 1
     ledger.spend(release(0.25), "after")
     assert ledger.remaining().epsilon == 1 - 0.25 - 0.125 - 0.25

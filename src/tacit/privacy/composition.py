@@ -25,7 +25,7 @@ from tacit.errors import ParameterError
 from tacit.privacy.events import Event, LaplaceCounts, Together
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
 
-__all__ = ["Rule", "basic_composition", "decimal", "repeated_delta", "repeated_epsilon"]
+__all__ = ["Rule", "basic_composition", "composed_epsilon", "decimal", "repeated_delta", "repeated_epsilon"]
 
 _INTERVAL = 1e-4
 """The grid of the privacy loss; losses are rounded up to it, so the result is an upper bound."""
@@ -75,6 +75,11 @@ def repeated_delta(event: Event, times: int, epsilon: float) -> float:
     if times == 0:
         return 0.0
     return float(_repeated_loss(event, times).get_delta_for_epsilon(epsilon))
+
+
+def composed_epsilon(events: Sequence[Event], delta: float) -> float:
+    """The ε of all ``events`` at a total of δ, by privacy loss; their series must be fixed in advance."""
+    return repeated_epsilon(Together(tuple(events)), 1, delta) if events else 0.0
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,109 @@
+"""``tacit ledger`` as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.privacy.events import GuaranteedRelease, KQueryRelease
+from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.ledger import Ledger
+
+
+def tacit(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tacit", "ledger", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def answer(*arguments: object) -> dict[str, Any]:
+    done = tacit(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "log.ledger"
+    answer("init", path, "--epsilon", 2, "--delta", "1e-6", "--label", "weekly log")
+    promise = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
+    ledger = Ledger(path)
+    ledger.note_release(ledger.spend(GuaranteedRelease(promise), "week 1"), "0" * 64)
+    ledger.spend(GuaranteedRelease(promise), "week 2")
+    return path
+
+
+def test_show_says_what_was_spent_and_what_is_left(path: Path) -> None:
+    shown = answer("show", path)
+    assert shown["label"] == "weekly log"
+    assert shown["budget"] == {
+        "kind": "indistinguishability",
+        "neighbours": "add-remove",
+        "epsilon": 2.0,
+        "delta": 1e-6,
+    }
+    assert (shown["spent"]["epsilon"], shown["remaining"]["epsilon"]) == (1.0, 1.0)
+    assert shown["remaining"]["delta"] == 6e-7
+    assert shown["repetitions_left"] == 2
+    assert [release["purpose"] for release in shown["releases"]] == ["week 1", "week 2"]
+    assert [release["manifest"] for release in shown["releases"]] == ["0" * 64, None]
+
+
+def test_the_readable_form_has_a_bar_and_a_line_for_each_release(path: Path) -> None:
+    lines = tacit("show", path).stdout.splitlines()
+    assert any(line.startswith("epsilon") and "█" * 16 + "░" * 16 in line for line in lines)
+    assert any("1 of 2 spent, 1 left" in line for line in lines)
+    assert any("week 1" in line and "released" in line for line in lines)
+    assert any("week 2" in line and "spent" in line for line in lines)
+
+
+def test_verify_finds_a_published_head_and_misses_a_false_one(path: Path) -> None:
+    head = answer("show", path)["head"]
+    Ledger(path).spend(KQueryRelease(5), "baseline")
+    checked = answer("verify", path, "--head", head)
+    assert (checked["valid"], checked["head_found"], checked["unprotected_releases"]) == (True, True, 1)
+    done = tacit("verify", path, "--head", "f" * 64)
+    assert done.returncode == 1
+    assert "not in this chain" in done.stderr
+
+
+def test_a_changed_ledger_fails_without_a_traceback(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0', 1))
+    for verb in ("show", "verify"):
+        done = tacit(verb, path)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: entry 0 of the ledger does not match its own hash")
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--epsilon", "0"], 1, "must be positive and finite; found 0"),
+        (["--epsilon", "-1"], 1, "at least 0"),
+        (["--epsilon", "nan"], 1, "epsilon must be at least 0; found nan"),
+        (["--epsilon", "1", "--delta", "2"], 1, "in [0, 1]"),
+        (["--epsilon", "1", "--composition", "pld"], 1, "greater than 0 for the rule pld"),
+        (["--epsilon", "1", "--composition", "hope"], 2, "hope"),
+        (["--epsilon", "1", "--log", "nowhere.parquet"], 1, "cannot be read as a search log"),
+        ([], 2, "--epsilon"),
+    ],
+)
+def test_a_wrong_budget_is_told_and_makes_no_file(
+    arguments: list[str], code: int, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.ledger"
+    done = tacit("init", path, *arguments)
+    assert done.returncode == code
+    assert complaint in " ".join(done.stderr.split())
+    assert not path.exists()
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+    done = tacit("init", tmp_path / "no" / "log.ledger", "--epsilon", 1)
+    assert done.returncode == 1
+    assert "does not exist" in done.stderr
