@@ -1,0 +1,23 @@
+"""Guard 3, groups: profiles are bundled until no term links to a person (p-linkability).
+
+After Zhu and Xiong, "Anonymizing User Profiles for Personalized Web Search" (TR-2010-007). What holds
+and what does not is on the guarantee page, ``docs/guarantees/groups.md``.
+
+- :mod:`~tacit.groups.profiles`: weighted terms per user; :mod:`~tacit.groups.reading`: from files and logs
+- :mod:`~tacit.groups.semantics`, :mod:`~tacit.groups.paths`: synonym sets and hypernyms from WordNet
+- :mod:`~tacit.groups.similarity`: eq. 4
+- :mod:`~tacit.groups.criterion`, :mod:`~tacit.groups.knowledge`: when a group is safe
+- :mod:`~tacit.groups.greedy`, :mod:`~tacit.groups.leftovers`: Algorithm 1, rechecked
+- :mod:`~tacit.groups.cells`, :mod:`~tacit.groups.partition`: large populations
+- :mod:`~tacit.groups.bundler`: the estimator; :mod:`~tacit.groups.representative`: what is released
+- :mod:`~tacit.groups.attacker`, :mod:`~tacit.groups.report`: what an attacker still learns
+"""
+
+from tacit.groups.bundler import Bundler, Bundling
+from tacit.groups.criterion import Criterion
+from tacit.groups.profiles import Profiles
+from tacit.groups.representative import Representative
+from tacit.groups.semantics import Semantics
+from tacit.groups.similarity import similarity
+
+__all__ = ["Bundler", "Bundling", "Criterion", "Profiles", "Representative", "Semantics", "similarity"]

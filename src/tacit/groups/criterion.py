@@ -1,0 +1,185 @@
+"""When a group is safe to release: the paper's criterion and the strict one.
+
+A group of n members releases a set R of terms; n_t members hold term t.
+
+``paper`` (section 3.2): the group has at least |U|_avg / p distinct terms, all of which are released.
+This bounds an average only; see the guarantee page for what it lets through.
+
+``strict``: R is every term t with n_t / n <= p, the others are withheld; R is not empty, and no member
+holds more than a share p of R. With ``known_terms = h`` a term is released only if for **every** set B
+of at most h other terms that some member holds, n_{B+t} / n_B <= p: an attacker who knows B about a
+member, and every count of the group, is at most p sure of t. B ranges over all terms members hold,
+withheld ones too, so which terms are released does not depend on what else is withheld: one pass is
+the fixed point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ParameterError
+from tacit.groups.compiled import compiled
+from tacit.groups.knowledge import mark_linked_by_knowledge
+from tacit.groups.profiles import Profiles, Rows
+
+__all__ = ["CRITERIA", "Criterion", "Rule", "Scratch", "judge", "released_terms"]
+
+CRITERIA = ("strict", "paper")
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The bound p and how it is enforced.
+
+    Attributes:
+        p: the largest probability with which a term may be linked to a member.
+        kind: ``strict`` or ``paper``.
+        known_terms: h, how many of the victim's terms the attacker may know already (strict only).
+        keep: the least share of its members' terms that a group must release, in [0, 1). Above 0, groups
+            grow until fewer terms must be withheld (strict only).
+    """
+
+    p: float
+    kind: str = "strict"
+    known_terms: int = 0
+    keep: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < 1:
+            raise ParameterError.outside("p", self.p, "greater than 0 and less than 1")
+        if self.kind not in CRITERIA:
+            raise ParameterError.outside("criterion", self.kind, f"one of {', '.join(CRITERIA)}")
+        if self.known_terms < 0:
+            raise ParameterError.outside("known_terms", self.known_terms, "at least 0")
+        if not 0 <= self.keep < 1:
+            raise ParameterError.outside("keep", self.keep, "at least 0 and less than 1")
+        if self.kind == "paper" and (self.known_terms or self.keep):
+            raise ParameterError(
+                "the paper's criterion knows no known_terms and no keep.", "Use criterion='strict' for them."
+            )
+
+    @property
+    def fewest_members(self) -> int:
+        """No smaller group can meet the criterion: one holder among n members is a share 1/n."""
+        return math.ceil(1 / self.p) if self.kind == "strict" else 1
+
+    def rule(self, profiles: Profiles) -> Rule:
+        """The criterion with the figures of a population, for compiled loops."""
+        return Rule(
+            self.kind == "paper",
+            self.p,
+            self.fewest_members,
+            float(profiles.sizes.mean()),
+            self.known_terms,
+            self.keep,
+        )
+
+
+class Rule(NamedTuple):
+    """A criterion for compiled loops."""
+
+    paper: bool
+    p: float
+    fewest_members: int
+    mean_profile: float
+    known_terms: int
+    keep: float
+
+
+class Scratch(NamedTuple):
+    """Working memory for :func:`judge`, one cell a term of the vocabulary; all 0 between calls."""
+
+    holders: NDArray[np.int32]
+    position: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, profiles: Profiles) -> Scratch:
+        """Enough for these profiles."""
+        terms = len(profiles.vocabulary)
+        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32))
+
+
+@compiled
+def _count_holders(members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Count n_t for every term of the group into ``holders``; give the distinct terms."""
+    postings = 0
+    for member in members:
+        postings += rows.offsets[member + 1] - rows.offsets[member]
+    distinct = np.empty(postings, np.int32)
+    found = 0
+    for member in members:
+        for at in range(rows.offsets[member], rows.offsets[member + 1]):
+            term = rows.terms[at]
+            if holders[term] == 0:
+                distinct[found] = term
+                found += 1
+            holders[term] += 1
+    return distinct[:found]
+
+
+@compiled
+def _strict_holds(
+    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, rule: Rule
+) -> bool:
+    """No member holds more than a share p of the released terms (withheld ones are negative here)."""
+    if released == 0:
+        return False
+    kept = 0
+    postings = 0
+    for member in members:
+        owned = 0
+        for at in range(rows.offsets[member], rows.offsets[member + 1]):
+            if holders[rows.terms[at]] > 0:
+                owned += 1
+        if owned / released > rule.p:
+            return False
+        kept += owned
+        postings += rows.offsets[member + 1] - rows.offsets[member]
+    return kept >= rule.keep * postings
+
+
+@compiled
+def judge(members: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch) -> bool:
+    """Does the group of these members meet the rule?"""
+    holds, _ = released_terms(members, rows, rule, scratch)
+    return holds
+
+
+@compiled
+def released_terms(
+    members: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch
+) -> tuple[bool, NDArray[np.int32]]:
+    """Whether the group meets the rule, and the terms it may release (in no particular order).
+
+    n_t / n is compared as a quotient: it is the double nearest to the fraction, as the p a person
+    writes is, so that 2 of 5 meets p = 0.4.
+    """
+    if members.size < rule.fewest_members:
+        return False, np.empty(0, np.int32)
+    holders = scratch.holders
+    distinct = _count_holders(members, rows, holders)
+    if rule.paper:
+        for term in distinct:
+            holders[term] = 0
+        return rule.mean_profile / distinct.size <= rule.p, distinct
+    if rule.known_terms > 0:
+        mark_linked_by_knowledge(
+            members, rows.offsets, rows.terms, distinct, rule.p, rule.known_terms, holders, scratch.position
+        )
+    released = np.empty(distinct.size, np.int32)
+    kept = 0
+    for term in distinct:
+        if holders[term] > 0 and holders[term] / members.size > rule.p:
+            holders[term] = -holders[term]
+        if holders[term] > 0:
+            released[kept] = term
+            kept += 1
+    holds = _strict_holds(members, rows, holders, kept, rule)
+    for term in distinct:
+        holders[term] = 0
+    return holds, released[:kept]

@@ -1,0 +1,139 @@
+"""User profiles: weighted terms per user (paper, section 3), as one sparse matrix.
+
+Rows are users, columns are terms. Columns are in alphabetical order and a row's terms ascend, so that
+the same population is the same matrix however it was read; :meth:`Profiles.canonical_order` does the
+same for rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.errors import InputError, ParameterError
+
+__all__ = ["Profiles", "Rows"]
+
+
+class Rows(NamedTuple):
+    """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""
+
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profiles:
+    """What each user is interested in, and how much.
+
+    Attributes:
+        users: the user ids, one a row; they never leave the operator's files.
+        vocabulary: the terms, in alphabetical order.
+        offsets, terms, weights: the rows, compressed: row u holds the columns
+            ``terms[offsets[u]:offsets[u + 1]]``, ascending, with weights greater than 0.
+    """
+
+    users: Sequence[str]
+    vocabulary: Sequence[str]
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def __repr__(self) -> str:
+        return f"Profiles({len(self)} users, {len(self.vocabulary)} terms, {self.terms.size} postings)"
+
+    @property
+    def rows(self) -> Rows:
+        """The terms without weights, for compiled loops."""
+        return Rows(self.offsets, self.terms)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """|U_j|, the number of terms of each user."""
+        return np.diff(self.offsets)
+
+    def profile(self, row: int) -> dict[str, float]:
+        """One user's terms with their weights."""
+        held = slice(self.offsets[row], self.offsets[row + 1])
+        return {
+            self.vocabulary[term]: float(weight)
+            for term, weight in zip(self.terms[held], self.weights[held], strict=True)
+        }
+
+    def matrix(self) -> sparse.csr_array:
+        """The profiles as a scipy matrix, sharing memory."""
+        shape = (len(self), len(self.vocabulary))
+        return sparse.csr_array((self.weights, self.terms, self.offsets), shape=shape)
+
+    def canonical_order(self, seed: int) -> NDArray[np.int64]:
+        """A random order of the users that depends on the seed and their ids, not on the input's order."""
+        key = str(seed).encode()[:64]
+        keyed = [hashlib.blake2b(user.encode(), key=key, digest_size=16).digest() for user in self.users]
+        return np.array(sorted(range(len(self)), key=keyed.__getitem__), dtype=np.int64)
+
+    def select(self, chosen: NDArray[np.int64]) -> Profiles:
+        """The profiles of some users, in the order given; the vocabulary stays."""
+        rows = self.matrix()[chosen]
+        return Profiles(
+            [self.users[row] for row in chosen],
+            self.vocabulary,
+            rows.indptr.astype(np.int64),
+            rows.indices.astype(np.int32),
+            rows.data.astype(np.float32),
+        )
+
+    @classmethod
+    def from_mappings(cls, profiles: Mapping[str, Mapping[str, float]]) -> Profiles:
+        """From ``{user: {term: weight}}``.
+
+        >>> Profiles.from_mappings({"1": {"kitten": 1.0, "riding": 0.8}})
+        Profiles(1 users, 2 terms, 2 postings)
+        """
+        known = sorted({term for terms in profiles.values() for term in terms})
+        column = {term: index for index, term in enumerate(known)}
+        users, terms, weights = [], [], []
+        for row, held in enumerate(profiles.values()):
+            for term, weight in held.items():
+                users.append(row)
+                terms.append(column[term])
+                weights.append(weight)
+        return cls.from_postings(list(profiles), known, users, terms, weights)
+
+    @classmethod
+    def from_postings(
+        cls,
+        users: Sequence[str],
+        vocabulary: Sequence[str],
+        rows: Iterable[int],
+        terms: Iterable[int],
+        weights: Iterable[float],
+    ) -> Profiles:
+        """From (user, term, weight) triples by index; weights of the same pair add up."""
+        row, column = np.asarray(rows, dtype=np.int64), np.asarray(terms, dtype=np.int64)
+        weight = np.asarray(weights, dtype=np.float64)
+        if weight.size and not (np.isfinite(weight).all() and (weight > 0).all()):
+            raise ParameterError("every weight must be a finite number greater than 0; some are not.")
+        matrix = sparse.coo_array((weight, (row, column)), shape=(len(users), len(vocabulary))).tocsr()
+        matrix.sum_duplicates()
+        empty = int((np.diff(matrix.indptr) == 0).sum())
+        if empty:
+            raise InputError(f"{empty} of {len(users)} users have no term.", "Leave them out.")
+        order = sorted(range(len(vocabulary)), key=vocabulary.__getitem__)
+        matrix = matrix[:, order]
+        matrix.sort_indices()
+        return cls(
+            list(users),
+            [vocabulary[index] for index in order],
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.float32),
+        )

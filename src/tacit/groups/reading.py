@@ -1,0 +1,187 @@
+"""Profiles from a search log, or from a file of profiles.
+
+From a log: the words of a user's queries, without stop words and words that WordNet's nouns do not
+know (typing errors, most of them; the paper, section 4). A query repeated for several clicks counts
+once. Weights, chosen by name:
+
+- ``count``: in how many of the user's queries the term occurs;
+- ``binary``: 1 for every term, as in the paper's experiments;
+- ``tf-idf``: the count times the logarithm of users / users with the term.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.errors import InputError, ParameterError
+from tacit.groups.profiles import Profiles
+from tacit.searchlog import check_log
+from tacit.taxonomy import load_wordnet
+from tacit.text import STOP_WORDS, normalise, words
+
+__all__ = ["WEIGHTS", "profiles_from_log", "read_profiles"]
+
+WEIGHTS = ("count", "binary", "tf-idf")
+
+
+def profiles_from_log(
+    path: str | Path,
+    *,
+    weights: str = "count",
+    largest: int | None = None,
+    advance: Callable[[int], None] = lambda _queries: None,
+) -> Profiles:
+    """The profiles of all users of a log who have a usable term.
+
+    Args:
+        path: a search log in canonical Parquet.
+        weights: one of :data:`WEIGHTS`.
+        largest: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
+        advance: called with the number of distinct queries read since the last call.
+    """
+    if weights not in WEIGHTS:
+        raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
+    if largest is not None and largest < 1:
+        raise ParameterError.outside("largest", largest, "at least 1")
+    table = pq.read_table(check_log(path), columns=["user", "query", "time"])
+    table = table.group_by(["user", "query", "time"]).aggregate([])
+    users = pc.dictionary_encode(table["user"].combine_chunks())
+    queries = pc.dictionary_encode(table["query"].combine_chunks())
+    incidence, vocabulary = _words_of_queries(queries.dictionary, advance)
+    asked = sparse.coo_array(
+        (np.ones(len(table)), (users.indices.to_numpy(), queries.indices.to_numpy())),
+        shape=(len(users.dictionary), len(queries.dictionary)),
+    ).tocsr()
+    counts = (asked @ incidence).tocsr()
+    counts = _weigh(counts, weights)
+    if largest is not None:
+        counts = _keep_largest(counts, vocabulary, largest)
+    usable = np.flatnonzero(np.diff(counts.indptr))
+    if not usable.size:
+        raise InputError(
+            f"none of the log's {len(users.dictionary)} users has a term that WordNet's nouns know.",
+            "Profiles need queries in English.",
+        )
+    found = counts[usable].tocoo()
+    names = users.dictionary.take(pa.array(usable)).to_pylist()
+    return Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
+
+
+def _words_of_queries(
+    queries: pa.Array, advance: Callable[[int], None]
+) -> tuple[sparse.csr_array, list[str]]:
+    """Which usable words occur in which distinct query."""
+    wordnet = load_wordnet()
+    column: dict[str, int | None] = {}
+    vocabulary: list[str] = []
+    rows, columns = [], []
+    for row, query in enumerate(queries.to_pylist()):
+        for word in sorted(set(words(normalise(query)))):
+            if word not in column:
+                usable = word not in STOP_WORDS and wordnet.lemma(word) is not None
+                column[word] = len(vocabulary) if usable else None
+                if usable:
+                    vocabulary.append(word)
+            found = column[word]
+            if found is not None:
+                rows.append(row)
+                columns.append(found)
+        advance(1)
+    shape = (len(queries), len(vocabulary))
+    return sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr(), vocabulary
+
+
+def _weigh(counts: sparse.csr_array, weights: str) -> sparse.csr_array:
+    if weights == "binary":
+        counts.data[:] = 1.0
+    if weights == "tf-idf":
+        holders = np.bincount(counts.indices, minlength=counts.shape[1])
+        users = int((np.diff(counts.indptr) > 0).sum())
+        # One added user keeps a term that everybody holds from weighing nothing.
+        counts.data *= np.log((users + 1) / np.maximum(holders, 1))[counts.indices]
+    return counts
+
+
+def _keep_largest(counts: sparse.csr_array, vocabulary: list[str], largest: int) -> sparse.csr_array:
+    alphabetical = np.empty(len(vocabulary), np.int64)
+    alphabetical[sorted(range(len(vocabulary)), key=vocabulary.__getitem__)] = np.arange(len(vocabulary))
+    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    ranked: NDArray[np.int64] = np.lexsort((alphabetical[counts.indices], -counts.data, row))
+    place = np.arange(row.size) - np.repeat(counts.indptr[:-1], np.diff(counts.indptr))
+    chosen = ranked[place < largest]
+    return sparse.coo_array(
+        (counts.data[chosen], (row[chosen], counts.indices[chosen])), shape=counts.shape
+    ).tocsr()
+
+
+def read_profiles(path: str | Path) -> Profiles:
+    """Profiles from JSON lines: ``{"user": "17", "terms": {"kitten": 1, "riding": 0.8}}``.
+
+    Terms are normalised as queries are; weights of terms that become equal add up.
+    """
+    users: dict[str, int] = {}
+    column: dict[str, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    weights: list[float] = []
+    for number, user, terms in _records(Path(path)):
+        if user in users:
+            raise InputError(f"line {number}: this user has a profile on an earlier line.", "Merge the two.")
+        users[user] = len(users)
+        for term, weight in terms.items():
+            rows.append(users[user])
+            columns.append(column.setdefault(normalise(term), len(column)))
+            weights.append(_checked_weight(number, weight))
+    if not users:
+        raise InputError(f"{path} holds no profile.", "One JSON object a line is expected.")
+    return Profiles.from_postings(list(users), list(column), rows, columns, weights)
+
+
+def _records(path: Path) -> Iterator[tuple[int, str, dict[str, object]]]:
+    if not path.is_file():
+        raise InputError(f"there is no file at {path}.", "Give a search log or a file of profiles.")
+    with path.open(encoding="utf-8") as lines:
+        try:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, *_checked_record(number, line)
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is not UTF-8 text.", "Profiles are JSON lines in UTF-8.") from None
+
+
+def _checked_record(number: int, line: str) -> tuple[str, dict[str, object]]:
+    # Nothing of the line is quoted, nor kept as the error's cause: it is somebody's profile.
+    try:
+        record = json.loads(line)
+    except ValueError:
+        raise InputError(f"line {number} is not a JSON object.", "One object a line is expected.") from None
+    user = record.get("user") if isinstance(record, dict) else None
+    terms = record.get("terms") if isinstance(record, dict) else None
+    if not (isinstance(user, str | int) and str(user)) or not (isinstance(terms, dict) and terms):
+        raise InputError(
+            f'line {number} lacks "user" (a string) or "terms" (an object that is not empty).',
+            'A line looks like {"user": "17", "terms": {"kitten": 1}}.',
+        )
+    if not all(normalise(term) for term in terms):
+        raise InputError(f"line {number} holds an empty term.", "Remove it.")
+    return str(user), terms
+
+
+def _checked_weight(number: int, weight: object) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise InputError(
+            f"line {number} holds a weight that is not a number.", "Weights are numbers above 0."
+        )
+    if not (math.isfinite(weight) and weight > 0):
+        raise InputError(f"line {number} holds a weight that is not above 0.", "Leave such terms out.")
+    return float(weight)
