@@ -18,6 +18,7 @@ t is independent of V_b.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy import sparse
 
 from tacit.groups.bundler import Bundling
 
-__all__ = ["Attack", "attack"]
+__all__ = ["Attack", "Beliefs", "attack", "believe"]
 
 _BATCH = 32
 
@@ -59,6 +60,33 @@ class Attack:
     informed_max: float
     informed_mean: float
     informed_above_p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What one attacker believes.
+
+    Attributes:
+        groups: P(V in G_i | V_b, G) for every group.
+        belief: eq. 3 for every term of the vocabulary.
+        change: eq. 1 for every term of the vocabulary.
+    """
+
+    groups: NDArray[np.float64]
+    belief: NDArray[np.float64]
+    change: NDArray[np.float64]
+
+
+def believe(bundling: Bundling, known: Sequence[str]) -> Beliefs:
+    """Eq. 1 to 3 for an attacker who knows these terms of the victim.
+
+    The known terms must be some user's: a set that nobody holds tells of no victim.
+    """
+    column = {term: index for index, term in enumerate(bundling.profiles.vocabulary)}
+    public = _Public.of(bundling)
+    posterior = public.posterior(np.array([column[term] for term in known], np.int32))
+    belief, change = _beliefs(public, posterior[None, :])
+    return Beliefs(posterior, belief[0], change[0])
 
 
 @dataclass(frozen=True)

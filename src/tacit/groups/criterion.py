@@ -92,16 +92,21 @@ class Rule(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory for :func:`judge`, one cell a term of the vocabulary; all 0 between calls."""
+    """Working memory for :func:`judge`, one place a term of the vocabulary; all 0 between calls.
+
+    ``stop`` is one flag, shared by all threads: compiled loops cannot be interrupted, so they look at it.
+    """
 
     holders: NDArray[np.int32]
     position: NDArray[np.int32]
+    stop: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, profiles: Profiles) -> Scratch:
+    def of(cls, profiles: Profiles, stop: NDArray[np.bool_] | None = None) -> Scratch:
         """Enough for these profiles."""
         terms = len(profiles.vocabulary)
-        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32))
+        flag = np.zeros(1, np.bool_) if stop is None else stop
+        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32), flag)
 
 
 @compiled
@@ -169,7 +174,15 @@ def released_terms(
         return rule.mean_profile / distinct.size <= rule.p, distinct
     if rule.known_terms > 0:
         mark_linked_by_knowledge(
-            members, rows.offsets, rows.terms, distinct, rule.p, rule.known_terms, holders, scratch.position
+            members,
+            rows.offsets,
+            rows.terms,
+            distinct,
+            rule.p,
+            rule.known_terms,
+            holders,
+            scratch.position,
+            scratch.stop,
         )
     released = np.empty(distinct.size, np.int32)
     kept = 0

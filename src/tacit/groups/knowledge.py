@@ -110,6 +110,7 @@ def _links(
     sharing: NDArray[np.int64],
     p: float,
     depth_limit: int,
+    stop: NDArray[np.bool_],
 ) -> bool:
     """Is there a B of at most ``depth_limit`` choices with n_{B+target} / n_B > p?
 
@@ -128,18 +129,23 @@ def _links(
             return True
         useful[size] = choice
         size += 1
-    return depth_limit > 1 and _links_together(target, sets, useful[:size], p, depth_limit)
+    return depth_limit > 1 and _links_together(target, sets, useful[:size], p, depth_limit, stop)
 
 
 @compiled
 def _links_together(
-    target: int, sets: NDArray[np.uint64], useful: NDArray[np.int64], p: float, depth_limit: int
+    target: int,
+    sets: NDArray[np.uint64],
+    useful: NDArray[np.int64],
+    p: float,
+    depth_limit: int,
+    stop: NDArray[np.bool_],
 ) -> bool:
     """The search over sets of several choices, depth first."""
     known = np.empty((depth_limit, sets.shape[1]), np.uint64)
     next_choice = np.zeros(depth_limit + 1, np.int64)
     depth = 0
-    while depth >= 0:
+    while depth >= 0 and not stop[0]:
         if depth == depth_limit or next_choice[depth] == useful.size:
             depth -= 1
             continue
@@ -195,6 +201,7 @@ def mark_linked_by_knowledge(
     known_terms: int,
     holders: NDArray[np.int32],
     position: NDArray[np.int32],
+    stop: NDArray[np.bool_],
 ) -> None:
     """Turn ``holders[t]`` negative for every term t that some B of 1 to ``known_terms`` terms links."""
     _mark_linked_by_rare_terms(members, offsets, terms, p, holders)
@@ -214,5 +221,5 @@ def mark_linked_by_knowledge(
         term = distinct[index]
         if holders[term] < 0 or holders[term] / members.size > p:
             continue
-        if _links(index, sets, choices, holding, sharing, p, known_terms):
+        if _links(index, sets, choices, holding, sharing, p, known_terms, stop):
             holders[term] = -holders[term]

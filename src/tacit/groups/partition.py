@@ -31,14 +31,17 @@ class _Task:
     vectors: UnitVectors
     rule: Rule
     rank: NDArray[np.int64]
+    stop: NDArray[np.bool_]
 
     def bundle(self, cell: Cell) -> Labels | None:
         """Algorithm 1 inside one cell, or None where its users cannot meet the rule among themselves."""
         if cell.size < self.rule.fewest_members or cell.size > LARGEST_CELL:
             return None
-        scratch, rows = Scratch.of(self.profiles), self.profiles.rows
+        scratch, rows = Scratch.of(self.profiles, self.stop), self.profiles.rows
         similarities = pairwise_similarity(self.vectors, cell)
         grown = grow_groups(similarities, cell, rows, self.rule, scratch)
+        if self.stop[0]:
+            return None
         return place_leftovers(grown, similarities, cell, rows, self.rule, scratch)
 
     def join(self, left: Cell, right: Cell) -> Cell:
@@ -58,13 +61,16 @@ def bundle_cells(
 
     Cells are independent, so they run on all processors; the result does not depend on how many.
     """
-    task = _Task(profiles, vectors, rule, _ranks(cells, len(profiles)))
+    task = _Task(profiles, vectors, rule, _ranks(cells, len(profiles)), np.zeros(1, np.bool_))
     grouped: list[tuple[Cell, Labels | None]] = []
     pool = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(cells)))
     try:
         for cell, labels in zip(cells, pool.map(task.bundle, cells), strict=True):
             grouped.append((cell, labels))
             advance(cell.size)
+    except BaseException:
+        task.stop[0] = True
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     done = _join_ungrouped(grouped, task)

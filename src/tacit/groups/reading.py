@@ -172,6 +172,10 @@ def _checked_record(number: int, line: str) -> tuple[str, dict[str, object]]:
             f'line {number} lacks "user" (a string) or "terms" (an object that is not empty).',
             'A line looks like {"user": "17", "terms": {"kitten": 1}}.',
         )
+    try:
+        "".join((str(user), *terms)).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"line {number} holds half a surrogate pair.", "Write it as UTF-8.") from None
     if not all(normalise(term) for term in terms):
         raise InputError(f"line {number} holds an empty term.", "Remove it.")
     return str(user), terms

@@ -1,0 +1,136 @@
+"""``tacit group``: user profiles bundled until no released term links to a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tacit.terminal import JsonFlag, emit, progress
+
+if TYPE_CHECKING:
+    from tacit.groups import Profiles
+    from tacit.groups.report import Report
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``group``."""
+    app.command("group", epilog="Example: tacit group log.parquet --p 0.4 --augment 1 -o groups")(group)
+
+
+def group(
+    profiles: Annotated[
+        Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
+    p: Annotated[
+        float, typer.Option("--p", help="The most sure an attacker may be that a member holds a term.")
+    ] = 0.4,
+    augment: Annotated[
+        int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")
+    ] = 1,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")
+    ] = False,
+    criterion: Annotated[
+        str, typer.Option(help="strict (every term and member) or paper (an average; not a guarantee).")
+    ] = "strict",
+    known_terms: Annotated[
+        int, typer.Option(help="Terms of a member that the attacker may know already; costs most terms.")
+    ] = 0,
+    keep: Annotated[
+        float, typer.Option(help="Least share of members' terms a group must release; larger groups.")
+    ] = 0.0,
+    representative: Annotated[
+        str, typer.Option(help="centroid or union of the members' terms.")
+    ] = "centroid",
+    method: Annotated[
+        str, typer.Option(help="auto, greedy (everybody at once) or cells (for large populations).")
+    ] = "auto",
+    weights: Annotated[
+        str, typer.Option(help="Weights of terms from a log: count, binary or tf-idf.")
+    ] = "count",
+    max_terms: Annotated[
+        int | None, typer.Option(help="From a log: keep only so many terms a user, the heaviest.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same groups.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bundle user profiles into groups, and write what each group may show.
+
+    The folder holds representatives.jsonl and report.json, which name no user, and apart from them
+    operator/membership.jsonl (readable by you alone), which says who is in which group.
+    """
+    from tacit.errors import InputError
+    from tacit.groups import Bundler
+    from tacit.groups.report import report
+    from tacit.groups.writing import write_groups
+
+    bundler = Bundler(
+        p=p,
+        criterion=criterion,
+        known_terms=known_terms,
+        keep=keep,
+        augment=None if plain else augment,
+        representative=representative,
+        method=method,
+        seed=seed,
+    )
+    if output.exists():  # said before the work, not after it
+        raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
+    people = _read(profiles, weights, max_terms)
+    with progress("Bundling", total=len(people), unit="users") as shown:
+        bundling = bundler.fit(people, shown.advance)
+    measured = report(bundling, seed=seed)
+    write_groups(bundling, measured, output)
+    result = {"output": str(output), **measured.as_dict()}
+    emit(result, as_json=as_json, render=lambda console: _render(console, measured, output))
+
+
+def _read(path: Path, weights: str, max_terms: int | None) -> Profiles:
+    from tacit.groups.reading import profiles_from_log, read_profiles
+
+    if path.is_file():
+        with path.open("rb") as opened:
+            if opened.read(4) == b"PAR1":
+                with progress("Reading", unit="queries") as shown:
+                    return profiles_from_log(path, weights=weights, largest=max_terms, advance=shown.advance)
+    return read_profiles(path)
+
+
+def _render(console: Console, measured: Report, output: Path) -> None:
+    from rich.table import Table
+
+    link, kept = measured.linkability, measured.information
+    console.print(
+        f"{measured.users:,} users in {measured.groups:,} groups of {measured.smallest} to "
+        f"{measured.largest} (mean {measured.mean_size:.1f}), in {output}",
+        markup=False,
+        soft_wrap=True,
+    )
+    console.print(
+        f"linkability n_t/n: largest {link.max:.3f}, mean {link.mean:.3f}; p = {link.p:g}; "
+        f"{link.above_p:.1%} of released terms above p"
+    )
+    console.print(
+        f"kept: {kept.terms_kept:.1%} of terms, {kept.weight_kept:.1%} of weight; "
+        f"similarity within groups {kept.similarity_within:.3f}, to the group {kept.similarity_to_group:.3f}"
+    )
+    table = Table("terms known", "belief max", "belief mean", "change max", "informed max", "informed > p")
+    for line in measured.attackers:
+        table.add_row(
+            str(line.known_terms),
+            f"{line.belief_max:.3f}",
+            f"{line.belief_mean:.3f}",
+            f"{line.change_max:.3f}",
+            f"{line.informed_max:.3f}",
+            f"{line.informed_above_p:.1%}",
+        )
+    console.print(table)
+    console.print(
+        "belief: eq. 3, from what is released; informed: an attacker who also knows which terms go together."
+    )

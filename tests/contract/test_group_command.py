@@ -1,0 +1,144 @@
+"""The ``group`` command: real log in, groups out; nothing leaks, nothing is left half-written."""
+
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.realdata import shared_data
+
+CANARY = "canary-7f3a9c"
+SECRET = "xylophonist"
+
+
+def tacit(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tacit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+def write_profiles(path: Path, users: int, terms: int = 6) -> Path:
+    lines = [
+        {"user": f"{CANARY}-{user}", "terms": {f"{SECRET}{user * 3 + term}": 1.0 for term in range(terms)}}
+        for user in range(users)
+    ]
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def excite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("excite")
+    done = tacit("import", shared_data("excite-small.log"), "-o", folder / "log.parquet")
+    assert done.returncode == 0, done.stderr
+    done = tacit(
+        "group", folder / "log.parquet", "--p", 0.4, "--augment", 1, "-o", folder / "groups", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["users"] == 728
+    return folder
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_real_log_is_grouped_and_the_figures_agree_with_the_files(excite: Path) -> None:
+    groups = lines(excite / "groups/representatives.jsonl")
+    membership = lines(excite / "groups/operator/membership.jsonl")
+    found = json.loads((excite / "groups/report.json").read_text())
+    assert found["users"] == len(membership) == len({line["user"] for line in membership}) == 728
+    assert found["groups"] == len(groups)
+    counted = [sum(line["group"] == group["group"] for line in membership) for group in groups]
+    assert counted == [group["members"] for group in groups]
+    assert min(counted) >= 3
+    assert 0 < found["linkability"]["max"] <= 0.4
+    assert found["linkability"]["owned_max"] <= 0.4
+    assert [line["known_terms"] for line in found["attackers"]] == [0, 1, 5, 10]
+    assert all(line["belief_max"] <= 0.4 for line in found["attackers"])
+
+
+def test_membership_is_for_the_operator_alone(excite: Path) -> None:
+    folder = excite / "groups"
+    assert stat.S_IMODE((folder / "operator").stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "operator/membership.jsonl").stat().st_mode) == 0o600
+    users = {str(line["user"]) for line in lines(folder / "operator/membership.jsonl")}
+    for shown in ["representatives.jsonl", "report.json"]:
+        text = (folder / shown).read_text()
+        assert not [user for user in users if user in text]
+
+
+def test_neither_users_nor_terms_are_said_on_the_terminal(tmp_path: Path) -> None:
+    profiles = write_profiles(tmp_path / "p.jsonl", users=12)
+    for more in ([], ["--json"], ["--plain"], ["--criterion", "paper"], ["--known-terms", 1]):
+        done = tacit("group", profiles, "-o", tmp_path / f"out{len(list(tmp_path.iterdir()))}", *more)
+        assert CANARY not in done.stdout + done.stderr
+        assert SECRET not in done.stdout + done.stderr
+    for shown in tmp_path.glob("out*/*"):
+        if shown.is_file():
+            assert CANARY not in shown.read_text()
+    assert SECRET not in (next(tmp_path.glob("out*")) / "report.json").read_text()
+
+
+def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) -> None:
+    done = tacit("group", write_profiles(tmp_path / "p.jsonl", users=5), "--p", 0.1, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "needs groups of at least 10 users; there are 5" in " ".join(done.stderr.split())
+    assert CANARY not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_an_existing_folder_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    done = tacit("group", write_profiles(tmp_path / "p.jsonl", users=9), "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "exists already" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
+    # Four thousand users with half of forty terms each, against attackers who know six terms: the search
+    # for a set of six that links a term takes far longer than this test waits.
+    chance, profiles = random.Random(1), tmp_path / "p.jsonl"
+    words = [f"{SECRET}{number}" for number in range(40)]
+    profiles.write_text(
+        "\n".join(
+            json.dumps({"user": f"{CANARY}-{user}", "terms": dict.fromkeys(chance.sample(words, 20), 1)})
+            for user in range(4000)
+        )
+    )
+    command = [sys.executable, "-m", "tacit", "group", str(profiles), "-o", str(tmp_path / "out")]
+    command += ["--p", "0.95", "--known-terms", "6"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(6)
+        assert running.poll() is None, "it was over before it could be interrupted"
+        os.kill(running.pid, signal.SIGINT)
+        begun = time.monotonic()
+        _, said = running.communicate(timeout=100)
+    assert running.returncode == 130, said
+    assert time.monotonic() - begun < 10
+    assert CANARY not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tacit.groups import Bundler
+    from tacit.groups.reading import read_profiles
+    from tacit.groups.report import report
+    from tacit.groups.writing import write_groups
+
+    bundling = Bundler(augment=None).fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
+    measured = report(bundling)
+
+    def full_disk(_self: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tacit.groups.report.Report.as_dict", full_disk)  # asked for between two files
+    with pytest.raises(OSError, match="No space left"):
+        write_groups(bundling, measured, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]

@@ -1,0 +1,146 @@
+"""Whatever the population: everybody is in one group, and every group withstands the attack it must.
+
+The attack is enumerated from the profiles and the labels with dictionaries and sets; none of the
+package's counting is used.
+"""
+
+import random
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.errors import InfeasibleError
+from tacit.groups import Bundler, Bundling, Profiles
+
+WORDS = ["java", "coffee", "kitten", "pup", "riding", "tea", "dog", "island", "opera", "piano", "cat", "ship"]
+People = dict[str, dict[str, float]]
+SHARES = {"1/4": 0.25, "2/5": 0.4, "1/2": 0.5, "2/3": 2 / 3}
+
+people = st.dictionaries(
+    st.text("0123456789", min_size=1, max_size=4),
+    st.dictionaries(st.sampled_from(WORDS), st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=5),
+    min_size=2,
+    max_size=16,
+)
+settings_of_bundler = st.fixed_dictionaries(
+    {
+        "p": st.sampled_from(list(SHARES)),
+        "known_terms": st.integers(0, 2),
+        "augment": st.sampled_from([None, 0, 1]),
+        "method": st.sampled_from(["greedy", "cells"]),
+        "cell_size": st.integers(3, 6),
+        "seed": st.integers(0, 3),
+        "keep": st.sampled_from([0.0, 0.5]),
+    }
+)
+
+
+def bundle(population: People, chosen: dict[str, object]) -> Bundling | None:
+    """The bundling, or None where it is refused."""
+    try:
+        return Bundler(**chosen | {"p": SHARES[str(chosen["p"])]}).fit(  # type: ignore[arg-type]
+            Profiles.from_mappings(population)
+        )
+    except InfeasibleError:
+        return None
+
+
+def groups_of(bundling: Bundling) -> list[list[str]]:
+    """Who is in which group, from the labels."""
+    found: dict[int, list[str]] = {}
+    for user, label in zip(bundling.profiles.users, bundling.labels.tolist(), strict=True):
+        found.setdefault(label, []).append(user)
+    assert sorted(found) == list(range(len(bundling.representatives)))
+    return [found[label] for label in sorted(found)]
+
+
+def linked(term: str, members: list[str], population: People, p: Fraction, known_terms: int) -> bool:
+    """Can somebody who knows up to so many terms of a member be more than p sure of the term?"""
+    for victim in members:
+        others = sorted(set(population[victim]) - {term})
+        for size in range(min(known_terms, len(others)) + 1):
+            for known in combinations(others, size):
+                fitting = [user for user in members if population[user].keys() >= set(known)]
+                if Fraction(sum(term in population[user] for user in fitting), len(fitting)) > p:
+                    return True
+    return False
+
+
+@given(people, settings_of_bundler)
+@settings(max_examples=200)
+def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed(
+    population: People, chosen: dict[str, object]
+) -> None:
+    bundling = bundle(population, chosen)
+    if bundling is None:
+        return
+    p, known_terms = Fraction(str(chosen["p"])), int(str(chosen["known_terms"]))
+    groups = groups_of(bundling)
+    assert sorted(user for members in groups for user in members) == sorted(population)
+    for members, representative in zip(groups, bundling.representatives, strict=True):
+        shown = set(representative.terms)
+        assert shown
+        assert representative.members == len(members)
+        for term in {term for user in members for term in population[user]}:
+            assert (term in shown) == (not linked(term, members, population, p, known_terms))
+        for user in members:
+            assert Fraction(len(shown & population[user].keys()), len(shown)) <= p
+        held = sum(len(population[user]) for user in members)
+        assert (
+            sum(len(shown & population[user].keys()) for user in members) >= float(str(chosen["keep"])) * held
+        )
+        for term, weight in representative.terms.items():
+            mean = sum(population[user].get(term, 0) for user in members) / len(members)
+            assert weight == pytest.approx(mean, rel=1e-5)
+
+
+@given(people, settings_of_bundler)
+@settings(max_examples=100)
+def test_groups_under_the_papers_criterion_have_enough_terms_after_leftovers_too(
+    population: People, chosen: dict[str, object]
+) -> None:
+    bundling = bundle(population, chosen | {"criterion": "paper", "known_terms": 0, "keep": 0.0})
+    if bundling is None:
+        return
+    mean = Fraction(sum(map(len, population.values())), len(population))
+    groups = groups_of(bundling)
+    assert sorted(user for members in groups for user in members) == sorted(population)
+    for members, representative in zip(groups, bundling.representatives, strict=True):
+        assert representative.terms.keys() == {term for user in members for term in population[user]}
+        assert mean / len(representative.terms) <= Fraction(str(chosen["p"]))
+
+
+@given(people, settings_of_bundler, st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_the_order_of_the_input_does_not_matter(
+    population: People, chosen: dict[str, object], chance: random.Random
+) -> None:
+    shuffled = list(population.items())
+    chance.shuffle(shuffled)
+    turned = {user: dict(reversed(terms.items())) for user, terms in shuffled}
+    first, second = bundle(population, chosen), bundle(turned, chosen)
+    if first is None or second is None:
+        assert first is second
+        return
+    assert list(map(set, groups_of(first))) == list(map(set, groups_of(second)))
+    assert list(first.representatives) == list(second.representatives)
+
+
+@given(people, settings_of_bundler)
+@settings(max_examples=50)
+def test_a_union_shows_the_same_terms_with_their_largest_weights(
+    population: People, chosen: dict[str, object]
+) -> None:
+    bundling = bundle(population, chosen)
+    union = bundle(population, chosen | {"representative": "union"})
+    if bundling is None or union is None:
+        assert bundling is union
+        return
+    terms = sorted(sorted(representative.terms) for representative in bundling.representatives)
+    assert sorted(sorted(representative.terms) for representative in union.representatives) == terms
+    for members, representative in zip(groups_of(union), union.representatives, strict=True):
+        for term, weight in representative.terms.items():
+            assert weight == max(population[user].get(term, 0) for user in members)

@@ -1,0 +1,136 @@
+"""The attacker's arithmetic against the formulas, written out with fractions."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.errors import InfeasibleError
+from tacit.groups import Bundler, Bundling, Profiles
+from tacit.groups.attacker import attack, believe
+from tacit.groups.report import report, similarity_within
+from tacit.groups.similarity import similarity
+
+People = dict[str, set[str]]
+people = st.dictionaries(
+    st.integers(0, 99).map(str),
+    st.sets(st.sampled_from("abcdefghij"), min_size=2, max_size=5),
+    min_size=4,
+    max_size=12,
+)
+
+
+def bundle(population: People, criterion: str, p: float = 0.5) -> Bundling | None:
+    profiles = Profiles.from_mappings({user: dict.fromkeys(terms, 1.0) for user, terms in population.items()})
+    try:
+        return Bundler(p=p, criterion=criterion, augment=None).fit(profiles)
+    except InfeasibleError:
+        return None
+
+
+def groups_of(bundling: Bundling) -> list[list[str]]:
+    return [[bundling.profiles.users[row] for row in rows] for rows in bundling.members]
+
+
+@given(people, st.sampled_from(["strict", "paper"]), st.integers(0, 2))
+@settings(max_examples=60)
+def test_beliefs_are_equations_1_to_3(population: People, criterion: str, known_terms: int) -> None:
+    bundling = bundle(population, criterion)
+    if bundling is None:
+        return
+    groups = groups_of(bundling)
+    shown = [set(representative.terms) for representative in bundling.representatives]
+    users = len(population)
+
+    def rate(term: str, index: int) -> Fraction:
+        if term in shown[index]:
+            return Fraction(sum(term in population[user] for user in groups[index]), len(groups[index]))
+        silent = [user for i, members in enumerate(groups) if term not in shown[i] for user in members]
+        return Fraction(sum(term in population[user] for user in silent), len(silent))
+
+    victim = max(population)
+    for known in combinations(sorted(population[victim]), known_terms):
+        likelihood = []
+        for index, members in enumerate(groups):
+            product = Fraction(len(members), users)
+            for term in known:
+                product *= rate(term, index)
+            likelihood.append(product)
+        posterior = [value / sum(likelihood) for value in likelihood]
+        found = believe(bundling, known)
+        assert found.groups == pytest.approx([float(value) for value in posterior])
+        for column, term in enumerate(bundling.profiles.vocabulary):
+            believed = sum(posterior[i] * rate(term, i) for i in range(len(groups)) if term in shown[i])
+            after = sum(posterior[i] * rate(term, i) for i in range(len(groups)))
+            before = Fraction(sum(term in terms for terms in population.values()), users)
+            assert found.belief[column] == pytest.approx(float(believed), abs=1e-12)
+            assert found.change[column] == pytest.approx(float(after - before), abs=1e-12)
+        if criterion == "strict":
+            assert found.belief.max() <= bundling.criterion.p
+
+
+@given(people)
+@settings(max_examples=40)
+def test_the_informed_attacker_counts_members_who_fit(population: People) -> None:
+    bundling = bundle(population, "strict")
+    if bundling is None:
+        return
+    none_known = attack(bundling, 0, victims=99)
+    assert none_known.victims == len(population)
+    assert none_known.informed_max <= bundling.criterion.p
+    assert none_known.informed_above_p == 0
+    assert none_known.own_group == pytest.approx(
+        sum(size * size for size in bundling.sizes) / len(population) ** 2
+    )
+
+
+def test_dependence_defeats_a_bound_that_assumes_independence() -> None:
+    # Each of ten users holds two terms nobody else does: knowing one gives the other to the informed.
+    bundling = bundle({str(n): {f"a{n}", f"b{n}"} for n in range(10)}, "strict", p=0.4)
+    assert bundling is not None
+    known = attack(bundling, 1, victims=10)
+    assert known.belief_max <= 0.4
+    assert known.informed_max == known.informed_above_p == 1.0
+
+
+def test_nobody_has_enough_terms() -> None:
+    bundling = bundle({str(n): {f"a{n}", f"b{n}"} for n in range(10)}, "strict", p=0.4)
+    assert bundling is not None
+    assert attack(bundling, 10).victims == 0
+
+
+def test_report_counts_what_it_says() -> None:
+    population = {str(n): {"all", f"a{n}", f"b{n}", f"c{n % 2}"} for n in range(12)}
+    bundling = bundle(population, "strict", p=0.4)
+    assert bundling is not None
+    found = report(bundling)
+    share, withheld, kept = [], [], 0
+    for members, representative in zip(groups_of(bundling), bundling.representatives, strict=True):
+        for term in set().union(*(population[user] for user in members)):
+            holders = sum(term in population[user] for user in members)
+            if term in representative.terms:
+                share.append(holders / len(members))
+                kept += holders
+            else:
+                withheld.append(holders / len(members))
+    assert found.linkability.max == max(share) <= 0.4
+    assert found.linkability.mean == pytest.approx(np.mean(share))
+    assert sum(found.linkability.histogram) == len(share)
+    assert found.linkability.withheld_max == max(withheld) == 1.0
+    assert found.information.terms_kept == found.information.weight_kept == pytest.approx(kept / 48)
+    assert found.information.withheld_terms == pytest.approx(len(withheld) / (len(share) + len(withheld)))
+    assert [line.known_terms for line in found.attackers] == [0, 1, 5, 10]
+
+
+def test_similarity_within_is_the_mean_over_pairs() -> None:
+    population = {"1": {"a", "b"}, "2": {"b", "c"}, "3": {"d", "e"}, "4": {"a", "e", "f"}, "5": {"g", "h"}}
+    bundling = bundle(population, "strict", p=0.5)
+    assert bundling is not None
+    pairs = [pair for members in groups_of(bundling) for pair in combinations(members, 2)]
+    cosines = [
+        similarity(dict.fromkeys(population[x], 1.0), dict.fromkeys(population[y], 1.0)) for x, y in pairs
+    ]
+    assert similarity_within(bundling) == pytest.approx(np.mean(cosines))

@@ -1,0 +1,131 @@
+"""The two criteria on populations small enough to count by hand."""
+
+import numpy as np
+import pytest
+
+from tacit.errors import InfeasibleError, ParameterError
+from tacit.groups import Bundler, Criterion, Profiles
+from tacit.groups.criterion import Scratch, judge, released_terms
+from tacit.groups.leftovers import place_leftovers
+
+
+def population(*profiles: str) -> Profiles:
+    """One user for each string, one term for each of its words."""
+    return Profiles.from_mappings(
+        {f"user {number}": dict.fromkeys(terms.split(), 1.0) for number, terms in enumerate(profiles)}
+    )
+
+
+def verdict(profiles: Profiles, criterion: Criterion) -> tuple[bool, set[str]]:
+    """Is everybody together a good group, and what may it release?"""
+    everybody = np.arange(len(profiles))
+    holds, terms = released_terms(everybody, profiles.rows, criterion.rule(profiles), Scratch.of(profiles))
+    return holds, {profiles.vocabulary[term] for term in terms}
+
+
+def test_the_papers_criterion_passes_one_user_alone() -> None:
+    # |U|_avg = 150 and p = 0.4 ask for 375 distinct terms: a user who holds that many is a "group".
+    talkative = {f"t{number}": 1.0 for number in range(375)}
+    terse = {f"user {n}": {f"t{number}": 1.0 for number in range(75)} for n in range(3)}
+    profiles = Profiles.from_mappings({"talkative": talkative, **terse})
+    assert profiles.sizes.mean() == 150
+    alone = np.array([0])
+    assert judge(alone, profiles.rows, Criterion(0.4, "paper").rule(profiles), Scratch.of(profiles))
+    assert not judge(alone, profiles.rows, Criterion(0.4).rule(profiles), Scratch.of(profiles))
+
+
+def test_strict_withholds_what_too_many_hold() -> None:
+    profiles = population("a b c", "a d e", "a f g", "b h i", "c j k")
+    holds, shown = verdict(profiles, Criterion(0.4))
+    assert holds
+    assert shown == set("bcdefghijk")  # a: 3 of 5; b and c: 2 of 5, exactly p
+
+
+def test_strict_refuses_a_member_who_owns_more_than_p() -> None:
+    assert not verdict(population("a b c d", "e", "f"), Criterion(0.4))[0]
+    assert verdict(population("a b", "c d", "e f"), Criterion(0.4))[0]
+
+
+def test_equality_with_p_holds_for_every_fraction() -> None:
+    for n in range(2, 30):
+        for k in range(1, n):
+            p = k / n
+            profiles = population(*(["t " + f"x{i}" for i in range(k)] + [f"x{i}" for i in range(k, n)]))
+            assert "t" in verdict(profiles, Criterion(p))[1]
+
+
+def test_known_terms_withhold_what_goes_together() -> None:
+    # java and coffee always go together: knowing one gives the other.
+    profiles = population("java coffee", "java coffee", "tea", "milk", "juice")
+    assert verdict(profiles, Criterion(0.4))[1] == {"java", "coffee", "tea", "milk", "juice"}
+    assert verdict(profiles, Criterion(0.4, known_terms=1))[1] == {"tea", "milk", "juice"}
+
+
+def test_two_known_terms_can_link_where_one_cannot() -> None:
+    # Each pair of a, b, t meets in one of three users; a and b together leave only the user with t.
+    profiles = population("a b t", "a x", "a y", "b x", "b y", "t z", "z w", "w x", "w y", "z")
+    assert "t" in verdict(profiles, Criterion(0.4, known_terms=1))[1]
+    assert "t" not in verdict(profiles, Criterion(0.4, known_terms=2))[1]
+
+
+def test_keep_asks_for_larger_groups() -> None:
+    profiles = population("a b c", "a d e", "a f g")
+    assert verdict(profiles, Criterion(0.4, keep=0.6))[0]
+    assert not verdict(profiles, Criterion(0.4, keep=0.7))[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"p": 0.0}, {"p": 1.0}, {"p": float("nan")}, {"p": 0.4, "kind": "k"}, {"p": 0.4, "known_terms": -1},
+     {"p": 0.4, "keep": 1.0}, {"p": 0.4, "kind": "paper", "known_terms": 1}],
+)  # fmt: skip
+def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ParameterError):
+        Criterion(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_leftover_does_not_break_the_group_it_joins() -> None:
+    # The last user owns more terms than three others together: joining the closest group breaks it.
+    big = " ".join(f"z{n}" for n in range(8))
+    profiles = population("a b", "c d", "e f", "g h", "i j", "k l", "a " + big)
+    rule, scratch = Criterion(0.4).rule(profiles), Scratch.of(profiles)
+    similarities = np.zeros((7, 7), np.float32)
+    similarities[6, 0] = similarities[0, 6] = 1
+    users = np.arange(7)
+    grown = np.array([0, 0, 0, 1, 1, 1, -1], np.int32)
+    assert not judge(np.array([0, 1, 2, 6]), profiles.rows, rule, scratch)
+    placed = place_leftovers(grown, similarities, users, profiles.rows, rule, scratch)
+    # Even everybody together gives that user 8 of 19 terms, more than 0.4: nothing is given.
+    assert placed is None
+    smaller = population("a b", "c d", "e f", "g h", "i j", "k l", "a z0 z1 z2 z3 z4")
+    rule, scratch = Criterion(0.4).rule(smaller), Scratch.of(smaller)
+    assert not judge(np.array([0, 1, 2, 6]), smaller.rows, rule, scratch)
+    merged = place_leftovers(grown, similarities, users, smaller.rows, rule, scratch)
+    assert merged is not None
+    assert merged.tolist() == [0] * 7
+
+
+def test_a_leftover_takes_the_next_group_where_the_closest_cannot_hold_it() -> None:
+    profiles = population("a b", "c d", "e f", "g h", "i j", "k l m n", "o p q r", "a y z w v")
+    rule, scratch = Criterion(0.4).rule(profiles), Scratch.of(profiles)
+    similarities = np.zeros((8, 8), np.float32)
+    similarities[7, 0] = 1
+    grown = np.array([0, 0, 0, 1, 1, 1, 1, -1], np.int32)
+    assert not judge(np.array([0, 1, 2, 7]), profiles.rows, rule, scratch)
+    placed = place_leftovers(grown, similarities, np.arange(8), profiles.rows, rule, scratch)
+    assert placed is not None
+    assert placed.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("criterion", ["strict", "paper"])
+def test_what_cannot_be_met_is_refused(criterion: str) -> None:
+    alike = population("a b", "a b", "a b", "a b")
+    with pytest.raises(InfeasibleError):
+        Bundler(p=0.4, criterion=criterion).fit(alike)
+
+
+def test_too_few_users_and_too_few_terms_say_so() -> None:
+    with pytest.raises(InfeasibleError, match=r"at least 10 users; there are 2"):
+        Bundler(p=0.1).fit(population("a b", "c d"))
+    with pytest.raises(InfeasibleError, match=r"at least 10 distinct terms; all profiles together have 2"):
+        Bundler(p=0.1).fit(population(*["a", "b"] * 10))

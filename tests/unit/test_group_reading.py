@@ -1,0 +1,111 @@
+"""Profiles from logs and from JSON lines."""
+
+import json
+import math
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.errors import InputError, ParameterError
+from tacit.groups import Profiles
+from tacit.groups.reading import profiles_from_log, read_profiles
+from tacit.searchlog import SCHEMA
+
+NOON = datetime(2026, 3, 1, 12)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    records = [
+        ("a", "the kittens and the dogs", NOON, None, None),
+        ("a", "kittens", NOON.replace(hour=13), 1, "https://one.example"),
+        ("a", "kittens", NOON.replace(hour=13), 2, "https://two.example"),  # a second click, not a query
+        ("b", "Kittens xqzzt", NOON, None, None),
+        ("c", "xqzzt the", NOON, None, None),
+    ]
+    path = tmp_path / "log.parquet"
+    columns = list(zip(*records, strict=True))
+    pq.write_table(
+        pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA), path
+    )
+    return path
+
+
+def as_dict(profiles: Profiles) -> dict[str, dict[str, float]]:
+    return {user: profiles.profile(row) for row, user in enumerate(profiles.users)}
+
+
+def test_stop_words_and_unknown_words_go_and_clicks_count_once(log: Path) -> None:
+    assert as_dict(profiles_from_log(log)) == {"a": {"dogs": 1.0, "kittens": 2.0}, "b": {"kittens": 1.0}}
+
+
+def test_weights_can_be_chosen(log: Path) -> None:
+    assert as_dict(profiles_from_log(log, weights="binary"))["a"] == {"dogs": 1.0, "kittens": 1.0}
+    idf = as_dict(profiles_from_log(log, weights="tf-idf"))["a"]
+    assert idf["kittens"] == pytest.approx(2 * math.log(3 / 2))
+    assert idf["dogs"] == pytest.approx(math.log(3))
+    with pytest.raises(ParameterError):
+        profiles_from_log(log, weights="bm25")
+
+
+def test_the_heaviest_terms_are_kept(log: Path) -> None:
+    assert as_dict(profiles_from_log(log, largest=1)) == {"a": {"kittens": 2.0}, "b": {"kittens": 1.0}}
+    by_name = profiles_from_log(log, largest=1, weights="binary")
+    assert as_dict(by_name) == {"a": {"dogs": 1.0}, "b": {"kittens": 1.0}}
+    with pytest.raises(ParameterError):
+        profiles_from_log(log, largest=0)
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    return path
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "p.jsonl",
+        {"user": "b", "terms": {"Kitten ": 1, "kitten": 0.5, "c++": 2}},
+        "",
+        {"user": 7, "terms": {"riding": 0.8}},
+    )
+    found = as_dict(read_profiles(path))
+    assert found == {"b": {"c++": 2.0, "kitten": 1.5}, "7": {"riding": pytest.approx(0.8)}}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("secret text", "line 2 is not a JSON object"),
+        ('["secret"]', "line 2 lacks"),
+        ({"user": "", "terms": {"secret": 1}}, "line 2 lacks"),
+        ({"user": "secret", "terms": {}}, "line 2 lacks"),
+        ({"user": "secret", "terms": {" ": 1}}, "line 2 holds an empty term"),
+        ({"user": "secret", "terms": {"secret": "1"}}, "line 2 holds a weight that is not a number"),
+        ({"user": "secret", "terms": {"secret": True}}, "line 2 holds a weight that is not a number"),
+        ({"user": "secret", "terms": {"secret": -1}}, "line 2 holds a weight that is not above 0"),
+        ('{"user": "secret", "terms": {"secret": NaN}}', "line 2 holds a weight that is not above 0"),
+        ('{"user": "secret\\ud800", "terms": {"a": 1}}', "line 2 holds half a surrogate pair"),
+        ({"user": "first", "terms": {"secret": 1}}, "line 2: this user has a profile on an earlier line"),
+    ],
+)
+def test_a_bad_line_is_named_by_number_and_never_quoted(tmp_path: Path, line: object, said: str) -> None:
+    path = write(tmp_path / "p.jsonl", {"user": "first", "terms": {"kitten": 1}}, line)
+    with pytest.raises(InputError, match=said) as caught:
+        read_profiles(path)
+    assert "secret" not in str(caught.value)
+    assert "first" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_no_profiles_and_no_text_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no profile"):
+        read_profiles(write(tmp_path / "empty.jsonl", ""))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_profiles(tmp_path / "binary")
+    with pytest.raises(InputError, match="there is no file"):
+        read_profiles(tmp_path / "absent")
