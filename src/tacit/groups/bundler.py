@@ -116,7 +116,7 @@ class Bundler:
             InfeasibleError: where no grouping that meets the criterion was found.
         """
         criterion = self.rule_of_release
-        refuse_hopeless(profiles, criterion)
+        _refuse_hopeless(profiles, criterion)
         rule = criterion.rule(profiles)
         vectors = (
             plain_vectors(profiles) if self.augment is None else Semantics(self.augment).augment(profiles)
@@ -154,7 +154,7 @@ class Bundler:
         return [order]
 
 
-def refuse_hopeless(profiles: Profiles, criterion: Criterion) -> None:
+def _refuse_hopeless(profiles: Profiles, criterion: Criterion) -> None:
     """Refuse what no grouping can meet, before any work."""
     users, distinct = len(profiles), np.unique(profiles.terms).size
     if users < criterion.fewest_members:
