@@ -199,6 +199,17 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: Rule) -> None:
     assert account.spent().epsilon <= 1.0
 
 
+@pytest.mark.parametrize(
+    ("event", "by_adding", "by_privacy_loss"),
+    [(LaplaceCounts(20.0, 1), 80, 284), (LaplaceCounts(40.0, 20), 8, 56)],
+)
+def test_the_weeks_that_a_budget_lasts(event: LaplaceCounts, by_adding: int, by_privacy_loss: int) -> None:
+    """The table of docs/how-to/budget-a-year.md."""
+    budget = Guarantee(Kind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
+    assert Account(budget, Rule.BASIC).repetitions_left(event) == by_adding
+    assert Account(budget, Rule.PLD).repetitions_left(event) == by_privacy_loss
+
+
 events = st.recursive(
     st.one_of(
         st.builds(LaplaceCounts, st.floats(0.1, 1e6), st.integers(0, 50), st.integers(1, 5)),
