@@ -116,6 +116,12 @@ def test_a_ledger_is_never_made_over_another(ledger: Ledger) -> None:
     assert [path.name for path in ledger.path.parent.iterdir()] == [ledger.path.name]
 
 
+def test_what_a_killed_process_left_of_a_new_ledger_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / ".log.ledger.partial-999999999").write_text("half a l", encoding="utf-8")
+    Ledger.create(tmp_path / "log.ledger", budget())
+    assert [path.name for path in tmp_path.iterdir()] == ["log.ledger"]
+
+
 @pytest.mark.parametrize(
     ("bad", "rule"),
     [

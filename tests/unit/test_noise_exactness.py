@@ -199,10 +199,17 @@ def test_digits_put_a_large_draw_together() -> None:
     assert geometric(1000, 1, source).tolist() == [3]
 
 
-@pytest.mark.parametrize("scale", [-1, math.inf, math.nan, 2.0**41])
+@pytest.mark.parametrize("scale", [-1, math.inf, math.nan, 2.0**41, 9e-5])
 def test_a_scale_out_of_range_is_refused(scale: float) -> None:
     with pytest.raises(ParameterError, match="scale of the noise must be"):
         discrete_laplace(scale, 1, OperatingSystemRandomness())
+
+
+def test_the_extreme_scales_work() -> None:
+    assert not discrete_laplace(1e-4, 1000, SeededRandomness(1)).any()
+    large = discrete_laplace(2.0**40, 10_000, SeededRandomness(1))
+    # The mean of |X| is b to within 5 of its standard deviations, b/100.
+    assert abs(np.abs(large).mean() / 2.0**40 - 1) < 0.05
 
 
 def test_scale_zero_is_no_noise() -> None:

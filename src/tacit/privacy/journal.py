@@ -13,6 +13,7 @@ returned, so nobody acted on it. The next append replaces the fragment by an ent
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -128,6 +129,9 @@ class Journal:
             raise _unwritable(path, error) from error
         finally:
             temporary.unlink(missing_ok=True)
+        # What killed processes left of the same attempt; a live one would now be refused anyway.
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.partial-*"):
+            leftover.unlink(missing_ok=True)
         sync_directory(path.parent)
         return cls(path)
 

@@ -24,10 +24,13 @@ from tacit.privacy.inversion import InversionTable
 from tacit.privacy.randomness import RandomSource
 from tacit.privacy.thresholds import GeometricThresholds, OneThreshold, RemainderThresholds
 
-__all__ = ["LARGEST_SCALE", "bernoulli", "discrete_laplace", "exact_scale", "geometric"]
+__all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "bernoulli", "discrete_laplace", "exact_scale", "geometric"]
 
 LARGEST_SCALE = Fraction(1 << 40)
 """Up to here a draw leaves the 64-bit integers with probability under exp(-2^22): never."""
+
+SMALLEST_SCALE = Fraction(1, 10_000)
+"""Below this (ε over 10,000 for a single count) there is no privacy to speak of, only long arithmetic."""
 
 _BLOCK = 1 << 16
 _LARGEST_TABLE_SCALE = 512
@@ -81,10 +84,9 @@ def _bernoulli_table(p: Fraction) -> InversionTable:
 
 def exact_scale(scale: float | Fraction) -> Fraction:
     """The scale as the rational number it is (a float stands for its exact binary value)."""
-    if not math.isfinite(scale) or not 0 < scale <= LARGEST_SCALE:
-        raise ParameterError.outside(
-            "the scale of the noise", float(scale), "greater than 0 and at most 2^40"
-        )
+    if not (math.isfinite(scale) and SMALLEST_SCALE <= scale <= LARGEST_SCALE):
+        rule = "between 0.0001 and 2^40 (or 0 to switch discrete Laplace noise off)"
+        raise ParameterError.outside("the scale of the noise", float(scale), rule)
     return scale if isinstance(scale, Fraction) else Fraction(float(scale))
 
 
