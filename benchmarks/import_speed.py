@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _CHUNK = 500_000
 _USERS_A_RECORD = 657_426 / 36_389_567
@@ -69,30 +71,31 @@ def measured(command: list[str]) -> Run:
 
 def make_log(path: Path, records: int) -> None:
     """A log with AOL's sizes: heavy-tailed queries of a few words, half of the records with a click."""
-    from tacit.searchlog import SCHEMA
-    from tacit.searchlog.writing import LogWriter
+    from tacit.searchlog import SCHEMA, LogWriter
 
     generator = np.random.default_rng(2006)
-    syllables = np.array([a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "in", "or", "u", "al")])
+    syllables = pa.array([a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "in", "or", "u", "al")])
     users = max(1, round(records * _USERS_A_RECORD))
     begin = np.datetime64("2006-03-01", "s")
+
+    def syllable(numbers: npt.NDArray[np.int64]) -> pa.Array:
+        return syllables.take(pa.array(numbers % len(syllables)))
+
     with LogWriter(path) as writer:
         for start in range(0, records, _CHUNK):
             size = min(_CHUNK, records - start)
-            user = np.sort(generator.integers(0, users, size)).astype(str)
+            user = pa.array(np.sort(generator.integers(0, users, size))).cast(pa.string())
             popularity = generator.zipf(1.25, size) % 50_000_000
-            query = syllables[popularity % len(syllables)]
-            for divisor in (96, 7, 9_216, 884_736):
-                more = syllables[popularity // divisor % len(syllables)]
-                query = np.char.add(np.char.add(query, " " if divisor in (7, 884_736) else ""), more)
+            parts = [syllable(popularity // divisor) for divisor in (1, 96, 7, 9_216, 884_736)]
+            first, second = (pc.binary_join_element_wise(*pair, "") for pair in (parts[:2], parts[2:4]))
+            query = pc.binary_join_element_wise(first, second, parts[4], " ")
             time_ = begin + generator.integers(0, 92 * 86_400, size).astype("timedelta64[s]")
             clicked = generator.random(size) < _CLICKS_A_RECORD
             rank = pa.array(generator.integers(1, 11, size), pa.int32(), mask=~clicked)
-            hosts = np.char.add(
-                np.char.add("http://www.", syllables[popularity % 89]), (popularity % 9_973).astype(str)
-            )
-            url = pa.array(np.char.add(hosts, ".example"), pa.string(), mask=~clicked)
-            columns = [pa.array(user), pa.array(query), pa.array(time_.astype("datetime64[us]")), rank, url]
+            site = pa.array(popularity % 9_973).cast(pa.string())
+            host = pc.binary_join_element_wise("http://www.", parts[0], site, ".example", "")
+            url = pc.if_else(pa.array(clicked), host, None)
+            columns = [user, query, pa.array(time_.astype("datetime64[us]")), rank, url]
             writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import LogError, ParameterError
+from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.statistics import opened_for_statistics
@@ -120,3 +120,18 @@ def test_the_zipf_exponent_is_found_again(exponent: float) -> None:
     assert found is not None
     tail = int((drawn >= 5).sum())
     assert 1 + 1 / found == pytest.approx(exponent, abs=5 * (exponent - 1) / tail**0.5 + 1e-3)
+
+
+def test_too_little_memory_and_a_damaged_log_are_said_plainly(tmp_path: Path) -> None:
+    rows = [(f"user {n}", f"canary {n}", n, None) for n in range(50_000)]
+    path = _write(tmp_path / "log.parquet", rows)
+    with pytest.raises(InfeasibleError, match="more than 1MB"), opened_for_statistics(path, "1MB") as source:
+        source.statistics()
+    with pytest.raises(ParameterError, match="--memory"), opened_for_statistics(path, "some"):
+        pass
+    content = bytearray(path.read_bytes())
+    content[100:4_000] = bytes(3_900)
+    path.write_bytes(content)
+    with pytest.raises(LogError) as caught, opened_for_statistics(path) as source:
+        source.statistics()
+    assert "canary" not in str(caught.value)

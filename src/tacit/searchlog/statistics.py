@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.errors import LogError, ParameterError
+from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.schema import check_log
 from tacit.searchlog.sessions import SESSION_GAP, with_pauses
@@ -205,6 +205,18 @@ def opened_for_statistics(path: str | Path, memory: str = "2GB") -> Iterator[Sta
             connection = duckdb.connect(config=settings)
         except duckdb.Error as error:
             raise ParameterError.outside("--memory", repr(memory), "a size such as 2GB or 500MB") from error
-        with connection:
-            connection.read_parquet(str(path)).create_view("log")
-            yield StatisticsSource(connection)
+        try:
+            with connection:
+                connection.read_parquet(str(path)).create_view("log")
+                yield StatisticsSource(connection)
+        except duckdb.OutOfMemoryException as error:
+            raise InfeasibleError(
+                f"counting needs more than {memory} of memory, or more room beside {scratch} than there is.",
+                "Allow more with --memory, or set TMPDIR to a folder on a larger disk.",
+            ) from error
+        except duckdb.Error:
+            # The engine's message may quote a value, so it is not passed on.
+            raise LogError(
+                f"{path} cannot be counted: it is damaged, or the disk of {scratch} is full.",
+                "Import it again, or set TMPDIR to a folder on a larger disk.",
+            ) from None
