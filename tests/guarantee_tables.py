@@ -1,4 +1,4 @@
-"""The tables of docs/guarantees, computed: a test holds the pages against them.
+"""The tables of docs/guarantees and of the how-to on parameters, computed: a test compares the pages.
 
 To refresh a page, run ``python -m tests.guarantee_tables`` and copy the table that changed.
 """
@@ -197,14 +197,43 @@ def counterexample_zealous() -> str:
     return f"{leak:.3e}"
 
 
+def choose_items_a_user() -> str:
+    rows: list[tuple[object, ...]] = []
+    for m in (1, 2, 5, 10, 20):
+        p = plan_zealous(1.0, 1e-7, m).parameters
+        rows.append((m, f"{p.noise:g}", p.threshold_2))
+    return table("m | noise | users an item needs", rows)
+
+
+def choose_queries_a_user() -> str:
+    rows: list[tuple[object, ...]] = []
+    for bound in (1, 2, 5, 10):
+        plan = plan_click(1.0, bound, delta=1e-7, pool_size=0, transitions=False)
+        error = f"{plan.figures['expected_error']:.3g}"
+        rows.append((bound, plan.parameters.threshold, error, plan.parameters.threshold_clicks))
+    return table("q_f = c_f | K | error of a count | K of clicks", rows)
+
+
+def choose_queries_a_session() -> str:
+    rows: list[tuple[object, ...]] = []
+    for length in (2, 3, 4, 5):
+        p = plan_session(8.0, 1e-7, 1, length, 4).parameters
+        rows.append((length, p.sensitivity, p.threshold, f"{p.noise_counts:.3g}"))
+    return table("l_q | sequences a user | K | error of a count", rows)
+
+
 TABLES: dict[str, list[Callable[[], str]]] = {
     "zealous": [zealous_indistinguishability, zealous_probabilistic],
     "click": [click_table_3_8, click_table_3_10, click_selection, click_approximate],
     "session": [session_table_4_4, session_plans],
     "k-query": [],
 }
+"""The tables of docs/guarantees, by page."""
+
+HOW_TO: list[Callable[[], str]] = [choose_items_a_user, choose_queries_a_user, choose_queries_a_session]
+"""The tables of docs/how-to/choose-release-parameters.md."""
 
 if __name__ == "__main__":
-    for page, tables in TABLES.items():
+    for page, tables in [*TABLES.items(), ("choose-release-parameters", HOW_TO)]:
         for build in tables:
             sys.stdout.write(f"# {page}: {build.__name__}\n{build()}\n\n")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.guarantee_tables import TABLES
+from tests.guarantee_tables import HOW_TO, TABLES
 
 from tacit.privacy import Neighbours
 from tacit.release.analysis import SessionParameters, ZealousParameters, exact, session, zealous
@@ -23,6 +23,12 @@ def text(page: str) -> str:
 @pytest.mark.parametrize(("page", "build"), NAMES, ids=[f"{page}-{build.__name__}" for page, build in NAMES])
 def test_tables_are_current(page: str, build) -> None:
     assert build() in text(page), f"refresh with python -m tests.guarantee_tables:\n{build()}"
+
+
+def test_the_how_to_is_current() -> None:
+    page = (PAGES.parent / "how-to/choose-release-parameters.md").read_text()
+    for build in HOW_TO:
+        assert build() in page, f"refresh with python -m tests.guarantee_tables:\n{build()}"
 
 
 @pytest.mark.parametrize("page", TABLES)
