@@ -105,7 +105,7 @@ def test_a_sampled_pool_is_charged_exactly_and_gains_nothing(
     assert claim.epsilon >= click.guarantee(replace(parameters, pool_probability=1.0)).epsilon
 
 
-@pytest.mark.parametrize(("d", "threshold"), [(1, 3), (2, 3), (3, 4), (4, 6), (3, 1)])
+@pytest.mark.parametrize(("d", "threshold"), [(1, 3), (2, 3), (3, 4), (4, 6), (3, 1), (3, 0), (2, 0)])
 def test_threshold_selection_holds_and_its_delta_is_attained(d: int, threshold: int) -> None:
     """Outside the domain: all spreads of d records over keys with any base count, fresh ones included."""
     parameters = ClickParameters(d, 0, NOISE, threshold, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)

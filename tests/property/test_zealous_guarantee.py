@@ -73,13 +73,34 @@ def test_epsilon_is_tight_without_fresh_items(neighbours: Neighbours) -> None:
     assert max(ratios) == 2 ** round(claim.epsilon * NOISE)
 
 
-def test_a_low_second_threshold_is_charged_for_what_does_not_appear() -> None:
-    """T - τ = 0: an item of one user fails to appear with chance 1/3 only, and ε must pay ln 3 > ln 2."""
+def test_a_low_second_threshold_tells_by_what_does_not_appear() -> None:
+    """T - τ = 0: an item of one user fails to appear with chance 1/3 only. Output by output that costs ln 3,
+    more than the ln 2 of the noise; as indistinguishability δ = 2/3 already covers it."""
     parameters = ZealousParameters(1, NOISE, 1, 1)
     pair = item(0, False, True, 1, 1)
     assert pair.flipped().largest_ratio() == math.inf
     assert pair.largest_ratio() == 3
-    assert zealous.guarantee(parameters).epsilon == pytest.approx(math.log(3))
+    for relation, ratio in ((Neighbours.ADD_REMOVE, 3), (Neighbours.REPLACE, 6)):
+        likely = zealous.probabilistic_guarantee(parameters, 10, relation)
+        assert likely.epsilon == pytest.approx(math.log(ratio))
+    sure = zealous.guarantee(parameters)
+    assert sure.epsilon == pytest.approx(math.log(2))
+    assert exact.divergence(pair, Fraction(2)) == Fraction(2, 3)
+    assert sure.delta == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_no_threshold_is_too_low_for_the_claim(relation: Neighbours) -> None:
+    """The lemma on fresh keys has no condition on the threshold: all patterns, down to T = τ."""
+    for t in (1, 2):
+        parameters = ZealousParameters(2, NOISE, 1, t)
+        claim = zealous.guarantee(parameters, relation)
+        factor = Fraction(2) ** round(claim.epsilon * NOISE)
+        worst = max(
+            exact.divergence(exact.product(item(*kind, 1, t) for kind in pattern), factor)
+            for pattern in patterns(2, range(4), relation)
+        )
+        assert worst == exact_delta(HALF, 2, 1, t)
 
 
 def probabilistic_failure(counts: list[int], tau: int, t: int, a: Fraction) -> Fraction:

@@ -5,10 +5,10 @@ each with noise of its own. Each is a :class:`Charge`; a guarantee is their sum 
 noises are independent, and every part may be chosen after seeing the ones before).
 
 All charges are worked out for neighbours by **adding or removing** a user. For neighbours by **replacing**
-a user's history ε doubles and δ stays as it is. That is not the general rule for turning one into the
-other (which would give δ(1 + e^ε)); it holds here because of where δ comes from. With history H in one log
-and H' in the other, the outputs that only H makes possible have probability at most δ, by the argument
-that gives δ. On all other outputs, taking H away costs a factor of at most e^ε and adding H' another.
+a user's history ε doubles, since two histories move the counts, and δ stays as it is. That is not the
+general rule for turning one into the other (which would give δ(1 + e^ε)); it holds here because of where δ
+comes from: see the lemma in :mod:`tacit.release.analysis.threshold`, whose max(σ, σ') is over the two
+histories.
 """
 
 from __future__ import annotations

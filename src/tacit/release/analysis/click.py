@@ -124,13 +124,14 @@ def _selection(p: ClickParameters) -> Charge:
     if p.noise == 0:
         return Charge("which queries", math.inf, 1.0 if p.mode is ClickMode.APPROXIMATE else 0.0)
     t, d = p.threshold + 1, p.queries_per_user
-    idle = math.log1p(-p.pool_probability * survival(p.noise, t))
 
     def loss(records: int) -> float:
         moved = p.minimum_frequency - 1 + records
-        missing = miss_loss(p.noise, t - moved)
+        if p.pool_probability == 1:
+            return moved / p.noise  # what not appearing tells is then never more
         appearing = moved / p.noise - math.log(p.pool_probability)
-        return max(appearing, missing + (0.0 if p.mode is ClickMode.APPROXIMATE else idle))
+        idle = math.log1p(-p.pool_probability * survival(p.noise, t))
+        return max(appearing, miss_loss(p.noise, t - moved) + idle)
 
     epsilon = largest_sum(loss(d), loss(1), d)
     if p.mode is ClickMode.PURE:
@@ -143,9 +144,7 @@ def _histogram(p: ClickParameters, what: str, contributions: int, noise: float, 
     epsilon = _per_record(contributions, noise)
     if p.mode is ClickMode.PURE or contributions == 0:
         return Charge(what, epsilon)
-    t = threshold + 1
-    missing = largest_sum(miss_loss(noise, t - contributions), miss_loss(noise, t - 1), contributions)
-    return Charge(what, max(epsilon, missing), fresh_key_delta(noise, t, contributions))
+    return Charge(what, epsilon, fresh_key_delta(noise, threshold + 1, contributions))
 
 
 def charges(parameters: ClickParameters) -> tuple[Charge, ...]:

@@ -113,8 +113,7 @@ def _select(what: str, noise: float, threshold: int, moves: tuple[int, ...], onc
     t = threshold + 1
     single = miss_loss(noise, t - 1)
     missing = [n * single if once else largest_sum(miss_loss(noise, t - n), single, n) for n in moves]
-    epsilon = math.fsum(max(n / noise, loss) for n, loss in zip(moves, missing, strict=True))
-    return Charge(what, epsilon, -math.expm1(-math.fsum(missing)))
+    return Charge(what, sum(moves) / noise, -math.expm1(-math.fsum(missing)))
 
 
 def _counts(what: str, noise: float | None, records: int) -> Charge:

@@ -3,12 +3,18 @@
 The noise is discrete Laplace of scale b: P(X = x) = (1-a)/(1+a) a^|x| with a = exp(-1/b). A key with true
 count c is **selected** iff c + X >= t for a whole threshold t (``> K`` is ``>= K + 1``).
 
-A user who brings k records of a key that nobody else has makes it selectable at all. The chance
+A user who brings k records of a key that nobody else has (a **fresh** key) makes it selectable at all. The
+chance s(k) = P(k + X >= t) that it then appears is what δ pays for, and ε pays for nothing more:
 
-    s(k) = P(k + X >= t)
+    Let fresh keys appear with chance σ in all on the one log (and never on the other), with chance σ' on the
+    other (and never on the one), and let all else be ε-close. Then P(O) <= e^ε P'(O) + max(σ, σ').
 
-that the key then appears is what δ pays for. If the key does not appear, the two logs still differ by the
-factor 1 - s(k), and ε pays for φ(k) = -ln(1 - s(k)).
+    Proof. Of the outputs in O without fresh keys let x be the chance of the rest on the one log, y on the
+    other: x <= 1, x <= e^ε y. Then P(O) - e^ε P'(O) <= σ + (1-σ) x - e^ε (1-σ') y <= σ + (σ'-σ) x, which lies
+    between σ and σ'.
+
+This serves both neighbour relations (adding or removing a user has σ = 0 or σ' = 0). With k_1, …, k_r
+records of fresh keys σ = 1 - exp(-Σ φ(k_i)), where φ(k) = -ln(1 - s(k)).
 
 φ is convex on k >= 1: s grows geometrically up to k = t, and from k = t - 1 on φ is a straight line of
 slope 1/b, which is steeper than any step before (a(1 + a - a²) <= 1 for a <= 1). A sum of φ over keys with

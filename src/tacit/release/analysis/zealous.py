@@ -57,18 +57,11 @@ def _miss_loss(parameters: ZealousParameters) -> float:
     return miss_loss(parameters.noise, parameters.threshold_2 - parameters.threshold_1)
 
 
-def _epsilon(parameters: ZealousParameters) -> float:
-    """ε of one histogram under adding or removing: an item costs 1/λ, or -ln(1-p) where that is more."""
-    if parameters.noise == 0:
-        return math.inf
-    return parameters.per_user * max(1 / parameters.noise, _miss_loss(parameters))
-
-
 def charges(parameters: ZealousParameters) -> tuple[Charge, ...]:
-    """What each histogram costs, as indistinguishability."""
+    """What each histogram costs, as indistinguishability: m/λ, and the chance that a fresh item appears."""
+    epsilon = parameters.per_user / parameters.noise if parameters.noise else math.inf
     delta = -math.expm1(-parameters.per_user * _miss_loss(parameters))
-    one = Charge("items and their counts", _epsilon(parameters), delta)
-    return (one,) * parameters.histograms
+    return (Charge("items and their counts", epsilon, delta),) * parameters.histograms
 
 
 def guarantee(parameters: ZealousParameters, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Guarantee:
@@ -95,6 +88,10 @@ def probabilistic_guarantee(
     """
     check_whole("users", users, 1)
     epsilon = total(charges(parameters), neighbours).epsilon
+    if parameters.noise:
+        # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ.
+        excess = max(0.0, _miss_loss(parameters) - 1 / parameters.noise)
+        epsilon += parameters.histograms * parameters.per_user * excess
     # An item with count exactly τ needs τ of the U users, each giving at most m of them.
     items = users * parameters.per_user // parameters.threshold_1 if parameters.threshold_1 <= users else 0
     exponent = items * parameters.histograms * _miss_loss(parameters) if items else 0.0

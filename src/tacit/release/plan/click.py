@@ -10,7 +10,7 @@ from tacit.privacy import Neighbours
 from tacit.release.analysis import click
 from tacit.release.analysis.click import ClickMode, ClickParameters
 from tacit.release.analysis.ranges import check_probability, check_whole
-from tacit.release.analysis.threshold import fresh_key_delta, largest_sum, miss_loss, survival
+from tacit.release.analysis.threshold import fresh_key_delta, survival
 from tacit.release.plan.setting import PaperSetting, Plan, check_request, larger, smallest
 from tacit.release.plan.split import Part, split
 from tacit.release.plan.words import click_words
@@ -196,14 +196,14 @@ def _parts(request: ClickRequest) -> list[Part]:
         return smallest(
             lambda K: (
                 request.spurious_at(noise, K) <= request.spurious
-                and (not paying or _affords(noise, K + 1, q_f, delta))
+                and (not paying or fresh_key_delta(noise, K + 1, q_f) <= delta)
             )
         )
 
     def key_part(name: str, records: int, public: int) -> Part:
         def threshold(noise: float, delta: float) -> int:
             if paying:
-                return smallest(lambda K: _affords(noise, K + 1, records, delta))
+                return smallest(lambda K: fresh_key_delta(noise, K + 1, records) <= delta)
             return smallest(lambda K: public * survival(noise, K + 1) <= request.spurious)
 
         return Part(name, records, threshold, pays_delta=paying)
@@ -214,12 +214,6 @@ def _parts(request: ClickRequest) -> list[Part]:
         key_part("clicks", request.clicks_per_user, request.public_urls),
         key_part("transitions", q_f - 1 if request.transitions else 0, request.public_pairs),
     ]
-
-
-def _affords(noise: float, t: int, records: int, delta: float) -> bool:
-    """Whether a threshold keeps δ, and keeps what a missing key tells within records/noise."""
-    missing = largest_sum(miss_loss(noise, t - records), miss_loss(noise, t - 1), records)
-    return missing <= records / noise and fresh_key_delta(noise, t, records) <= delta
 
 
 def _settle(request: ClickRequest, parameters: ClickParameters) -> ClickParameters:

@@ -74,15 +74,13 @@ def _parts(shape: SessionParameters, clicks_per_user: int, same_counts: bool) ->
     """Sequences, their counts, clicks, theirs."""
 
     def sequence_threshold(noise: float, share: float) -> int:
-        return smallest(
-            lambda K: _affordable(replace(shape, noise=noise, threshold=K), shape.sensitivity, share)
-        )
+        return smallest(lambda K: session.charges(replace(shape, noise=noise, threshold=K))[0].delta <= share)
 
     def click_threshold(noise: float, share: float) -> int:
         def holds(K: int) -> bool:
             part = SessionClicks(clicks_per_user, noise, K, None)
             charge = session.charges(replace(shape, threshold=1 << 40, clicks=part))[2]
-            return charge.delta <= share and charge.epsilon <= clicks_per_user / noise
+            return charge.delta <= share
 
         return smallest(holds)
 
@@ -93,11 +91,6 @@ def _parts(shape: SessionParameters, clicks_per_user: int, same_counts: bool) ->
         Part("clicks", clicks_per_user, click_threshold, pays_delta=True, published=same_counts),
         Part("click counts", fresh * clicks_per_user),
     ]
-
-
-def _affordable(parameters: SessionParameters, records: int, delta: float) -> bool:
-    charge = session.charges(parameters)[0]
-    return charge.delta <= delta and charge.epsilon <= records / parameters.noise * (1 + 1e-12)
 
 
 def _settle(
