@@ -1,0 +1,96 @@
+"""``tacit synth``: make a realistic search log."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tacit.terminal import JsonFlag, emit, progress
+
+if TYPE_CHECKING:
+    from tacit.world.synth import Outcome
+
+__all__ = ["register"]
+
+
+def _result(outcome: Outcome, output: Path, seconds: float) -> dict[str, Any]:
+    got, wanted = outcome.got, outcome.target
+    measures = {
+        name: {"target": value, "got": vars(got)[name]} for name, value in vars(wanted).items()
+    } | {name: {"target": value, "got": got.ratios()[name]} for name, value in wanted.ratios().items()}
+    return {
+        "log": str(output),
+        "seconds": round(seconds, 3),
+        "records_per_second": round(got.records / max(seconds, 1e-9)),
+        "calibration": measures,
+        "further": outcome.further,
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
+
+
+def _draw(console: Console, result: dict[str, Any], report: bool) -> None:
+    calibration = result["calibration"]
+    console.print(
+        f"{result['log']}: {calibration['records']['got']:,} records of {calibration['users']['got']:,} users, "
+        f"{result['records_per_second']:,} records/s",
+        markup=False,
+        soft_wrap=True,
+    )
+    if not report:
+        return
+    table = Table("measure", "target", "got", "difference")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, values in calibration.items():
+        difference = values["got"] / values["target"] - 1 if values["target"] else 0.0
+        table.add_row(
+            name.replace("_", " "), _number(values["target"]), _number(values["got"]), f"{difference:+.1%}"
+        )
+    for name, value in result["further"].items():
+        table.add_row(name.replace("_", " "), "", _number(value), "")
+    console.print(table)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+
+    @app.command(epilog="Example: tacit synth --users 2000 --seed 1 -o log.parquet --report")
+    def synth(
+        output: Annotated[Path, typer.Option("--output", "-o", help="The log to write (Parquet).")],
+        users: Annotated[int, typer.Option(help="How many people search.", min=1)] = 2000,
+        seed: Annotated[int, typer.Option(help="Another seed, other people; the same seed, the same log.")] = 0,
+        weeks: Annotated[int, typer.Option(help="How long, from 1 March 2006.", min=1, max=104)] = 13,
+        sensitive_share: Annotated[
+            float, typer.Option(help="Share of people with a sensitive interest.", min=0.0, max=1.0)
+        ] = 0.15,
+        truth: Annotated[
+            Path | None,
+            typer.Option(help="Also write what lies behind the records (interests, meanings) to this file."),
+        ] = None,
+        workers: Annotated[
+            int | None, typer.Option(help="Threads; one a processor by default. The log is the same.", min=1)
+        ] = None,
+        report: Annotated[bool, typer.Option("--report", help="Compare the log with AOL's shape.")] = False,
+        as_json: JsonFlag = False,
+    ) -> None:
+        """Make a realistic search log over the embedded world, in the shape of AOL's.
+
+        People with interests, some of them sensitive, search in sessions, mistype, narrow down, drift,
+        come back and click. Nobody in it is real.
+        """
+        from tacit.world.synth import SyntheticLog
+
+        log = SyntheticLog(users, seed=seed, weeks=weeks, sensitive_share=sensitive_share)
+        begun = time.monotonic()
+        with progress("Searching", total=log.expected_records, unit="records") as shown:
+            outcome = log.write(output, truth, workers=workers, advance=shown.advance)
+        result = _result(outcome, output, time.monotonic() - begun)
+        emit(result, as_json=as_json, render=lambda console: _draw(console, result, report))

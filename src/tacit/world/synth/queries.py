@@ -1,0 +1,189 @@
+"""How a meaning becomes a query, and how a query is reformulated.
+
+A query is a row of numbers: a phrase before, the noun, up to two phrases after, and a slip of the
+keyboard. So queries are compared, changed and repeated without any text, and the long tail of queries
+that are asked once needs no dictionary.
+
+Reformulations are those by which chapter 4 of the thesis describes a session: a user narrows down
+(adds a word, or names a kind of the thing), widens (drops a word, or names what the thing is a kind
+of), or drifts to a neighbouring topic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.world.synth.compiled import compiled
+from tacit.world.synth.lexicon import Lexicon
+from tacit.world.synth.randomness import State, below, uniform
+from tacit.world.synth.typos import NO_SLIP
+
+__all__ = [
+    "BASE",
+    "BEFORE",
+    "CLICKS",
+    "FIRST",
+    "INTEREST",
+    "KIND",
+    "MEANING",
+    "PAGE",
+    "PAUSE",
+    "ROW",
+    "SECOND",
+    "SLIP",
+    "Row",
+    "compose",
+    "drift",
+    "errand",
+    "generalise",
+    "meaning_within",
+    "specialise",
+]
+
+Row = npt.NDArray[np.int32]
+"""One submission: the numbers below, in order."""
+
+BEFORE, BASE, FIRST, SECOND, SLIP, MEANING, INTEREST, KIND, PAGE, CLICKS, PAUSE, ROW = range(12)
+
+_NONE = -1
+# How many words stand beside the noun, where they come from, and how often fingers slip. Set so that
+# the log meets its targets (see calibration).
+_ONE_WORD, _TWO_WORDS = 0.42, 0.22
+_FROM_CONTEXT, _FROM_PLACES, _FROM_ANYWHERE = 0.45, 0.14, 0.13
+_AT_HOME = 0.6
+_IN_FRONT = 0.16
+_SLIPS = 0.07
+_SLIP_CODES = 512
+
+
+@compiled
+def _pick(cumulative: npt.NDArray[np.float64], start: int, stop: int, place: float) -> int:
+    """The item in [start, stop) at ``place`` (from 0 to 1) of its share of the cumulative weights."""
+    target = cumulative[start] + place * (cumulative[stop] - cumulative[start])
+    low, high = start, stop - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle + 1] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
+    """A meaning in the subtree of ``topic``, by popularity."""
+    return _pick(lexicon.popularity, topic, lexicon.end[topic], uniform(state))
+
+
+@compiled
+def _name(state: State, lexicon: Lexicon, meaning: int) -> int:
+    """One of the meaning's names, by how often it is used."""
+    start, stop = lexicon.lemma_bounds[meaning], lexicon.lemma_bounds[meaning + 1]
+    return int(lexicon.lemmas[_pick(lexicon.lemma_weight, start, stop, uniform(state))])
+
+
+@compiled
+def _word_beside(state: State, lexicon: Lexicon, meaning: int, home: int) -> int:
+    """A word to stand after the noun: of its context, a place, any noun, or a usual addition."""
+    source = uniform(state)
+    start, stop = lexicon.context_bounds[meaning], lexicon.context_bounds[meaning + 1]
+    if source < _FROM_CONTEXT and stop > start:
+        # Words nearer the beginning of the definition come first to mind.
+        place = uniform(state)
+        return int(lexicon.context[start + int(place * place * (stop - start))])
+    if source < _FROM_CONTEXT + _FROM_PLACES:
+        if uniform(state) < _AT_HOME:
+            return home
+        return int(lexicon.places[_pick(lexicon.places_weight, 0, len(lexicon.places), uniform(state))])
+    if source < _FROM_CONTEXT + _FROM_PLACES + _FROM_ANYWHERE:
+        return _name(state, lexicon, meaning_within(state, lexicon, 0))
+    return int(lexicon.after[_pick(lexicon.after_weight, 0, len(lexicon.after), uniform(state))])
+
+
+@compiled
+def _plain(row: Row, noun: int, meaning: int) -> None:
+    row[BEFORE] = row[FIRST] = row[SECOND] = _NONE
+    row[BASE] = noun
+    row[SLIP] = NO_SLIP
+    row[MEANING] = meaning
+
+
+@compiled
+def _maybe_slip(state: State, row: Row) -> None:
+    if uniform(state) < _SLIPS:
+        row[SLIP] = 1 + below(state, _SLIP_CODES)
+
+
+@compiled
+def compose(state: State, lexicon: Lexicon, row: Row, meaning: int, home: int) -> None:
+    """Write a query for ``meaning`` into ``row``."""
+    _plain(row, _name(state, lexicon, meaning), meaning)
+    beside = uniform(state)
+    if beside < _ONE_WORD + _TWO_WORDS:
+        row[FIRST] = _word_beside(state, lexicon, meaning, home)
+    if beside < _TWO_WORDS:
+        row[SECOND] = _word_beside(state, lexicon, meaning, home)
+        if row[SECOND] == row[FIRST]:
+            row[SECOND] = _NONE
+    if uniform(state) < _IN_FRONT:
+        row[BEFORE] = lexicon.before[_pick(lexicon.before_weight, 0, len(lexicon.before), uniform(state))]
+    _maybe_slip(state, row)
+
+
+@compiled
+def errand(state: State, lexicon: Lexicon, row: Row) -> None:
+    """Write one of everybody's queries into ``row``."""
+    chosen = _pick(lexicon.errand_weight, 0, len(lexicon.errands), uniform(state))
+    _plain(row, lexicon.errands[chosen], lexicon.errand_meaning[chosen])
+
+
+@compiled
+def specialise(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
+    """Narrow down: one more word, or a kind of the thing."""
+    meaning = row[MEANING]
+    start, stop = lexicon.child_bounds[meaning], lexicon.child_bounds[meaning + 1]
+    if stop > start and uniform(state) < 0.35:
+        kind = lexicon.children[start + below(state, stop - start)]
+        _plain(row, _name(state, lexicon, kind), kind)
+        return
+    row[SLIP] = NO_SLIP
+    word = _word_beside(state, lexicon, meaning, home)
+    if row[FIRST] == _NONE:
+        row[FIRST] = word
+    elif row[SECOND] == _NONE and word != row[FIRST]:
+        row[SECOND] = word
+    elif row[BEFORE] == _NONE:
+        row[BEFORE] = lexicon.before[_pick(lexicon.before_weight, 0, len(lexicon.before), uniform(state))]
+    else:
+        row[SECOND] = word
+
+
+@compiled
+def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
+    """Widen: one word less, or what the thing is a kind of."""
+    row[SLIP] = NO_SLIP
+    if row[SECOND] != _NONE:
+        row[SECOND] = _NONE
+    elif row[FIRST] != _NONE:
+        row[FIRST] = _NONE
+    elif row[BEFORE] != _NONE:
+        row[BEFORE] = _NONE
+    elif lexicon.parent[row[MEANING]] > 0:
+        above = lexicon.parent[row[MEANING]]
+        _plain(row, _name(state, lexicon, above), above)
+
+
+@compiled
+def drift(state: State, lexicon: Lexicon, row: Row, topic: int, home: int) -> None:
+    """Move on to a sibling of the meaning, or to another meaning of the same interest."""
+    meaning = row[MEANING]
+    above = lexicon.parent[meaning]
+    if topic < 0 or (above > 0 and uniform(state) < 0.5):
+        above = max(above, 0)
+        start, stop = lexicon.child_bounds[above], lexicon.child_bounds[above + 1]
+        meaning = lexicon.children[start + below(state, stop - start)]
+    else:
+        meaning = meaning_within(state, lexicon, topic)
+    compose(state, lexicon, row, meaning, home)
