@@ -20,9 +20,9 @@ __all__ = ["register"]
 
 def _result(outcome: Outcome, output: Path, seconds: float) -> dict[str, Any]:
     got, wanted = outcome.got, outcome.target
-    measures = {
-        name: {"target": value, "got": vars(got)[name]} for name, value in vars(wanted).items()
-    } | {name: {"target": value, "got": got.ratios()[name]} for name, value in wanted.ratios().items()}
+    measures = {name: {"target": value, "got": vars(got)[name]} for name, value in vars(wanted).items()} | {
+        name: {"target": value, "got": got.ratios()[name]} for name, value in wanted.ratios().items()
+    }
     return {
         "log": str(output),
         "seconds": round(seconds, 3),
@@ -39,8 +39,8 @@ def _number(value: float) -> str:
 def _draw(console: Console, result: dict[str, Any], report: bool) -> None:
     calibration = result["calibration"]
     console.print(
-        f"{result['log']}: {calibration['records']['got']:,} records of {calibration['users']['got']:,} users, "
-        f"{result['records_per_second']:,} records/s",
+        f"{result['log']}: {calibration['records']['got']:,} records of "
+        f"{calibration['users']['got']:,} users, {result['records_per_second']:,} records/s",
         markup=False,
         soft_wrap=True,
     )
@@ -66,7 +66,7 @@ def register(app: typer.Typer) -> None:
     def synth(
         output: Annotated[Path, typer.Option("--output", "-o", help="The log to write (Parquet).")],
         users: Annotated[int, typer.Option(help="How many people search.", min=1)] = 2000,
-        seed: Annotated[int, typer.Option(help="Another seed, other people; the same seed, the same log.")] = 0,
+        seed: Annotated[int, typer.Option(help="Another seed, other people; the same, the same log.")] = 0,
         weeks: Annotated[int, typer.Option(help="How long, from 1 March 2006.", min=1, max=104)] = 13,
         sensitive_share: Annotated[
             float, typer.Option(help="Share of people with a sensitive interest.", min=0.0, max=1.0)

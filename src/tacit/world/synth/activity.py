@@ -9,6 +9,8 @@ the law evenly: a log of 2,000 users has nearly the mean of one of 600,000, alth
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -35,6 +37,7 @@ def mean_of_law(location: float, most: int) -> float:
     return float(_records(middle, location, most).mean())
 
 
+@cache
 def _location(mean: float, most: int) -> float:
     """The location of the law whose mean is ``mean``, by halving."""
     low, high = np.log(mean) - 4 * SPREAD, np.log(mean) + 1.0

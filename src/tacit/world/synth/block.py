@@ -7,6 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,11 @@ def user_names(first: int, count: int) -> pa.Array:
     return pa.array([f"u{number:07d}" for number in range(first, first + count)], pa.string())
 
 
+@cache
+def _urls() -> pa.Array:
+    return pa.array([document.url for document in wordnet_corpus()], pa.string())
+
+
 class Factory:
     """Makes blocks; one for a whole log, shared by its threads."""
 
@@ -69,8 +75,6 @@ class Factory:
         self.seed, self.weeks, self.sensitive_share = seed, weeks, sensitive_share
         self.world = world or load_world()
         self.results = Results(wordnet_engine(), self.world.phrases, self.world.lexicon.nouns)
-        corpus = wordnet_corpus()
-        self._urls = pa.array([document.url for document in corpus], pa.string())
 
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> Block:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
@@ -95,9 +99,8 @@ class Factory:
                 spelled_column(written, begins).take(pa.array(of_row)),
                 pa.array(_BEGINNING_US + seconds[of_row] * 1_000_000).cast(pa.timestamp("us")),
                 pa.array(rank, pa.int32(), mask=~clicked),
-                self._urls.take(pa.array(document, pa.int32(), mask=~clicked)),
+                _urls().take(pa.array(document, pa.int32(), mask=~clicked)),
             ],
             schema=SCHEMA,
         )
         return Block(first_user, log, bounds, rows, of_row, hashes, interests, sensitive)
-

@@ -128,8 +128,9 @@ class Tally:
     def _users_per_query(self) -> npt.NDArray[np.int64]:
         asked = np.concatenate(self._asked) if self._asked else np.empty(0, np.uint64)
         asked.sort()
-        begins = np.flatnonzero(np.concatenate(([True], asked[1:] != asked[:-1]))) if len(asked) else asked
-        return np.diff(np.append(begins, len(asked)).astype(np.int64))
+        begins = np.flatnonzero(np.append(True, asked[1:] != asked[:-1])) if len(asked) else asked
+        counts: npt.NDArray[np.int64] = np.diff(np.append(begins.astype(np.int64), len(asked)))
+        return counts
 
     def summary(self) -> tuple[Shape, dict[str, float]]:
         """The shape of the log, and what else describes it."""

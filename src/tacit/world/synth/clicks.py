@@ -29,7 +29,7 @@ _ATTENTION = np.array([42.0, 12.0, 8.5, 6.0, 4.9, 4.0, 3.4, 3.0, 2.8, 3.0])
 """How often each place of a page is clicked, per cent: steep, flat below, with a small rise at the end."""
 _MEANT, _OF_INTEREST = 12.0, 4.0
 _MOST_CLICKS = 8
-_CLICKS_ERRAND, _CLICKS_SLIP, _CLICKS_NEXT, _CLICKS_OTHER = 0.62, 0.22, 0.36, 0.44
+_CLICKS_ERRAND, _CLICKS_SLIP, _CLICKS_NEXT, _CLICKS_OTHER = 0.60, 0.22, 0.355, 0.427
 _CLICKS_ON = 0.39
 _WHERE = 4
 
@@ -74,7 +74,12 @@ def clicks_of(state: State, kind: int, slip: int) -> int:
 
 @compiled
 def _weigh(
-    weight: npt.NDArray[np.float64], found: npt.NDArray[np.int32], start: int, meaning: int, low: int, high: int
+    weight: npt.NDArray[np.float64],
+    found: npt.NDArray[np.int32],
+    start: int,
+    meaning: int,
+    low: int,
+    high: int,
 ) -> int:
     """Fill ``weight`` with attention times fit for the page from ``start``; gives the page's length."""
     shown = 0

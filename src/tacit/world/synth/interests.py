@@ -76,9 +76,7 @@ def choose_interests(wordnet: WordNet) -> Interests:
     things = ordinary < tree.end[wordnet.synset("physical_entity.n.01")]
     appeal = tree.support[ordinary] * np.where(things, 1.0, 0.25)
     ordinary = ordinary[np.argsort(-appeal, kind="stable")]
-    return Interests(
-        ordinary, _cumulative(len(ordinary), 0.7), sensitive, _cumulative(len(sensitive), 0.7)
-    )
+    return Interests(ordinary, _cumulative(len(ordinary), 0.7), sensitive, _cumulative(len(sensitive), 0.7))
 
 
 @compiled

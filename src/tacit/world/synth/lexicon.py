@@ -88,7 +88,7 @@ def _popularity(wordnet: WordNet) -> _Float:
     shuffle = np.random.Generator(np.random.PCG64(20060301)).permutation(len(wordnet))
     order = np.lexsort((shuffle, -wordnet.tag_counts))
     weight = np.empty(len(wordnet))
-    weight[order] = (np.arange(len(wordnet)) + 20.0) ** -0.8
+    weight[order] = (np.arange(len(wordnet)) + 20.0) ** -0.75
     return np.concatenate(([0.0], np.cumsum(weight)))
 
 

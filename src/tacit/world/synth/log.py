@@ -76,7 +76,9 @@ class SyntheticLog:
             try:
                 while True:
                     while len(pending) <= workers and (start := next(starts, None)) is not None:
-                        pending.append(pool.submit(factory.make, start, records[start : start + _BLOCK_USERS]))
+                        pending.append(
+                            pool.submit(factory.make, start, records[start : start + _BLOCK_USERS])
+                        )
                     if not pending:
                         return
                     yield pending.popleft().result()

@@ -33,6 +33,7 @@ __all__ = [
     "SECOND",
     "SLIP",
     "Row",
+    "Rows",
     "compose",
     "drift",
     "errand",
@@ -44,17 +45,22 @@ __all__ = [
 Row = npt.NDArray[np.int32]
 """One submission: the numbers below, in order."""
 
+Rows = npt.NDArray[np.int32]
+"""Submissions, one a row."""
+
 BEFORE, BASE, FIRST, SECOND, SLIP, MEANING, INTEREST, KIND, PAGE, CLICKS, PAUSE, ROW = range(12)
 
 _NONE = -1
 # How many words stand beside the noun, where they come from, and how often fingers slip. Set so that
 # the log meets its targets (see calibration).
-_ONE_WORD, _TWO_WORDS = 0.42, 0.22
-_FROM_CONTEXT, _FROM_PLACES, _FROM_ANYWHERE = 0.45, 0.14, 0.13
+_ONE_WORD, _TWO_WORDS = 0.32, 0.51
+_FROM_CONTEXT, _FROM_RELATED, _FROM_PLACES, _FROM_ANYWHERE = 0.27, 0.26, 0.14, 0.19
+_RELATED_BY = 3
 _AT_HOME = 0.6
 _IN_FRONT = 0.16
 _SLIPS = 0.07
 _SLIP_CODES = 512
+_LONG = 16  # letters of a noun beside which one word is enough
 
 
 @compiled
@@ -74,30 +80,44 @@ def _pick(cumulative: npt.NDArray[np.float64], start: int, stop: int, place: flo
 @compiled
 def meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
     """A meaning in the subtree of ``topic``, by popularity."""
-    return _pick(lexicon.popularity, topic, lexicon.end[topic], uniform(state))
+    return _pick(lexicon.popularity, topic, int(lexicon.end[topic]), uniform(state))
 
 
 @compiled
 def _name(state: State, lexicon: Lexicon, meaning: int) -> int:
     """One of the meaning's names, by how often it is used."""
-    start, stop = lexicon.lemma_bounds[meaning], lexicon.lemma_bounds[meaning + 1]
+    start, stop = int(lexicon.lemma_bounds[meaning]), int(lexicon.lemma_bounds[meaning + 1])
     return int(lexicon.lemmas[_pick(lexicon.lemma_weight, start, stop, uniform(state))])
 
 
 @compiled
+def _above(lexicon: Lexicon, meaning: int, levels: int) -> int:
+    """The topic so many levels above ``meaning``, but not above the root."""
+    for _ in range(levels):
+        if lexicon.parent[meaning] > 0:
+            meaning = int(lexicon.parent[meaning])
+    return meaning
+
+
+@compiled
 def _word_beside(state: State, lexicon: Lexicon, meaning: int, home: int) -> int:
-    """A word to stand after the noun: of its context, a place, any noun, or a usual addition."""
+    """A word to stand after the noun: of its context, a related topic, a place, any noun, a usual one."""
     source = uniform(state)
-    start, stop = lexicon.context_bounds[meaning], lexicon.context_bounds[meaning + 1]
+    start, stop = int(lexicon.context_bounds[meaning]), int(lexicon.context_bounds[meaning + 1])
     if source < _FROM_CONTEXT and stop > start:
         # Words nearer the beginning of the definition come first to mind.
         place = uniform(state)
         return int(lexicon.context[start + int(place * place * (stop - start))])
-    if source < _FROM_CONTEXT + _FROM_PLACES:
+    source -= _FROM_CONTEXT
+    if source < _FROM_RELATED:
+        return _name(state, lexicon, meaning_within(state, lexicon, _above(lexicon, meaning, _RELATED_BY)))
+    source -= _FROM_RELATED
+    if source < _FROM_PLACES:
         if uniform(state) < _AT_HOME:
             return home
         return int(lexicon.places[_pick(lexicon.places_weight, 0, len(lexicon.places), uniform(state))])
-    if source < _FROM_CONTEXT + _FROM_PLACES + _FROM_ANYWHERE:
+    source -= _FROM_PLACES
+    if source < _FROM_ANYWHERE:
         return _name(state, lexicon, meaning_within(state, lexicon, 0))
     return int(lexicon.after[_pick(lexicon.after_weight, 0, len(lexicon.after), uniform(state))])
 
@@ -117,13 +137,18 @@ def _maybe_slip(state: State, row: Row) -> None:
 
 
 @compiled
+def _is_long(lexicon: Lexicon, phrase: int) -> bool:
+    return bool(lexicon.text_bounds[phrase + 1] - lexicon.text_bounds[phrase] > _LONG)
+
+
+@compiled
 def compose(state: State, lexicon: Lexicon, row: Row, meaning: int, home: int) -> None:
     """Write a query for ``meaning`` into ``row``."""
     _plain(row, _name(state, lexicon, meaning), meaning)
     beside = uniform(state)
     if beside < _ONE_WORD + _TWO_WORDS:
         row[FIRST] = _word_beside(state, lexicon, meaning, home)
-    if beside < _TWO_WORDS:
+    if beside < _TWO_WORDS and not _is_long(lexicon, int(row[BASE])):
         row[SECOND] = _word_beside(state, lexicon, meaning, home)
         if row[SECOND] == row[FIRST]:
             row[SECOND] = _NONE
@@ -136,19 +161,20 @@ def compose(state: State, lexicon: Lexicon, row: Row, meaning: int, home: int) -
 def errand(state: State, lexicon: Lexicon, row: Row) -> None:
     """Write one of everybody's queries into ``row``."""
     chosen = _pick(lexicon.errand_weight, 0, len(lexicon.errands), uniform(state))
-    _plain(row, lexicon.errands[chosen], lexicon.errand_meaning[chosen])
+    _plain(row, int(lexicon.errands[chosen]), int(lexicon.errand_meaning[chosen]))
 
 
 @compiled
 def specialise(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
     """Narrow down: one more word, or a kind of the thing."""
-    meaning = row[MEANING]
-    start, stop = lexicon.child_bounds[meaning], lexicon.child_bounds[meaning + 1]
+    meaning = int(row[MEANING])
+    start, stop = int(lexicon.child_bounds[meaning]), int(lexicon.child_bounds[meaning + 1])
     if stop > start and uniform(state) < 0.35:
-        kind = lexicon.children[start + below(state, stop - start)]
+        kind = int(lexicon.children[start + below(state, stop - start)])
         _plain(row, _name(state, lexicon, kind), kind)
         return
     row[SLIP] = NO_SLIP
+    row[BASE] = lexicon.base[row[BASE]]  # an address becomes the name it stands for
     word = _word_beside(state, lexicon, meaning, home)
     if row[FIRST] == _NONE:
         row[FIRST] = word
@@ -171,19 +197,19 @@ def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
     elif row[BEFORE] != _NONE:
         row[BEFORE] = _NONE
     elif lexicon.parent[row[MEANING]] > 0:
-        above = lexicon.parent[row[MEANING]]
+        above = int(lexicon.parent[row[MEANING]])
         _plain(row, _name(state, lexicon, above), above)
 
 
 @compiled
 def drift(state: State, lexicon: Lexicon, row: Row, topic: int, home: int) -> None:
     """Move on to a sibling of the meaning, or to another meaning of the same interest."""
-    meaning = row[MEANING]
-    above = lexicon.parent[meaning]
+    meaning = int(row[MEANING])
+    above = int(lexicon.parent[meaning])
     if topic < 0 or (above > 0 and uniform(state) < 0.5):
         above = max(above, 0)
-        start, stop = lexicon.child_bounds[above], lexicon.child_bounds[above + 1]
-        meaning = lexicon.children[start + below(state, stop - start)]
+        start, stop = int(lexicon.child_bounds[above]), int(lexicon.child_bounds[above + 1])
+        meaning = int(lexicon.children[start + below(state, stop - start)])
     else:
         meaning = meaning_within(state, lexicon, topic)
     compose(state, lexicon, row, meaning, home)

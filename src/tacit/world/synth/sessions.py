@@ -11,6 +11,8 @@ requests for the next page; the steps below keep that proportion.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +29,7 @@ from tacit.world.synth.queries import (
     ROW,
     SLIP,
     Row,
+    Rows,
     compose,
     drift,
     errand,
@@ -45,9 +48,9 @@ _NEED, _ERRAND, _AGAIN, _NEXT = int(Kind.NEED), int(Kind.ERRAND), int(Kind.AGAIN
 _SPECIALISE, _GENERALISE, _DRIFT = int(Kind.SPECIALISE), int(Kind.GENERALISE), int(Kind.DRIFT)
 _CORRECT = int(Kind.CORRECT)
 
-_ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.30, 0.17, 0.12
+_ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.12
 _GOES_ON = 0.66
-_NEXT_PAGE = 0.41
+_NEXT_PAGE = 0.435
 _CORRECTS = 0.6
 # What else a user does next, cumulative; the rest is a new need within the same session.
 _NARROWS, _WIDENS, _DRIFTS, _RETURNS = 0.26, 0.38, 0.70, 0.80
@@ -55,11 +58,20 @@ _READING, _BROWSING = 60.0, 25.0
 _WHAT = 2
 
 
+class Person(NamedTuple):
+    """Whose history is being written."""
+
+    interests: Row
+    home: int
+    """The place the user names in local queries."""
+    first: int
+    """The user's first row."""
+
+
 @compiled
-def _begin_need(
-    state: State, lexicon: Lexicon, rows: npt.NDArray[np.int32], first: int, at: int, interests: Row, home: int
-) -> None:
-    """Write the first query of a need into row ``at``; rows from ``first`` on are the user's past."""
+def _begin_need(state: State, lexicon: Lexicon, rows: Rows, at: int, person: Person) -> None:
+    """Write the first query of a need into row ``at``."""
+    first, interests, home = person.first, person.interests, person.home
     row = rows[at]
     choice = uniform(state)
     if choice < _ASKED_AGAIN and at > first:
@@ -79,16 +91,14 @@ def _begin_need(
         chosen = 0
         while chosen + 1 < len(interests) and interests[chosen + 1] >= 0 and uniform(state) < 0.45:
             chosen += 1
-        topic = interests[chosen]
+        topic = int(interests[chosen])
         compose(state, lexicon, row, meaning_within(state, lexicon, topic), home)
         row[INTEREST], row[KIND] = topic, _NEED
     row[PAGE] = 0
 
 
 @compiled
-def _reformulate(
-    state: State, lexicon: Lexicon, rows: npt.NDArray[np.int32], begun: int, first: int, at: int, interests: Row, home: int
-) -> None:
+def _reformulate(state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, person: Person) -> None:
     """Write the query that follows row ``at - 1`` in its session, which began at row ``begun``."""
     row, before = rows[at], rows[at - 1]
     row[:] = before
@@ -100,19 +110,19 @@ def _reformulate(
     else:
         step = uniform(state)
         if step < _NARROWS:
-            specialise(state, lexicon, row, home)
+            specialise(state, lexicon, row, person.home)
             row[KIND] = _SPECIALISE
         elif step < _WIDENS:
             generalise(state, lexicon, row)
             row[KIND] = _GENERALISE
         elif step < _DRIFTS:
-            drift(state, lexicon, row, row[INTEREST], home)
+            drift(state, lexicon, row, int(row[INTEREST]), person.home)
             row[KIND] = _DRIFT
         elif step < _RETURNS:
             row[:] = rows[begun + below(state, at - begun)]
             row[KIND], row[PAGE] = _AGAIN, 0
         else:
-            _begin_need(state, lexicon, rows, first, at, interests, home)
+            _begin_need(state, lexicon, rows, at, person)
 
 
 @compiled
@@ -138,18 +148,19 @@ def histories(
     for user in range(len(quotas)):
         stream(state, seed, first_user + user, _WHAT)
         home = int(lexicon.places[int(len(lexicon.places) * uniform(state) ** 2)])
-        first, begun, records, sessions = at, at, 0, 0
+        person = Person(interests[user], home, at)
+        begun, records, sessions = at, 0, 0
         while records < quotas[user]:
-            if at == first or (sessions < most_sessions and uniform(state) >= _GOES_ON):
+            if records == 0 or (sessions < most_sessions and uniform(state) >= _GOES_ON):
                 begun = at
                 sessions += 1
-                _begin_need(state, lexicon, rows, first, at, interests[user], home)
+                _begin_need(state, lexicon, rows, at, person)
                 rows[at, PAUSE] = 0
             else:
-                _reformulate(state, lexicon, rows, begun, first, at, interests[user], home)
+                _reformulate(state, lexicon, rows, begun, at, person)
                 rows[at, PAUSE] = pause(state, _BROWSING if rows[at, KIND] == _NEXT else _READING)
             left = quotas[user] - records
-            rows[at, CLICKS] = min(left, clicks_of(state, rows[at, KIND], rows[at, SLIP]))
+            rows[at, CLICKS] = min(left, clicks_of(state, int(rows[at, KIND]), int(rows[at, SLIP])))
             records += max(1, rows[at, CLICKS])
             at += 1
         bounds[user + 1] = at

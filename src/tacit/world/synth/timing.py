@@ -16,7 +16,15 @@ import numpy.typing as npt
 from tacit.world.synth.compiled import compiled
 from tacit.world.synth.randomness import State, below, normal, stream, uniform
 
-__all__ = ["BEGINNING", "LONGEST_PAUSE", "MOST_SESSIONS_SHARE", "SESSION_BREAK", "pause", "schedule", "week_rhythm"]
+__all__ = [
+    "BEGINNING",
+    "LONGEST_PAUSE",
+    "MOST_SESSIONS_SHARE",
+    "SESSION_BREAK",
+    "pause",
+    "schedule",
+    "week_rhythm",
+]
 
 BEGINNING = datetime(2006, 3, 1)
 """The first moment of the log, as in AOL's (March to May 2006): a Wednesday."""
@@ -27,7 +35,6 @@ LONGEST_PAUSE = 1700
 MOST_SESSIONS_SHARE = 0.7
 """Breaks between sessions may fill this much of the time at most; further sessions run together."""
 _WEEK_HOURS = 168
-_TYPICAL_PAUSE = np.log(45.0)
 _CLOCK = 3
 
 

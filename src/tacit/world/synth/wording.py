@@ -6,7 +6,7 @@ from __future__ import annotations
 __all__ = ["BEFORE", "AFTER", "ERRANDS"]
 
 BEFORE = """
-free|how to make|cheap|best|what is|buy|new|pictures of|history of|used|online|how to|types of|famous|
+free|how to make|cheap|best|what is|buy|new|pictures of|history of|used|online|types of|famous|
 homemade|antique|world's|facts about|where to buy|list of|old|small|big|american|local|
 modern|ancient|how to draw|meaning of|causes of|parts of|about|discount|custom|vintage|wild|giant|learn
 """.replace("\n", "").split("|")

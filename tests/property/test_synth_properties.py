@@ -1,0 +1,87 @@
+"""What holds for every synthetic log, whatever its size and seed."""
+
+from datetime import timedelta
+
+import numpy as np
+import pyarrow.compute as pc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.searchlog import SCHEMA
+from tacit.searchlog.sessions import session_numbers
+from tacit.text import normalise_column
+from tacit.world import wordnet_corpus, wordnet_engine
+from tacit.world.synth import Kind, SyntheticLog
+from tacit.world.synth.queries import PAUSE
+from tacit.world.synth.timing import BEGINNING
+
+logs = st.builds(
+    SyntheticLog,
+    users=st.integers(1, 60),
+    seed=st.integers(0, 2**63 - 1),
+    weeks=st.sampled_from([1, 2, 13, 52]),
+    sensitive_share=st.sampled_from([0.0, 0.15, 1.0]),
+)
+
+
+@settings(max_examples=25)
+@given(logs)
+def test_every_log_is_a_log(log: SyntheticLog) -> None:
+    table = log.table()
+    assert table.schema.equals(SCHEMA)
+    user, time = table["user"].to_pylist(), table["time"].to_numpy()
+    assert len(set(user)) == log.users
+    assert user == sorted(user), "one user's records stand together, users in order"
+    same = np.array(user[1:]) == np.array(user[:-1])
+    assert (np.diff(time).astype(np.int64)[same] >= 0).all(), "a user's records are in time order"
+    assert time.min() >= np.datetime64(BEGINNING)
+    assert time.max() < np.datetime64(BEGINNING + timedelta(weeks=log.weeks))
+    assert pc.all(pc.equal(table["query"], normalise_column(table["query"]))).as_py()
+    assert pc.min(pc.utf8_length(table["query"])).as_py() > 0
+    assert pc.all(pc.equal(table["rank"].is_null(), table["url"].is_null())).as_py()
+
+
+@settings(max_examples=15)
+@given(logs)
+def test_sessions_are_the_sessions_that_were_meant(log: SyntheticLog) -> None:
+    for block in log.blocks():
+        meant = np.cumsum(block.rows[:, PAUSE] == 0)[block.of_row]
+        cut = session_numbers(block.log["user"], block.log["time"])
+        starts_meant = np.flatnonzero(np.diff(meant, prepend=0))
+        starts_cut = np.flatnonzero(np.append(True, (np.diff(cut) != 0)))
+        first_of_user = np.searchsorted(block.of_row, block.bounds[:-1])
+        assert set(starts_meant) == set(starts_cut) | set(first_of_user)
+
+
+@settings(max_examples=15)
+@given(logs)
+def test_clicks_are_results_at_their_real_rank(log: SyntheticLog) -> None:
+    corpus, engine = wordnet_corpus(), wordnet_engine()
+    table, truth = log.table(), log.truth()
+    assert truth["user"].to_pylist() == list(dict.fromkeys(table["user"].to_pylist()))
+    assert sum(map(len, truth["meanings"].to_pylist())) == len(table)
+    clicks = table.filter(pc.is_valid(table["rank"])).slice(0, 60).to_pylist()
+    for click in clicks:
+        document = corpus.number_of(click["url"])
+        assert document is not None
+        assert 1 <= click["rank"] <= 20
+    plain = [click for click in clicks if corpus.wordnet.senses(click["query"]) and "." not in click["query"]]
+    for click in plain:
+        if click["query"] in corpus.wordnet.vocabulary:
+            found = engine.search(click["query"], 20)
+            assert corpus[found[click["rank"] - 1].document].url == click["url"]
+
+
+@settings(max_examples=15)
+@given(logs)
+def test_the_truth_fits_the_interests(log: SyntheticLog) -> None:
+    kinds = {kind.name.lower().replace("_", "-") for kind in Kind}
+    some_sensitive = 0
+    for row in log.truth().to_pylist():
+        assert 1 <= len(row["interests"]) == len(row["sensitive"]) <= 6
+        assert len(row["meanings"]) == len(row["behind"]) == len(row["kinds"])
+        assert set(row["kinds"]) <= kinds
+        assert {topic for topic in row["behind"] if topic is not None} <= set(row["interests"])
+        some_sensitive += any(row["sensitive"])
+    if log.sensitive_share in (0.0, 1.0):
+        assert some_sensitive == log.users * log.sensitive_share

@@ -1,0 +1,96 @@
+"""The synthetic log has AOL's shape, and its people behave like people.
+
+All logs here have fixed seeds, so a test passes always or never; the tolerances say how far a log of
+this size may lie from the law.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tacit.taxonomy import load_wordnet
+from tacit.world.synth import AOL, HEAPS_EXPONENT, Outcome, SyntheticLog, target
+from tacit.world.synth.activity import quotas
+from tacit.world.synth.queries import MEANING
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return SyntheticLog(2000, seed=1).write(tmp_path_factory.mktemp("synth") / "log.parquet")
+
+
+def test_the_target_at_aols_size_is_aol() -> None:
+    assert target(AOL.users, 13) == AOL
+    assert pytest.approx(0.9569, abs=1e-4) == HEAPS_EXPONENT
+
+
+@pytest.mark.parametrize(
+    ("measure", "tolerance"),
+    [
+        ("records", 0.04),
+        ("clicks", 0.05),
+        ("distinct_queries", 0.05),
+        ("new_queries", 0.05),
+        ("next_pages", 0.05),
+    ],
+)
+def test_two_thousand_users_meet_the_target(outcome: Outcome, measure: str, tolerance: float) -> None:
+    wanted, got = getattr(outcome.target, measure), getattr(outcome.got, measure)
+    assert got == pytest.approx(wanted, rel=tolerance)
+
+
+def test_activity_is_heavy_tailed() -> None:
+    records = np.sort(quotas(3, 100_000, mean=55.35, weeks=13))
+    assert records.mean() == pytest.approx(55.35, rel=0.01)
+    assert np.median(records) < 20
+    assert records[-1] > 5000
+    assert records[-1000:].sum() > 0.15 * records.sum(), "the busiest 1% make over 15% of the records"
+    assert (records <= 5).mean() > 0.15
+
+
+def test_queries_have_a_head_and_a_tail() -> None:
+    queries = Counter(SyntheticLog(2000, seed=1).table()["query"].to_pylist())
+    counts = np.sort(np.array(list(queries.values())))[::-1]
+    assert counts[0] > 0.003 * counts.sum()
+    assert (counts <= 2).mean() > 0.6
+
+
+def test_days_and_weeks_have_their_rhythm() -> None:
+    time = SyntheticLog(2000, seed=1).table()["time"]
+    hours = np.bincount(pc.hour(time).to_numpy(), minlength=24)
+    assert hours[3:6].max() < 0.35 * hours[13:22].min()
+    days = np.bincount(pc.day_of_week(time).to_numpy(), minlength=7)
+    assert days[5:].mean() < 0.95 * days[:5].mean()
+
+
+def test_an_ambiguous_word_is_clicked_by_interest() -> None:
+    """The same word, the same results: users click the sense that their interest holds."""
+    wordnet = load_wordnet()
+    log = SyntheticLog(20_000, seed=1)
+    clicks: dict[str, Counter[bool]] = {"meant": Counter(), "other": Counter()}
+    words = "mercury", "java", "turkey", "crane", "bass", "python", "china", "bank"
+    for block in log.blocks():
+        meanings = block.rows[block.of_row][:, MEANING]
+        chosen = pc.is_in(block.log["query"], value_set=pa.array(sorted(words)))
+        for row in np.flatnonzero(chosen.to_numpy()):
+            url = block.log["url"][row].as_py()
+            if url is None:
+                continue
+            clicked = wordnet.synset(url.rpartition("/")[2])
+            word = block.log["query"][row].as_py()
+            for sense in wordnet.senses(word):
+                group = "meant" if sense == meanings[row] else "other"
+                clicks[group][clicked == sense] += 1
+    rate = {group: counter[True] / counter.total() for group, counter in clicks.items()}
+    assert clicks["meant"].total() > 100
+    assert rate["meant"] > 3 * rate["other"]
+
+
+def test_the_share_of_sensitive_users_is_the_one_asked_for() -> None:
+    # 2,000 users at 0.3: a standard deviation is 0.0102; four of them are allowed.
+    truth = SyntheticLog(2000, seed=1, sensitive_share=0.3).truth()
+    share = np.mean([any(row) for row in truth["sensitive"].to_pylist()])
+    assert share == pytest.approx(0.3, abs=0.041)

@@ -1,0 +1,118 @@
+"""The synthetic log as files: deterministic, whole or absent, counted truly."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from tacit.commands import application
+from tacit.errors import ParameterError
+from tacit.searchlog import check_log
+from tacit.world.synth import SyntheticLog
+
+MANY = SyntheticLog(9000, seed=5, weeks=1)  # three blocks of users
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("synth") / "log.parquet"
+    MANY.write(path, path.with_name("truth.parquet"), workers=1)
+    return path
+
+
+def test_the_number_of_workers_changes_no_byte(written: Path, tmp_path: Path) -> None:
+    for workers in (2, 5):
+        MANY.write(tmp_path / "log.parquet", tmp_path / "truth.parquet", workers=workers)
+        assert (tmp_path / "log.parquet").read_bytes() == written.read_bytes()
+        assert (tmp_path / "truth.parquet").read_bytes() == written.with_name("truth.parquet").read_bytes()
+
+
+def test_another_seed_gives_another_log(written: Path) -> None:
+    other = SyntheticLog(50, seed=6, weeks=1).table()
+    assert other["query"].to_pylist() != pq.read_table(written)["query"].to_pylist()[: len(other)]
+
+
+def test_a_larger_log_begins_with_the_smaller(written: Path) -> None:
+    few = SyntheticLog(100, seed=5, weeks=1).table()
+    assert pq.read_table(written).slice(0, len(few)).equals(few)
+
+
+def test_the_report_counts_what_is_in_the_file(written: Path, tmp_path: Path) -> None:
+    outcome = MANY.write(tmp_path / "log.parquet")
+    path = check_log(tmp_path / "log.parquet")
+    counted = duckdb.sql(
+        f"select count(distinct user), count(*), count(rank), count(distinct query) from '{path}'"
+    ).fetchall()[0]
+    got = outcome.got
+    assert counted == (got.users, got.records, got.clicks, got.distinct_queries)
+    of_one_user, most_users, most_records = duckdb.sql(
+        f"""with query_users as (select count(distinct user) n from '{path}' group by query)
+        select avg((n = 1)::int), max(n),
+               (select max(c) from (select count(*) c from '{path}' group by user)) from query_users"""
+    ).fetchall()[0]
+    assert outcome.further["share_of_queries_of_one_user"] == pytest.approx(of_one_user)
+    assert outcome.further["users_of_most_frequent_query"] == most_users
+    assert outcome.further["records_of_busiest_user"] == most_records
+
+
+def test_one_user_is_a_log(tmp_path: Path) -> None:
+    outcome = SyntheticLog(1, seed=3).write(tmp_path / "one.parquet")
+    assert outcome.got.users == 1
+    assert outcome.got.records >= 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"users": 0}, {"users": 1, "seed": -1}, {"users": 1, "weeks": 0}, {"users": 1, "sensitive_share": 1.1}],
+)
+def test_numbers_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match="must be"):
+        SyntheticLog(**wrong)  # type: ignore[arg-type]
+
+
+def test_log_and_truth_are_two_files(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="same file"):
+        SyntheticLog(1).write(tmp_path / "log.parquet", tmp_path / "log.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_reports_in_json_and_in_words(tmp_path: Path) -> None:
+    path = str(tmp_path / "log.parquet")
+    arguments = ["synth", "--users", "30", "--seed", "2", "-o", path]
+    result = CliRunner().invoke(application(), [*arguments, "--json"])
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["calibration"]["users"] == {"target": 30, "got": 30}
+    assert found["calibration"]["records"]["got"] == pq.read_metadata(path).num_rows
+    told = CliRunner().invoke(application(), [*arguments, "--report"])
+    assert "distinct queries" in told.stdout
+    assert "target" in told.stdout
+
+
+def test_stopping_leaves_nothing(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tacit",
+        "synth",
+        "--users",
+        "500000",
+        "-o",
+        str(tmp_path / "log.parquet"),
+    ]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ)
+    deadline = time.monotonic() + 60
+    while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert list(tmp_path.iterdir()) == []
