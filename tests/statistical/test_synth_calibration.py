@@ -27,10 +27,16 @@ def test_the_target_at_aols_size_is_aol() -> None:
     assert pytest.approx(0.9569, abs=1e-4) == HEAPS_EXPONENT
 
 
+@pytest.mark.parametrize(("users", "weeks"), [(1, 13), (7, 13), (100, 13), (2000, 13), (2000, 2)])
+def test_a_log_of_any_size_has_its_records(users: int, weeks: int) -> None:
+    records = quotas(9, users, mean=AOL.records / AOL.users * weeks / 13, weeks=weeks)
+    assert records.sum() == pytest.approx(target(users, weeks).records, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("measure", "tolerance"),
     [
-        ("records", 0.04),
+        ("records", 0.01),
         ("clicks", 0.05),
         ("distinct_queries", 0.05),
         ("new_queries", 0.05),

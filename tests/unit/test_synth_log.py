@@ -40,11 +40,6 @@ def test_another_seed_gives_another_log(written: Path) -> None:
     assert other["query"].to_pylist() != pq.read_table(written)["query"].to_pylist()[: len(other)]
 
 
-def test_a_larger_log_begins_with_the_smaller(written: Path) -> None:
-    few = SyntheticLog(100, seed=5, weeks=1).table()
-    assert pq.read_table(written).slice(0, len(few)).equals(few)
-
-
 def test_the_report_counts_what_is_in_the_file(written: Path, tmp_path: Path) -> None:
     outcome = MANY.write(tmp_path / "log.parquet")
     path = check_log(tmp_path / "log.parquet")

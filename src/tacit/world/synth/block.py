@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from tacit.searchlog import SCHEMA
 from tacit.world.corpus import wordnet_corpus
-from tacit.world.index import wordnet_engine
-from tacit.world.synth.clicks import Results, choose_clicks
+from tacit.world.synth.clicks import choose_clicks
 from tacit.world.synth.interests import draw_interests
 from tacit.world.synth.lexicon import World, load_world
-from tacit.world.synth.queries import BASE, PAUSE
+from tacit.world.synth.queries import PAUSE
+from tacit.world.synth.results import load_results
 from tacit.world.synth.sessions import histories
 from tacit.world.synth.spelling import spell, spelled_column
 from tacit.world.synth.timing import BEGINNING, schedule
@@ -74,7 +74,7 @@ class Factory:
     def __init__(self, seed: int, weeks: int, sensitive_share: float, world: World | None = None) -> None:
         self.seed, self.weeks, self.sensitive_share = seed, weeks, sensitive_share
         self.world = world or load_world()
-        self.results = Results(wordnet_engine(), self.world.phrases, self.world.lexicon.nouns)
+        self.results = load_results()
 
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> Block:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
@@ -82,13 +82,12 @@ class Factory:
         interests, sensitive = draw_interests(
             seed, first_user, len(quotas), self.world.interests, self.sensitive_share
         )
-        rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.weeks)
+        rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.results, self.weeks)
         seconds = schedule(
             seed, first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]), lexicon.rhythm, self.weeks
         )
-        self.results.ask(lexicon.base[rows[:, BASE]])
         of_row, rank, document = choose_clicks(
-            seed, first_user, rows, bounds, lexicon.base, self.results.documents, lexicon.end
+            seed, first_user, rows, bounds, lexicon.base, self.results, lexicon.end
         )
         written, begins, hashes = spell(rows, lexicon)
         user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))

@@ -39,8 +39,7 @@ class SyntheticLog:
 
     Args:
         users: how many people; everyone makes at least one record.
-        seed: another seed gives other people with other histories. A log of more users begins with
-            the log of fewer users.
+        seed: another seed gives other people with other histories.
         weeks: the time it spans, from 1 March 2006; records grow with it.
         sensitive_share: the share of users with a sensitive interest.
     """

@@ -21,6 +21,7 @@ from tacit.world.synth.compiled import compiled
 from tacit.world.synth.kinds import Kind
 from tacit.world.synth.lexicon import Lexicon
 from tacit.world.synth.queries import (
+    BASE,
     CLICKS,
     INTEREST,
     KIND,
@@ -38,6 +39,7 @@ from tacit.world.synth.queries import (
     specialise,
 )
 from tacit.world.synth.randomness import State, below, stream, uniform
+from tacit.world.synth.results import page_length
 from tacit.world.synth.timing import MOST_SESSIONS_SHARE, SESSION_BREAK, pause
 from tacit.world.synth.typos import NO_SLIP
 
@@ -132,6 +134,7 @@ def histories(
     quotas: npt.NDArray[np.int64],
     interests: npt.NDArray[np.int32],
     lexicon: Lexicon,
+    results: npt.NDArray[np.int32],
     weeks: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """The submissions of some users, and where each user's begin (and the last end).
@@ -160,7 +163,10 @@ def histories(
                 _reformulate(state, lexicon, rows, begun, at, person)
                 rows[at, PAUSE] = pause(state, _BROWSING if rows[at, KIND] == _NEXT else _READING)
             left = quotas[user] - records
-            rows[at, CLICKS] = min(left, clicks_of(state, int(rows[at, KIND]), int(rows[at, SLIP])))
+            noun = int(lexicon.base[rows[at, BASE]])
+            if page_length(results, noun, int(rows[at, PAGE])) == 0:
+                rows[at, PAGE] = 0  # there is no further page: the first is looked at again
+            rows[at, CLICKS] = min(left, clicks_of(state, rows[at], noun, results))
             records += max(1, rows[at, CLICKS])
             at += 1
         bounds[user + 1] = at
