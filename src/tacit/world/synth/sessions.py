@@ -43,7 +43,7 @@ from tacit.world.synth.results import page_length
 from tacit.world.synth.timing import MOST_SESSIONS_SHARE, SESSION_BREAK, pause
 from tacit.world.synth.typos import NO_SLIP
 
-__all__ = ["histories"]
+__all__ = ["Person", "histories"]
 
 
 _NEED, _ERRAND, _AGAIN, _NEXT = int(Kind.NEED), int(Kind.ERRAND), int(Kind.AGAIN), int(Kind.NEXT_PAGE)
