@@ -87,3 +87,25 @@ def test_fractions_stay_exact() -> None:
     assert pair.largest_ratio() == 2
     assert exact.divergence(pair, Fraction(2)) == 0
     assert exact.divergence(pair, Fraction(1)) == Fraction(1, 3)  # (1-a)/(1+a): the mass at the true count
+
+
+@pytest.mark.parametrize(
+    "delta", [Fraction(0), Fraction(1, 100), Fraction(1, 10), Fraction(1, 3), Fraction(9, 10)]
+)
+@pytest.mark.parametrize("flip", [False, True])
+def test_the_factor_that_goes_with_a_delta(delta: Fraction, flip: bool) -> None:
+    """δ(e^ε) at the factor found is the δ asked for, and a smaller factor has a larger δ."""
+    for pair in (
+        exact.product([exact.thresholded(HALF, None, 1, 3), exact.noisy(HALF, 3, 1)]),
+        exact.noisy(HALF, 0, 2),
+        exact.noisy(HALF, 4, 4),
+    ):
+        way = pair.flipped() if flip else pair
+        factor = way.factor_at(delta)
+        if factor == math.inf:
+            assert way.hockey_stick(Fraction(10**9)) > delta
+            continue
+        assert way.hockey_stick(factor) <= delta
+        if factor > 1:
+            assert way.hockey_stick(factor) == delta
+            assert way.hockey_stick(factor * Fraction(999, 1000)) > delta

@@ -76,7 +76,8 @@ def zealous(
         users=users,
         neighbours=Neighbours(neighbours),
     )
-    stated = state_plan("zealous", plan, charges(plan.parameters), epsilon=epsilon, delta=delta)
+    parts = charges(plan.parameters) if kind == "indistinguishability" else ()
+    stated = state_plan("zealous", plan, parts, epsilon=epsilon, delta=delta)
     emit(stated.document, as_json=as_json, render=stated.render)
 
 

@@ -56,6 +56,22 @@ class Pair:
         """δ for e^ε = ``factor``, in this direction only."""
         return _sum(p - factor * q for p, q in self.atoms if p > factor * q)
 
+    def factor_at(self, delta: Number) -> Number:
+        """The smallest e^ε >= 1 that goes with ``delta`` in this direction; infinite if none does.
+
+        δ falls with e^ε along straight lines that break at the ratios of the atoms: find the line, solve it.
+        """
+        above_p: Number = 0
+        above_q: Number = 0
+        for p, q in sorted(self.atoms, key=lambda atom: _order(*atom), reverse=True):
+            ratio = p / q if q else math.inf
+            if q and above_p - ratio * above_q > delta:
+                break
+            above_p, above_q = above_p + p, above_q + q
+        if above_p - above_q <= delta:
+            return 1
+        return (above_p - delta) / above_q if above_q else math.inf
+
     def largest_ratio(self) -> Number:
         """max p/q: e^ε of the smallest pure ε in this direction; infinite if an output gives a log away."""
         return max((p / q if q else math.inf) for p, q in self.atoms if p)
@@ -75,6 +91,10 @@ def _ratio(p: Number, q: Number) -> Number:
     if isinstance(p, Fraction) and isinstance(q, Fraction):
         return p / q
     return round(math.log(p) - math.log(q), 12) if p else -math.inf
+
+
+def _order(p: Number, q: Number) -> Number:
+    return p / q if q else math.inf
 
 
 def survival(a: Number, t: int) -> Number:
