@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -38,22 +38,25 @@ def test_bits_are_balanced() -> None:
     assert abs(ones - 3_200_000) < 6 * (6_400_000**0.5) / 2
 
 
+FORK = """
+import os, sys
+from tacit.privacy.randomness import OperatingSystemRandomness
+
+source = OperatingSystemRandomness()
+source.bits(8)  # now a block is buffered
+child = os.fork()
+sys.stdout.write(source.bits(32).hex() + "\\n")
+sys.stdout.flush()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
 def test_a_fork_never_repeats_its_parents_bits() -> None:
-    source = OperatingSystemRandomness()
-    source.bits(8)  # now a block is buffered
-    reader, writer = os.pipe()
-    child = multiprocessing.get_context("fork").Process(
-        target=lambda: os.write(writer, source.bits(64)), daemon=True
-    )
-    child.start()
-    child.join(20)
-    assert child.exitcode == 0
-    theirs = os.read(reader, 64)
-    ours = source.bits(64)
-    os.close(reader)
-    os.close(writer)
-    assert len(theirs) == 64
-    assert theirs != ours
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
+    parent, child = done.stdout.split()
+    assert len(parent) == len(child) == 64
+    assert parent != child
 
 
 def test_threads_share_a_source_without_repeats() -> None:

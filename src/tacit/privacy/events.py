@@ -69,6 +69,10 @@ class LaplaceCounts:
     Between neighbouring logs at most ``counts`` of them differ, each by at most ``step``. The ratio
     of two outcomes is then at most exp(counts·step/scale): pure ε = counts·step/scale.
 
+    Both bounds must hold at once. Where a user's d contributions may also pile up on a single count, use
+    :class:`GuaranteedRelease` with the pure ε = d/scale instead: one count moved by d loses more, in the
+    long run, than d counts moved by 1.
+
     Args:
         scale: b of the noise; 0 means no noise, hence ε = ∞.
         counts: how many counts one user can move (twice as many if neighbours replace a user).

@@ -1,7 +1,9 @@
 """The thresholds of the distributions that Tacit draws from, each known to any precision.
 
-All rest on exp(-x) for rational x, which is irrational (Lindemann) unless x is 0: a threshold is no
-finite binary fraction, so a gradually drawn uniform number parts from it after finitely many digits.
+Those of the geometric distribution rest on exp(-x) for rational x > 0, which is transcendental
+(Lindemann), so that no quotient of 1 - exp(-x) and 1 - exp(-y) is rational for x ≠ y: such a threshold is
+no finite binary fraction, and a gradually drawn uniform number parts from it after finitely many digits.
+A rational threshold may be a finite binary fraction; then U reaches it or not by its known digits alone.
 """
 
 from __future__ import annotations
@@ -17,10 +19,7 @@ __all__ = ["GeometricThresholds", "OneThreshold", "RemainderThresholds"]
 
 @dataclass(frozen=True)
 class GeometricThresholds:
-    """F_t = P(G < t) = 1 - exp(-t·rate) for t = 1..count; a value of ``count`` means "or more".
-
-    Irrational for rational rate > 0, so that no draw can tie with a threshold for ever.
-    """
+    """F_t = P(G < t) = 1 - exp(-t·rate) for t = 1..count; a value of ``count`` means "or more"."""
 
     rate: Fraction
     count: int
