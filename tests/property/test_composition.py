@@ -201,10 +201,15 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: Rule) -> None:
 
 @pytest.mark.parametrize(
     ("event", "by_adding", "by_privacy_loss"),
-    [(LaplaceCounts(20.0, 1), 80, 284), (LaplaceCounts(40.0, 20), 8, 56)],
+    [
+        (LaplaceCounts(20.0, 1), 80, 284),
+        (LaplaceCounts(40.0, 20), 8, 56),
+        (Together((LaplaceCounts(40.0, 20), RareDisclosure(1e-8))), 8, 53),
+        (GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
+    ],
 )
-def test_the_weeks_that_a_budget_lasts(event: LaplaceCounts, by_adding: int, by_privacy_loss: int) -> None:
-    """The table of docs/how-to/budget-a-year.md."""
+def test_the_weeks_that_a_budget_lasts(event: Event, by_adding: int, by_privacy_loss: int) -> None:
+    """The figures of docs/how-to/budget-a-year.md and docs/guarantees/ledger.md."""
     budget = Guarantee(Kind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
     assert Account(budget, Rule.BASIC).repetitions_left(event) == by_adding
     assert Account(budget, Rule.PLD).repetitions_left(event) == by_privacy_loss
