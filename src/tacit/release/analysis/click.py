@@ -86,6 +86,8 @@ class ClickParameters:
             check_whole(name, getattr(self, name), 0)
         check_probability("pool_probability", self.pool_probability)
         check_whole("minimum_frequency", self.minimum_frequency, 1)
+        if self.mode not in tuple(ClickMode):
+            raise ParameterError.outside("mode", self.mode, "pure or approximate")
         object.__setattr__(self, "mode", ClickMode(self.mode))
 
     @classmethod
