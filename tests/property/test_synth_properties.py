@@ -1,5 +1,6 @@
 """What holds for every synthetic log, whatever its size and seed."""
 
+from collections import Counter
 from datetime import timedelta
 
 import numpy as np
@@ -12,7 +13,8 @@ from tacit.searchlog.sessions import session_numbers
 from tacit.text import normalise_column
 from tacit.world import wordnet_corpus, wordnet_engine
 from tacit.world.synth import Kind, SyntheticLog
-from tacit.world.synth.queries import PAUSE
+from tacit.world.synth.lexicon import load_world
+from tacit.world.synth.queries import BASE, PAUSE, SLIP
 from tacit.world.synth.timing import BEGINNING
 
 logs = st.builds(
@@ -56,20 +58,24 @@ def test_sessions_are_the_sessions_that_were_meant(log: SyntheticLog) -> None:
 @settings(max_examples=15)
 @given(logs)
 def test_clicks_are_results_at_their_real_rank(log: SyntheticLog) -> None:
-    corpus, engine = wordnet_corpus(), wordnet_engine()
-    table, truth = log.table(), log.truth()
-    assert truth["user"].to_pylist() == list(dict.fromkeys(table["user"].to_pylist()))
-    assert sum(map(len, truth["meanings"].to_pylist())) == len(table)
-    clicks = table.filter(pc.is_valid(table["rank"])).slice(0, 60).to_pylist()
-    for click in clicks:
-        document = corpus.number_of(click["url"])
-        assert document is not None
-        assert 1 <= click["rank"] <= 20
-    plain = [click for click in clicks if corpus.wordnet.senses(click["query"]) and "." not in click["query"]]
-    for click in plain:
-        if click["query"] in corpus.wordnet.vocabulary:
-            found = engine.search(click["query"], 20)
-            assert corpus[found[click["rank"] - 1].document].url == click["url"]
+    """A query is answered with the engine's results for its noun, twenty at most."""
+    corpus, engine, world = wordnet_corpus(), wordnet_engine(), load_world()
+    for block in log.blocks():
+        for record in np.flatnonzero(np.asarray(block.log["rank"].is_valid()))[:60]:
+            noun = world.lexicon.base[block.rows[block.of_row[record], BASE]]
+            found = engine.search(world.phrases[noun], 20)
+            rank, url = block.log["rank"][record].as_py(), block.log["url"][record].as_py()
+            assert corpus[found[rank - 1].document].url == url
+            query = block.log["query"][record].as_py()
+            if not block.rows[block.of_row[record], SLIP] and noun == block.rows[block.of_row[record], BASE]:
+                assert world.phrases[noun] in query, "the noun stands in the query"
+
+
+@settings(max_examples=10)
+@given(logs)
+def test_nothing_is_clicked_twice_at_once(log: SyntheticLog) -> None:
+    clicks = log.table().drop_null()
+    assert len(clicks.group_by(["user", "query", "time", "rank"]).aggregate([])) == len(clicks)
 
 
 @settings(max_examples=15)
@@ -77,7 +83,12 @@ def test_clicks_are_results_at_their_real_rank(log: SyntheticLog) -> None:
 def test_the_truth_fits_the_interests(log: SyntheticLog) -> None:
     kinds = {kind.name.lower().replace("_", "-") for kind in Kind}
     some_sensitive = 0
-    for row in log.truth().to_pylist():
+    table = log.table()
+    counts = Counter(table["user"].to_pylist())
+    truth = log.truth().to_pylist()
+    assert [row["user"] for row in truth] == list(counts)
+    for row in truth:
+        assert len(row["meanings"]) == counts[row["user"]]
         assert 1 <= len(row["interests"]) == len(row["sensitive"]) <= 6
         assert len(row["meanings"]) == len(row["behind"]) == len(row["kinds"])
         assert set(row["kinds"]) <= kinds

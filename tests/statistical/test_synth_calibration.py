@@ -7,14 +7,13 @@ this size may lie from the law.
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 from tacit.taxonomy import load_wordnet
 from tacit.world.synth import AOL, HEAPS_EXPONENT, Outcome, SyntheticLog, target
 from tacit.world.synth.activity import quotas
-from tacit.world.synth.queries import MEANING
+from tacit.world.synth.queries import BASE, INTEREST
 
 
 @pytest.fixture(scope="module")
@@ -72,27 +71,31 @@ def test_days_and_weeks_have_their_rhythm() -> None:
     assert days[5:].mean() < 0.95 * days[:5].mean()
 
 
+AMBIGUOUS = ("mercury", "java", "turkey", "crane", "bass", "python", "china", "pitcher", "bank", "cricket")
+
+
 def test_an_ambiguous_word_is_clicked_by_interest() -> None:
-    """The same word, the same results: users click the sense that their interest holds."""
+    """One word, one list of results: a sense is clicked by those whose interest holds it.
+
+    For each sense of each word, two groups click results of the same query: users whose interest behind
+    the query holds the sense, and users whose interest holds another sense of the word.
+    """
     wordnet = load_wordnet()
-    log = SyntheticLog(20_000, seed=1)
-    clicks: dict[str, Counter[bool]] = {"meant": Counter(), "other": Counter()}
-    words = "mercury", "java", "turkey", "crane", "bass", "python", "china", "bank"
-    for block in log.blocks():
-        meanings = block.rows[block.of_row][:, MEANING]
-        chosen = pc.is_in(block.log["query"], value_set=pa.array(sorted(words)))
-        for row in np.flatnonzero(chosen.to_numpy()):
-            url = block.log["url"][row].as_py()
-            if url is None:
-                continue
-            clicked = wordnet.synset(url.rpartition("/")[2])
-            word = block.log["query"][row].as_py()
-            for sense in wordnet.senses(word):
-                group = "meant" if sense == meanings[row] else "other"
-                clicks[group][clicked == sense] += 1
-    rate = {group: counter[True] / counter.total() for group, counter in clicks.items()}
-    assert clicks["meant"].total() > 100
-    assert rate["meant"] > 3 * rate["other"]
+    nouns = [wordnet.vocabulary.index(word) for word in AMBIGUOUS]
+    holds: Counter[bool] = Counter()
+    others: Counter[bool] = Counter()
+    for block in SyntheticLog(20_000, seed=1).blocks():
+        rows = block.rows[block.of_row]
+        behind, clicked_at_all = rows[:, INTEREST], np.asarray(block.log["url"].is_valid())
+        for record in np.flatnonzero(np.isin(rows[:, BASE], nouns) & (behind >= 0) & clicked_at_all):
+            clicked = wordnet.synset(block.log["url"][record].as_py().rpartition("/")[2])
+            senses = wordnet.senses(wordnet.vocabulary[rows[record, BASE]])
+            held = [sense for sense in senses if wordnet.tree.is_ancestor(int(behind[record]), sense)]
+            for sense in senses if held else ():
+                (holds if sense in held else others)[clicked == sense] += 1
+    assert holds.total() > 200
+    assert others.total() > 200
+    assert holds[True] / holds.total() > 3 * others[True] / others.total()
 
 
 def test_the_share_of_sensitive_users_is_the_one_asked_for() -> None:

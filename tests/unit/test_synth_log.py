@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,9 @@ from tacit.commands import application
 from tacit.errors import ParameterError
 from tacit.searchlog import check_log
 from tacit.world.synth import SyntheticLog
+from tacit.world.synth.block import Factory
+from tacit.world.synth.queries import PAUSE
+from tacit.world.synth.timing import BEGINNING
 
 MANY = SyntheticLog(9000, seed=5, weeks=1)  # three blocks of users
 
@@ -56,6 +60,38 @@ def test_the_report_counts_what_is_in_the_file(written: Path, tmp_path: Path) ->
     assert outcome.further["share_of_queries_of_one_user"] == pytest.approx(of_one_user)
     assert outcome.further["users_of_most_frequent_query"] == most_users
     assert outcome.further["records_of_busiest_user"] == most_records
+
+
+@pytest.mark.parametrize(("records", "weeks"), [(770, 1), (10_010, 13)])
+def test_the_busiest_users_still_take_breaks(records: int, weeks: int) -> None:
+    block = Factory(seed=4, weeks=weeks, sensitive_share=0.0).make(0, np.full(20, records))
+    assert block.records == 20 * records
+    seconds = block.log["time"].to_numpy().astype("datetime64[s]").astype(np.int64)
+    meant = np.flatnonzero(block.rows[block.of_row][:, PAUSE] == 0)
+    pauses = np.diff(seconds)
+    users = block.log["user"].to_numpy(zero_copy_only=False)
+    within = users[1:] == users[:-1]
+    assert (pauses[within] >= 0).all()
+    assert set(np.flatnonzero(within & (pauses > 1800)) + 1) <= set(meant)
+    sessions = np.count_nonzero(within & (pauses > 1800)) + 20
+    assert sessions == np.count_nonzero(block.rows[:, PAUSE] == 0)
+    last = np.timedelta64(weeks * 7, "D") + np.datetime64(BEGINNING)
+    assert block.log["time"].to_numpy().max() < last
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    """A file may not grow beyond a limit here, as if the disk were full."""
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+        "sys.argv = ['tacit', *sys.argv[1:]]; from tacit.commands import main; main()"
+    )
+    output = tmp_path / "log.parquet"
+    arguments = ["synth", "--users", "2000", "-o", str(output), "--truth", str(tmp_path / "truth.parquet")]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("error:")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_user_is_a_log(tmp_path: Path) -> None:

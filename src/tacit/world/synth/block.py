@@ -1,4 +1,4 @@
-"""Some users' records, from nothing to an Arrow table: the unit of work.
+"""Some users' records, from nothing to an Arrow batch: the unit of work.
 
 A block depends only on the seed and on which users it holds, so blocks can be made in any order by any
 number of threads.
@@ -34,7 +34,7 @@ class Block:
     """The records of consecutive users and what lies behind them."""
 
     first_user: int
-    log: pa.Table
+    log: pa.RecordBatch
     """The records, in the schema of a search log."""
     bounds: npt.NDArray[np.int64]
     """Where each user's submissions begin among ``rows``, and the end."""
@@ -92,7 +92,7 @@ class Factory:
         written, begins, hashes = spell(rows, lexicon)
         user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))
         clicked = rank > 0
-        log = pa.Table.from_arrays(
+        log = pa.RecordBatch.from_arrays(
             [
                 user_names(first_user, len(quotas)).take(pa.array(user_of_row[of_row])),
                 spelled_column(written, begins).take(pa.array(of_row)),

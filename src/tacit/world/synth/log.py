@@ -6,18 +6,19 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from tacit.errors import ParameterError
-from tacit.searchlog import SCHEMA
+from tacit.files import atomic_file
+from tacit.searchlog import SCHEMA, LogWriter
 from tacit.world.synth.activity import quotas
 from tacit.world.synth.block import Block, Factory
 from tacit.world.synth.calibration import RECORDS_PER_USER_WEEK, Shape, Tally, target
-from tacit.world.synth.truth import TRUTH_SCHEMA, truth_table
-from tacit.world.synth.writer import write_tables
+from tacit.world.synth.truth import truth_table, truth_writer
 
 __all__ = ["Outcome", "SyntheticLog"]
 
@@ -86,7 +87,7 @@ class SyntheticLog:
 
     def table(self) -> pa.Table:
         """The whole log in memory."""
-        return pa.concat_tables([block.log for block in self.blocks()])
+        return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
         """What lies behind every record, one row a user; see :mod:`tacit.world.synth.truth`."""
@@ -113,12 +114,13 @@ class SyntheticLog:
                 "the log and the truth behind it cannot be the same file.", "Give the truth another name."
             )
         tally = Tally()
-        outputs = [(Path(path), SCHEMA)] + ([(Path(truth), TRUTH_SCHEMA)] if truth is not None else [])
-        with write_tables(outputs) as writers:
+        with ExitStack() as files:
+            log_file = files.enter_context(LogWriter(files.enter_context(atomic_file(path))))
+            truth_file = files.enter_context(truth_writer(truth)) if truth is not None else None
             for block in self.blocks(workers):
-                writers[0].write_table(block.log, row_group_size=block.records)
-                if truth is not None:
-                    writers[1].write_table(truth_table(block))
+                log_file.write(block.log)
+                if truth_file is not None:
+                    truth_file.write_table(truth_table(block))
                 tally.add(block)
                 if advance is not None:
                     advance(block.records)

@@ -37,11 +37,12 @@ def load_results() -> npt.NDArray[np.int32]:
     """The results of every noun, best first; -1 fills the row. The first call ever takes seconds."""
     # The name of the index folder tells the corpus and the engine apart.
     path = cache_directory() / f"{index_folder().name}-results-{DEPTH}.npy"
-    if not path.exists():
-        results = _ask()
+    try:
+        loaded: npt.NDArray[np.int32] = np.load(path)
+    except (OSError, ValueError, EOFError):  # absent, or damaged
+        loaded = _ask()
         with atomic_file(path) as temporary, temporary.open("wb") as file:
-            np.save(file, results)
-    loaded: npt.NDArray[np.int32] = np.load(path)
+            np.save(file, loaded)
     return loaded
 
 

@@ -7,15 +7,21 @@ also documents of the corpus and nodes of its topic tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from tacit.files import atomic_file
 from tacit.world.synth.block import Block, user_names
 from tacit.world.synth.kinds import Kind
 from tacit.world.synth.lexicon import load_world
 from tacit.world.synth.queries import INTEREST, KIND, MEANING
 
-__all__ = ["TRUTH_SCHEMA", "truth_table"]
+__all__ = ["TRUTH_SCHEMA", "truth_table", "truth_writer"]
 
 TRUTH_SCHEMA = pa.schema(
     [
@@ -56,3 +62,13 @@ def truth_table(block: Block) -> pa.Table:
         ],
         schema=TRUTH_SCHEMA,
     )
+
+
+@contextmanager
+def truth_writer(path: str | Path) -> Iterator[pq.ParquetWriter]:
+    """A writer of truth tables, whole or absent."""
+    with (
+        atomic_file(path) as temporary,
+        pq.ParquetWriter(temporary, TRUTH_SCHEMA, compression="zstd") as writer,
+    ):
+        yield writer
