@@ -8,8 +8,8 @@ normalised. The floor is `wc -l`, which only looks at each byte.
     python benchmarks/import_speed.py --quick               # 300 thousand
     python benchmarks/import_speed.py --records 36389567    # all of AOL's
 
-The file is made once in the work folder and kept there (`--folder`) to be measured again. With
-`--log LOG.parquet` it is exported from that log (`tacit synth` makes one) instead of the plain generator's.
+The file comes from `tacit synth` and `tacit export`, so its records are as many as the synthetic log of that
+many users has. With `--folder` it is kept, to be measured again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-_CHUNK = 500_000
 _USERS_A_RECORD = 657_426 / 36_389_567
-_CLICKS_A_RECORD = 19_442_629 / 36_389_567
+_TACIT = [sys.executable, "-m", "tacit"]
 
 _DUCKDB = """
 import duckdb, sys
@@ -69,50 +63,17 @@ def measured(command: list[str]) -> Run:
     return Run(time.perf_counter() - begun, peak)
 
 
-def make_log(path: Path, records: int) -> None:
-    """A log with AOL's sizes: heavy-tailed queries of a few words, half of the records with a click."""
-    from tacit.searchlog import SCHEMA, LogWriter
-
-    generator = np.random.default_rng(2006)
-    syllables = pa.array([a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "in", "or", "u", "al")])
+def make_source(folder: Path, records: int) -> Path:
+    """A synthetic log of about ``records`` records as text in AOL's format; kept from an earlier run."""
     users = max(1, round(records * _USERS_A_RECORD))
-    begin = np.datetime64("2006-03-01", "s")
-
-    def syllable(numbers: npt.NDArray[np.int64]) -> pa.Array:
-        return syllables.take(pa.array(numbers % len(syllables)))
-
-    with LogWriter(path) as writer:
-        for start in range(0, records, _CHUNK):
-            size = min(_CHUNK, records - start)
-            user = pa.array(np.sort(generator.integers(0, users, size))).cast(pa.string())
-            popularity = generator.zipf(1.25, size) % 50_000_000
-            parts = [syllable(popularity // divisor) for divisor in (1, 96, 7, 9_216, 884_736)]
-            first, second = (pc.binary_join_element_wise(*pair, "") for pair in (parts[:2], parts[2:4]))
-            query = pc.binary_join_element_wise(first, second, parts[4], " ")
-            time_ = begin + generator.integers(0, 92 * 86_400, size).astype("timedelta64[s]")
-            clicked = generator.random(size) < _CLICKS_A_RECORD
-            rank = pa.array(generator.integers(1, 11, size), pa.int32(), mask=~clicked)
-            site = pa.array(popularity % 9_973).cast(pa.string())
-            host = pc.binary_join_element_wise("http://www.", parts[0], site, ".example", "")
-            url = pc.if_else(pa.array(clicked), host, None)
-            columns = [user, query, pa.array(time_.astype("datetime64[us]")), rank, url]
-            writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
-
-
-def make_source(folder: Path, records: int, log: Path | None) -> tuple[Path, int]:
-    """The file to import and its number of records; made unless it is there from an earlier run."""
-    from tacit.searchlog.export import export_log
-
-    if log is not None:
-        source = folder / f"{log.stem}.txt"
-        return source, export_log(log, source, "aol").records
-    source = folder / f"aol-{records}.txt"
+    source, log = folder / f"aol-{users}-users.txt", folder / f"aol-{users}-users.parquet"
     if not source.exists():
-        made = folder / f"aol-{records}.parquet"
-        make_log(made, records)
-        export_log(made, source, "aol")
-        made.unlink()
-    return source, records
+        made = measured([*_TACIT, "synth", "--users", str(users), "--seed", "2006", "-o", str(log)])
+        print(f"made in {made.seconds:.0f} s", end=", ")
+        exported = measured([*_TACIT, "export", str(log), "-o", str(source), "--format", "aol"])
+        print(f"exported in {exported.seconds:.0f} s")
+        log.unlink()
+    return source
 
 
 def main() -> None:
@@ -122,24 +83,22 @@ def main() -> None:
     )
     parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--quick", action="store_true", help="300 thousand records")
-    parser.add_argument("--log", type=Path, help="a search log to export instead of the generator's")
     parser.add_argument("--folder", type=Path, help="where to make the file, and keep it")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tacit-import-speed-") as temporary:
         folder = given.folder or Path(temporary)
-        source, records = make_source(folder, 300_000 if given.quick else given.records, given.log)
+        source = make_source(folder, 300_000 if given.quick else given.records)
+        lines = subprocess.run(["wc", "-l", str(source)], capture_output=True, text=True, check=True).stdout
+        records = int(lines.split()[0]) - 1  # without the header
         output = Path(temporary) / "log.parquet"
-        # Read the file once before, so that no run pays for a cold disk.
-        measured(["cat", str(source)])
+        # The file was read just now, so no run pays for a cold disk.
         runs = {
             "wc -l": measured(["wc", "-l", str(source)]),
             "DuckDB read_csv to Parquet": measured(
                 [sys.executable, "-c", _DUCKDB.format(source=source, output=output)]
             ),
-            "tacit import": measured(
-                [sys.executable, "-m", "tacit", "import", str(source), "-o", str(output)]
-            ),
-            "tacit stats": measured([sys.executable, "-m", "tacit", "stats", str(output)]),
+            "tacit import": measured([*_TACIT, "import", str(source), "-o", str(output)]),
+            "tacit stats": measured([*_TACIT, "stats", str(output)]),
         }
     ours = runs["tacit import"].seconds
     print(f"{records:,} records, {source.name}, {os.cpu_count()} cores\n")
