@@ -15,7 +15,7 @@ from tacit.errors import InputError, LogError, ParameterError
 from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.export import export_log
 from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
-from tacit.searchlog.readers import ColumnMapping, Source, reader_for
+from tacit.searchlog.readers import FORMATS, ColumnMapping, Source, reader_for, readers
 
 _MAPPED = ColumnMapping.parse("user=uid,query=q,time=ts,rank=pos,url=link")
 
@@ -272,3 +272,12 @@ def test_times_outside_the_calendar_are_bad(tmp_path: Path) -> None:
     content = b"user,query,time\na,good,1\nb,far,99999999999999999\nc,farther,999999999999999999\n"
     report, rows = _import(tmp_path, "log.csv", content)
     assert (len(rows), report.counts()) == (1, {Reason.TIME: 2})
+
+
+def test_every_format_and_every_reason_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/commands/import.md").read_text("utf-8")
+    assert set(readers()) == set(FORMATS)
+    for name in FORMATS:
+        assert f"**{name}**" in page
+    for reason in Reason:
+        assert f"| `{reason}` |" in page

@@ -83,6 +83,9 @@ def _render(console: Console, result: dict[str, Any]) -> None:
         figures.add_row(f"records per user, {name}", f"{value:,.1f}" if name == "mean" else f"{value:,.0f}")
     console.print(figures)
     if "frequent_queries" in result:
+        if not result["frequent_queries"]:
+            console.print(f"\nno query was asked by at least {result['min_users']:,} users")
+            return
         frequent = Table("query", "users", "asked", box=None, pad_edge=False)
         for query in result["frequent_queries"]:
             frequent.add_row(escape(query["query"]), f"{query['users']:,}", f"{query['asked']:,}")
