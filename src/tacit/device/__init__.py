@@ -12,7 +12,7 @@ from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.mapping import MappedQuery
 from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.profile import UserProfile
-from tacit.device.repository import Repository, wordnet_repository
+from tacit.device.repository import Repository, TopicDocuments, taxonomy_repository, wordnet_repository
 from tacit.device.rerank import borda_fusion, rerank, uscore
 from tacit.device.seed import SeedProfile
 from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
@@ -33,6 +33,7 @@ __all__ = [
     "RuntimeProfile",
     "SeedProfile",
     "SourceDocument",
+    "TopicDocuments",
     "UserProfile",
     "borda_fusion",
     "browsing_history",
@@ -41,6 +42,7 @@ __all__ = [
     "generalise",
     "plain_documents",
     "rerank",
+    "taxonomy_repository",
     "uscore",
     "wordnet_repository",
 ]

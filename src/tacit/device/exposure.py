@@ -155,14 +155,16 @@ def _within(
     further = generalise(together, bound, Algorithm.GREEDY_RATIO)
     if not further.feasible or not further.kept[1:].any():
         return None
-    alone = replace(offered, absent=np.zeros(len(offered)), base=np.zeros(len(offered)))
+    places = np.flatnonzero(proposed.kept)
+    kept = np.zeros(len(proposed.seed), np.bool_)
+    kept[places[further.kept]] = True
     return replace(
-        further,
-        seed=alone,
-        algorithm=proposed.algorithm,
-        delta=proposed.delta,
-        risk=risk(alone, further.kept),
-        steps=proposed.steps + further.steps,
+        proposed,
+        kept=kept,
+        power=further.power,
+        risk=risk(proposed.seed, kept),
+        order=np.concatenate([proposed.order, places[further.order].astype(np.int32)]),
+        losses=np.concatenate([proposed.losses, further.losses]),
         microseconds=proposed.microseconds + further.microseconds,
     )
 

@@ -59,8 +59,18 @@ class Generalisation:
     """DP(q, G) of equation 12."""
     risk: float
     """risk(q, G) of equation 15."""
-    steps: tuple[Step, ...]
+    order: Integers
+    """The positions cut away, in order."""
+    losses: Floats
+    """The information loss of each."""
     microseconds: float
+    """Of the algorithm."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps taken from the seed profile to this one."""
+        topics = self.seed.node[self.order].tolist()
+        return tuple(Step(topic, loss) for topic, loss in zip(topics, self.losses.tolist(), strict=True))
 
     @property
     def feasible(self) -> bool:
@@ -128,7 +138,8 @@ def generalise(
         delta=delta,
         power=discriminating_power(seed, kept),
         risk=risk(seed, kept),
-        steps=tuple(Step(int(seed.node[t]), float(lost)) for t, lost in zip(order, losses, strict=True)),
+        order=order,
+        losses=losses,
         microseconds=microseconds,
     )
 

@@ -6,16 +6,38 @@ topics tells nobody anything.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 
 from tacit.device.seed import Floats, Integers
 from tacit.device.topic_index import TopicIndex
-from tacit.retrieval import Corpus, SearchEngine
+from tacit.errors import InputError
+from tacit.files import atomic_directory, cache_directory
+from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
 from tacit.taxonomy import TopicTree
 
-__all__ = ["Repository", "wordnet_repository"]
+__all__ = ["Repository", "TopicDocuments", "taxonomy_repository", "wordnet_repository"]
+
+
+@dataclass(frozen=True)
+class TopicDocuments:
+    """Documents in a list, numbered by their place, as a corpus over any taxonomy."""
+
+    tree: TopicTree
+    documents: Sequence[Document]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, number: int) -> Document:
+        return self.documents[number]
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
 
 
 class Repository:
@@ -66,6 +88,34 @@ class Repository:
     @cached_property
     def _urls(self) -> dict[str, int]:
         return {document.url: document.number for document in self.corpus}
+
+
+def taxonomy_repository(tree: TopicTree) -> Repository:
+    """Any taxonomy as a repository: each topic's document is its own name and the names above it.
+
+    Its search index is kept in the cache folder, under a name made from the topics.
+    """
+    documents = [
+        Document(
+            number=topic,
+            title=tree.names[topic],
+            text=" ".join(tree.path(topic)[1:]),
+            url=f"topic:{tree.label(topic)}",
+            topic=topic,
+        )
+        for topic in range(len(tree))
+    ]
+    identity = hashlib.sha256("\n".join(document.url for document in documents).encode())
+    folder = cache_directory() / f"taxonomy-index-{identity.hexdigest()[:16]}"
+    if not folder.exists():
+        try:
+            with atomic_directory(folder) as temporary:
+                EmbeddedEngine.build(temporary, documents)
+        except InputError:  # another process was faster
+            if not folder.exists():
+                raise
+    corpus = TopicDocuments(tree, documents)
+    return Repository(corpus, EmbeddedEngine(folder), np.arange(len(tree), dtype=np.int32))
 
 
 @cache

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tacit.device.mapping import map_topics
+from tacit.device.profile import UserProfile
 from tacit.device.seed import Floats, SeedProfile
+from tacit.taxonomy import TopicTree
 
-__all__ = ["random_seed_profile"]
+__all__ = ["random_seed_profile", "taxonomy_seed_profile"]
 
-Wholes = npt.NDArray[np.int64]
+_Wholes = npt.NDArray[np.int64]
 
 
 def random_seed_profile(
@@ -56,8 +59,34 @@ def random_seed_profile(
     return SeedProfile.from_arrays(parent, prior, weights, cost, float(sensitivity.sum() + hidden.sum()))
 
 
+def taxonomy_seed_profile(
+    random: np.random.Generator, tree: TopicTree, size: int, sensitive: int = 5
+) -> SeedProfile:
+    """A seed profile of about ``size`` topics of a real taxonomy.
+
+    Random topics are the user's documents, and the query is about all of them. The sensitive topics are
+    drawn from the profile at depth 3 and below, as in the paper's experiments (section 7.1).
+    """
+    documents: dict[int, float] = {}
+    covered: set[int] = {0}
+    while len(covered) < size:
+        topic = int(random.integers(1, len(tree)))
+        documents[topic] = documents.get(topic, 0.0) + float(random.integers(1, 10))
+        covered.update([*tree.ancestors(topic), topic])
+    sensitivity: dict[int, float] = {}
+    for topic in random.permutation([topic for topic in sorted(covered) if tree.depth[topic] >= 3]).tolist():
+        if len(sensitivity) >= sensitive:
+            break
+        if not any(tree.is_ancestor(topic, s) or tree.is_ancestor(s, topic) for s in sensitivity):
+            sensitivity[topic] = float(random.exponential(1.0) + 0.05)
+    profile = UserProfile(tree, documents, sensitivity)
+    mapped = map_topics(profile, tree.support / tree.support[0], np.array(sorted(documents), np.int32))
+    assert mapped.seed is not None
+    return mapped.seed
+
+
 def _sensitive_topics(
-    random: np.random.Generator, parent: list[int], end: Wholes, wanted: int
+    random: np.random.Generator, parent: list[int], end: _Wholes, wanted: int
 ) -> tuple[Floats, Floats]:
     """Sensitivities of topics in the tree, and of unseen topics directly below each; no overlap."""
     size = len(parent)
