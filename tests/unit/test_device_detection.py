@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.device import borda_fusion, rerank, uscore
+from tacit.device import UserProfile, borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.detection import SMOOTHING, detect_topic, discriminative_bayes
 from tacit.device.topic_index import TopicIndex
 from tacit.retrieval import Document
@@ -76,7 +76,30 @@ def test_borda_adds_points_and_ties_go_to_the_engine() -> None:
 
 
 def test_reranking_lifts_what_fits_the_profile() -> None:
-    results, texts = [0, 1, 2], ["tea leaves", "island sea", "coffee beans"]
-    assert rerank(INDEX, results, texts, np.array([COFFEE], np.int32))[0] != 1
-    assert rerank(INDEX, [0, 1], texts[1:], np.array([COFFEE], np.int32)) == [0, 1]  # a tie of two
-    assert rerank(INDEX, results, texts, np.array([], np.int32)) == results
+    assert rerank([10, 11, 12, 13], [0.0, 0.0, 0.0, 2.0]) == [10, 11, 13, 12]
+    assert rerank([10, 11, 12], [0.0, 0.0, 0.0]) == [10, 11, 12]
+    texts = ["island sea", "tea leaves", "coffee beans"]
+    scores = [uscore(INDEX, text, np.array([COFFEE], np.int32)) for text in texts]
+    assert max(scores) == scores[2]
+
+
+def test_topic_scores_are_the_log_ratio_of_the_lowest_exposed_topic() -> None:
+    prior = TREE.support / TREE.support[0]
+    leaves, preferences = np.array(sorted([COFFEE, JAVA]), np.int32), np.array([0.9, 0.1])
+    scores = topic_scores(TREE, prior, leaves, preferences, np.array([MOCHA, JAVA, TEA, 0], np.int32))
+    assert scores[0] == pytest.approx(math.log(0.9 / prior[COFFEE]))
+    assert scores[1] == 0.0  # less likely than in the taxonomy at large
+    assert scores[2] == pytest.approx(math.log(0.9 / prior[TREE.find("Top/Food")]))
+    assert scores[3] == 0.0
+
+
+def test_interest_scores_know_topics_never_clicked() -> None:
+    prior = TREE.support / TREE.support[0]
+    profile = UserProfile(TREE, {MOCHA: 6}, {})
+    tea, mocha, java = interest_scores(profile, prior, np.array([TEA, MOCHA, JAVA], np.int32), pseudo=1.0)
+    assert mocha > tea == 0.0 == java
+    followed = 1.0
+    for upper, lower in [(0, TREE.find("Top/Food")), (TREE.find("Top/Food"), COFFEE), (COFFEE, MOCHA)]:
+        share = prior[lower] / prior[upper]
+        followed *= (profile.support[lower] + share) / (profile.support[upper] + 1.0)
+    assert mocha == pytest.approx(math.log(followed / prior[MOCHA]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile
-from tacit.device.mapping import map_topics, relevant_topics
+from tacit.device.mapping import expected_documents, map_topics, relevant_topics
 from tacit.device.power import discriminating_power
 from tacit.taxonomy import TopicTree
 
@@ -27,43 +27,58 @@ def topics(*paths: str) -> np.ndarray:
     return np.array([TREE.find("Top/" + path) for path in paths], np.int32)
 
 
-def test_relevance_counts_documents_and_upper_topics_are_shared_downwards() -> None:
-    retrieved = topics("Sports/Ice/Figure", "Arts/Film", "Sports/Ice/Figure", "Sports/Ice/Speed", "Sports")
+def test_relevance_counts_documents_and_an_upper_topic_covers_those_below() -> None:
+    retrieved = topics("Sports/Ice/Figure", "Arts/Film", "Sports/Ice/Figure", "Sports/Ice", "Sports/Ball")
     found, relevance = relevant_topics(retrieved, TREE.end)
-    assert list(found) == sorted(topics("Sports/Ice/Figure", "Sports/Ice/Speed", "Arts/Film"))
+    assert list(found) == sorted(topics("Sports/Ice", "Sports/Ball", "Arts/Film"))
     share = dict(zip(found.tolist(), relevance.tolist(), strict=True))
-    assert share[TREE.find("Top/Sports/Ice/Figure")] == pytest.approx(2 + 2 / 3)
-    assert share[TREE.find("Top/Sports/Ice/Speed")] == pytest.approx(1 + 1 / 3)
+    assert share[TREE.find("Top/Sports/Ice")] == 3
     assert relevance.sum() == len(retrieved)
 
 
-def test_the_seed_profile_is_the_overlap_with_preferences_from_support() -> None:
-    music, ice = topics("Arts/Music/Rock")[0], topics("Sports/Ice/Figure")[0]
-    profile = UserProfile(TREE, {int(music): 3, int(ice): 1, int(topics("Sports/Ball")[0]): 9}, {})
-    mapped = map_topics(profile, PRIOR, topics("Arts/Music/Rock", "Sports/Ice/Figure", "Arts/Film"))
+def test_the_papers_rule_takes_the_overlap_with_preferences_from_support() -> None:
+    rock, figure, ball = topics("Arts/Music/Rock", "Sports/Ice/Figure", "Sports/Ball").tolist()
+    profile = UserProfile(TREE, {rock: 3, figure: 1, ball: 9}, {})
+    retrieved = topics("Arts/Music/Rock", "Sports/Ice/Figure", "Sports/Ice/Speed", "Arts/Film")
+    mapped = map_topics(profile, PRIOR, retrieved, pseudo=0.0, least=0.0)
     assert mapped.seed is not None
-    assert [TREE.names[t] for t in mapped.seed.node] == [
-        "Top",
-        "Arts",
-        "Music",
-        "Rock",
-        "Sports",
-        "Ice",
-        "Figure",
-    ]
+    names = [TREE.names[t] for t in mapped.seed.node]
+    assert names == ["Top", "Arts", "Music", "Rock", "Sports", "Ice", "Figure"]
     mass = dict(zip(mapped.seed.node.tolist(), mapped.seed.mass.tolist(), strict=True))
-    assert mass[int(music)] == pytest.approx(0.75)
+    assert mass[rock] == pytest.approx(0.75)
     assert mass[0] == pytest.approx(1.0)
     assert mapped.seed.lca == 0
+    assert mapped.seed.expected_content == pytest.approx(
+        -0.75 * np.log(PRIOR[rock]) - 0.25 * np.log(PRIOR[figure])
+    )
     assert 0 < discriminating_power(mapped.seed) <= 1
 
 
-def test_an_interest_filed_above_a_relevant_topic_covers_it() -> None:
-    profile = UserProfile(TREE, {int(topics("Arts/Music")[0]): 2, int(topics("Sports/Ice/Speed")[0]): 1}, {})
-    mapped = map_topics(profile, PRIOR, topics("Arts/Music/Jazz", "Sports/Ice/Figure"))
+def test_smoothing_lets_an_interest_speak_for_its_neighbours() -> None:
+    jazz, speed = topics("Arts/Music/Jazz", "Sports/Ice/Speed").tolist()
+    profile = UserProfile(TREE, {jazz: 8, speed: 1}, {})
+    mapped = map_topics(profile, PRIOR, topics("Arts/Music/Rock", "Sports/Ice/Figure"), pseudo=2.0, least=0.0)
     assert mapped.seed is not None
-    # Ice is in the profile only because of Speed: it holds no documents of its own and says nothing.
-    assert [TREE.names[t] for t in mapped.seed.node] == ["Top", "Arts", "Music"]
+    # Neither topic was ever clicked; the nearest known topics above them stand for them.
+    leaves = [TREE.names[t] for t in mapped.seed.node if t not in mapped.seed.node[mapped.seed.parent[1:]]]
+    assert leaves == ["Music", "Ice"]
+    music = dict(zip(mapped.seed.node.tolist(), mapped.seed.mass.tolist(), strict=True))[
+        topics("Arts/Music")[0]
+    ]
+    assert music > 0.5
+    only = map_topics(profile, PRIOR, topics("Arts/Music/Rock", "Sports/Ice/Figure"), pseudo=2.0, least=0.4)
+    assert only.seed is not None
+    assert [TREE.names[t] for t in only.seed.node] == ["Top", "Arts", "Music"]
+
+
+def test_expected_documents_add_up_over_children() -> None:
+    profile = UserProfile(TREE, {int(topics("Arts/Music/Jazz")[0]): 8, int(topics("Sports")[0]): 3}, {})
+    arts = int(topics("Arts")[0])
+    whole = expected_documents(arts, TREE.parent, PRIOR, profile.support, 5.0)
+    parts = [
+        expected_documents(int(c), TREE.parent, PRIOR, profile.support, 5.0) for c in TREE.children(arts)
+    ]
+    assert sum(parts) == pytest.approx(whole)
 
 
 def test_a_query_without_hits_touches_nothing() -> None:

@@ -13,7 +13,7 @@ from tacit.device.mapping import MappedQuery
 from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.profile import UserProfile
 from tacit.device.repository import Repository, TopicDocuments, taxonomy_repository, wordnet_repository
-from tacit.device.rerank import borda_fusion, rerank, uscore
+from tacit.device.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.seed import SeedProfile
 from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
 from tacit.device.store import ProfileStore
@@ -40,9 +40,11 @@ __all__ = [
     "build_profile",
     "clicked_documents",
     "generalise",
+    "interest_scores",
     "plain_documents",
     "rerank",
     "taxonomy_repository",
+    "topic_scores",
     "uscore",
     "wordnet_repository",
 ]

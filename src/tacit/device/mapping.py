@@ -1,21 +1,21 @@
 """Query-topic mapping: which topics a query is about, and which of them the user cares for (Online-1).
 
 The documents that a query retrieves are grouped by topic; the number of documents is a topic's
-relevance (section 6.3). Two things the paper leaves open are settled here:
+relevance (section 6.3). Three things the paper leaves open are settled here:
 
 *Overlap.* T(q) must not contain a topic and one below it, but documents may be filed at inner topics.
-The lower topics stay; the relevance of a dropped upper topic is shared among the kept ones below it, in
-proportion to theirs.
+The upper topic stays, and the documents of those below it count as its own, as in the paper's index.
 
-*Overlap with the profile.* The leaves of the seed profile are
+*Preference.* The paper takes the user's documents on a topic, sup_H(t), as the preference for it. That
+overrates a narrow topic with a single click, and leaves out every topic never clicked before, however
+close to the user's interests. The default is the number of documents to expect on t, smoothed level by
+level towards the taxonomy with ``pseudo`` documents: on the way from a topic a down to its child b, the
+user follows b with probability (sup_H(b) + pseudo Pr(b|a)) / (sup_H(a) + pseudo). With pseudo = 0 this
+is the paper's rule exactly.
 
-- the topics of T(q) in the profile, with the support of all their documents; and
-- where a topic of T(q) is not in the profile, the nearest topic above it that is, if the user's own
-  documents are filed exactly there: the interest is known at that granularity and covers what lies
-  below. Its preference is the number of those documents.
-
-Other topics of the profile on the way to T(q) have no preference of their own (the paper's rules 2 and
-3 give them 0) and do not become leaves.
+*Seed profile.* A relevant topic outside the profile is represented by the nearest topic above it that
+is in the profile: the overlap of the query's trie with the profile. Topics that make up less than a
+``least`` share of all preference are noise and are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,20 @@ from tacit.device.power import query_power
 from tacit.device.profile import UserProfile
 from tacit.device.seed import Floats, Integers, SeedProfile
 
-__all__ = ["MappedQuery", "map_topics", "relevant_topics"]
+__all__ = [
+    "LEAST_SHARE",
+    "PSEUDO_DOCUMENTS",
+    "MappedQuery",
+    "expected_documents",
+    "map_topics",
+    "relevant_topics",
+]
+
+PSEUDO_DOCUMENTS = 20.0
+"""How many documents the taxonomy's own proportions count for, beside the user's."""
+
+LEAST_SHARE = 0.05
+"""The least share of all preference that a topic must have to be exposed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,35 +63,17 @@ class MappedQuery:
 @kernel
 def relevant_topics(retrieved: Integers, end: Integers) -> tuple[Integers, Floats]:
     """T(q) without overlap and the relevance of each topic, from the retrieved documents' topics."""
-    found = np.sort(retrieved)
-    topics = np.empty(found.size, np.int32)
-    count = np.empty(found.size)
-    distinct = 0
-    for topic in found:
-        if distinct > 0 and topics[distinct - 1] == topic:
-            count[distinct - 1] += 1.0
+    topics = np.empty(retrieved.size, np.int32)
+    relevance = np.empty(retrieved.size)
+    size = 0
+    for topic in np.sort(retrieved):
+        if size > 0 and topic < end[topics[size - 1]]:
+            relevance[size - 1] += 1.0
         else:
-            topics[distinct] = topic
-            count[distinct] = 1.0
-            distinct += 1
-    relevance = count[:distinct].copy()
-    lowest = np.ones(distinct, np.bool_)
-    for place in range(distinct - 1):
-        if topics[place + 1] >= end[topics[place]]:
-            continue
-        lowest[place] = False  # another relevant topic lies below: share this one's documents among those
-        total = 0.0
-        for lower in range(place + 1, distinct):
-            if topics[lower] >= end[topics[place]]:
-                break
-            if lower == distinct - 1 or topics[lower + 1] >= end[topics[lower]]:
-                total += count[lower]
-        for lower in range(place + 1, distinct):
-            if topics[lower] >= end[topics[place]]:
-                break
-            if lower == distinct - 1 or topics[lower + 1] >= end[topics[lower]]:
-                relevance[lower] += count[place] * count[lower] / total
-    return topics[:distinct][lowest], relevance[lowest]
+            topics[size] = topic
+            relevance[size] = 1.0
+            size += 1
+    return topics[:size], relevance[:size]
 
 
 @kernel
@@ -89,35 +84,50 @@ def _lowest_common(first: int, last: int, parent: Integers, end: Integers) -> in
 
 
 @kernel
+def expected_documents(topic: int, parent: Integers, prior: Floats, support: Floats, pseudo: float) -> float:
+    """How many of the user's documents to expect on ``topic``; sup_H(t) where ``pseudo`` is 0."""
+    expected = support[0]
+    while topic > 0 and expected > 0.0:
+        above = parent[topic]
+        followed = support[topic] + pseudo * prior[topic] / prior[above]
+        expected *= followed / (support[above] + pseudo) if followed > 0.0 else 0.0
+        topic = above
+    return float(expected)
+
+
+@kernel
 def _touched(
-    topics: Integers, parent: Integers, end: Integers, support: Floats, own: Floats
+    topics: Integers,
+    parent: Integers,
+    end: Integers,
+    prior: Floats,
+    support: Floats,
+    pseudo: float,
+    least: float,
 ) -> tuple[Integers, Floats]:
     """The leaves of the seed profile, ascending, with their preferences."""
     leaves = np.empty(topics.size, np.int32)
+    preference = np.empty(topics.size)
     size = 0
-    for topic in topics:
+    for topic in topics:  # ascending, so the topics that represent them are in order too
+        expected = expected_documents(topic, parent, prior, support, pseudo)
         at = topic
-        while support[at] <= 0.0 and parent[at] >= 0:
+        while at > 0 and support[at] <= 0.0:
             at = parent[at]
-        if at > 0 and (at == topic or own[at] > 0.0):
+        if at == 0 or expected <= 0.0:
+            continue
+        if size > 0 and leaves[size - 1] == at:
+            preference[size - 1] += expected
+        elif size > 0 and at < leaves[size - 1]:
+            continue  # it stands above a leaf, and is not one itself
+        else:
+            while size > 0 and at < end[leaves[size - 1]]:
+                size -= 1  # what stood for its own unknown subtopics has a leaf below now
             leaves[size] = at
+            preference[size] = expected
             size += 1
-    chosen = np.sort(leaves[:size])
-    size = 0
-    for place in range(chosen.size):
-        if place + 1 < chosen.size and chosen[place + 1] < end[chosen[place]]:
-            continue  # the same topic again, or one with a leaf below it
-        chosen[size] = chosen[place]
-        size += 1
-    chosen = chosen[:size]
-    weights = np.empty(size)
-    for place in range(size):
-        weights[place] = own[chosen[place]]
-    for topic in topics:  # relevant itself: everything below counts
-        place = np.searchsorted(chosen, topic)
-        if place < size and chosen[place] == topic:
-            weights[place] = support[topic]
-    return chosen, weights
+    enough = preference[:size] >= least * preference[:size].sum()
+    return leaves[:size][enough], preference[:size][enough]
 
 
 @kernel
@@ -163,8 +173,9 @@ def _map_topics(
     end: Integers,
     prior: Floats,
     support: Floats,
-    own: Floats,
     cost: Floats,
+    pseudo: float,
+    least: float,
 ) -> tuple[Integers, Floats, float, Integers, Integers, Floats, Floats, Floats, int, float]:
     """The whole mapping in one call: T(q), relevance, DP(q, R) and the arrays of the seed profile."""
     topics, relevance = relevant_topics(retrieved, end)
@@ -172,7 +183,7 @@ def _map_topics(
     if topics.size > 0:
         top = _lowest_common(topics[0], topics[-1], parent, end)
         alone = query_power(prior[topics], relevance, prior[top])
-    leaves, weights = _touched(topics, parent, end, support, own)
+    leaves, weights = _touched(topics, parent, end, prior, support, pseudo, least)
     nodes, parents = _trie(leaves, parent)
     priors = prior[nodes]
     mass = np.zeros(nodes.size)
@@ -191,17 +202,26 @@ def _map_topics(
     return topics, relevance, alone, nodes, parents, priors, mass, cost[nodes], lca, expected
 
 
-def map_topics(profile: UserProfile, prior: Floats, retrieved: Integers) -> MappedQuery:
+def map_topics(
+    profile: UserProfile,
+    prior: Floats,
+    retrieved: Integers,
+    *,
+    pseudo: float = PSEUDO_DOCUMENTS,
+    least: float = LEAST_SHARE,
+) -> MappedQuery:
     """Map a query to topics and to the profile, given the topics of the documents it retrieved.
 
     Args:
         profile: the user's profile.
         prior: Pr(t) of every topic of the taxonomy.
         retrieved: the topic of each retrieved document.
+        pseudo: how strongly preferences are smoothed towards the taxonomy; 0 for the paper's rule.
+        least: the least share of all preference a topic needs; 0 for the paper's rule.
     """
     tree = profile.tree
     topics, relevance, alone, node, parent, priors, mass, cost, lca, expected = _map_topics(
-        retrieved, tree.parent, tree.end, prior, profile.support, profile.own, profile.cost
+        retrieved, tree.parent, tree.end, prior, profile.support, profile.cost, pseudo, least
     )
     if len(node) == 0:
         return MappedQuery(topics, relevance, alone, None)

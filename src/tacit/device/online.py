@@ -17,12 +17,12 @@ from tacit.device.profile import UserProfile
 from tacit.device.repository import Repository
 from tacit.errors import ParameterError
 
-__all__ = ["DISTINCT", "Decision", "OnlineProfiler", "RuntimeProfile"]
+__all__ = ["DISTINCT", "RETRIEVED", "Decision", "OnlineProfiler", "RuntimeProfile"]
 
 DISTINCT = 0.82
 """Queries with at least this discriminating power of their own are distinct (section 7.1)."""
 
-RETRIEVED = 50
+RETRIEVED = 20
 """How many documents of the repository say what a query is about."""
 
 

@@ -1,11 +1,21 @@
 """Reranking with a profile: at the server with the exposed one, or on the device with all of it (7.5).
 
-A result is scored by how well its words fit the profile's topics (equation 20), and the final order
-fuses that ranking with the engine's own by Borda count.
+Results are scored against the profile, and the final order fuses that ranking with the engine's own by
+Borda count. Three scores:
+
+- :func:`uscore`, the paper's (equation 20): how well the words of a result fit the exposed topics;
+- :func:`topic_scores`, for engines that file documents under topics: how much more likely than in the
+  taxonomy at large the exposed profile makes the result's topic, ``ln(Pr(t | q, G) / Pr(t))`` of the
+  lowest exposed topic t that covers it. Its expectation is PG (equation 10), the utility that
+  generalisation preserves;
+- :func:`interest_scores`, on the device only: the same ratio from the complete profile.
+
+What a profile says nothing good about scores 0, and stays in the engine's order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,16 +23,18 @@ import numpy.typing as npt
 
 from tacit.device.detection import SMOOTHING
 from tacit.device.kernel import kernel
+from tacit.device.mapping import PSEUDO_DOCUMENTS, expected_documents
+from tacit.device.profile import UserProfile
 from tacit.device.seed import Floats, Integers
 from tacit.device.topic_index import TopicIndex, occurrences
+from tacit.taxonomy import TopicTree
 
-__all__ = ["borda_fusion", "rerank", "uscore"]
+__all__ = ["borda_fusion", "interest_scores", "rerank", "topic_scores", "uscore"]
 
 
 @kernel
 def _uscore(
     topics: Integers,
-    weights: Floats,
     word_numbers: Integers,
     frequencies: Floats,
     end: Integers,
@@ -35,34 +47,23 @@ def _uscore(
     for place in range(word_numbers.size):
         word = word_numbers[place]
         everywhere = float(running[offsets[word + 1]] - running[offsets[word]])
-        for which in range(topics.size):
-            inside = occurrences(topics[which], word, end, offsets, places, running)
-            score += (
-                weights[which] * frequencies[place] * np.log((inside + smoothing) / (everywhere + smoothing))
-            )
+        for topic in topics:
+            inside = occurrences(topic, word, end, offsets, places, running)
+            score += frequencies[place] * math.log((inside + smoothing) / (everywhere + smoothing))
     return score
 
 
-def uscore(
-    index: TopicIndex,
-    text: str,
-    topics: Integers,
-    weights: Floats | None = None,
-    smoothing: float = SMOOTHING,
-) -> float:
-    """How well a result fits the topics of a profile: the sum of dnb(l, t) over them (equations 17, 20).
+def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
+    """How well a result's words fit the topics of a profile: the sum of dnb(l, t) over them (17, 20).
 
-    The score is divided by the number of words: dnb is a sum over words, and unscaled it ranks short
-    texts first whatever they say. Weights, if given, count each topic by the user's preference; the
-    paper's sum weighs all alike.
+    The sum is divided by the number of words and topics: dnb adds up over words, and unscaled it ranks
+    short texts first whatever they say.
     """
     numbers, frequencies = index.bag(text)
     if len(numbers) == 0 or len(topics) == 0:
-        return -np.inf
-    shares = np.ones(len(topics)) if weights is None else np.asarray(weights, np.float64)
+        return -math.inf
     total = _uscore(
         np.asarray(topics, np.int32),
-        shares,
         numbers,
         frequencies,
         index.tree.end,
@@ -71,11 +72,58 @@ def uscore(
         index.running,
         smoothing,
     )
-    return float(total / frequencies.sum() / shares.sum())
+    return float(total / frequencies.sum() / len(topics))
+
+
+def topic_scores(
+    tree: TopicTree, prior: Floats, leaves: Integers, preferences: Floats, of_results: Integers
+) -> list[float]:
+    """The score of each result's topic under an exposed profile.
+
+    Args:
+        tree: the taxonomy.
+        prior: Pr(t) of its topics.
+        leaves: T_G(q), the exposed leaves.
+        preferences: the user's preference for each, or equal shares where none are told.
+        of_results: the topic of each result.
+    """
+    share: dict[int, float] = {}
+    for leaf, preference in zip(leaves.tolist(), preferences.tolist(), strict=True):
+        for topic in (*tree.ancestors(leaf), leaf):
+            share[topic] = share.get(topic, 0.0) + preference
+    scores = []
+    for result in of_results.tolist():
+        topic = result
+        while topic > 0 and topic not in share:
+            topic = int(tree.parent[topic])
+        scores.append(max(0.0, math.log(share.get(topic, 0.0) / prior[topic])) if topic else 0.0)
+    return scores
+
+
+@kernel
+def _interest(
+    of_results: Integers, parent: Integers, prior: Floats, support: Floats, pseudo: float
+) -> Floats:
+    scores = np.zeros(of_results.size)
+    for place in range(of_results.size):
+        topic = of_results[place]
+        expected = expected_documents(topic, parent, prior, support, pseudo)
+        if support[0] > 0.0 and expected > support[0] * prior[topic]:
+            scores[place] = math.log(expected / support[0] / prior[topic])
+    return scores
+
+
+def interest_scores(
+    profile: UserProfile, prior: Floats, of_results: Integers, pseudo: float = PSEUDO_DOCUMENTS
+) -> list[float]:
+    """The score of each result's topic under the complete profile. For the device only."""
+    topics = np.asarray(of_results, np.int32)
+    scores: list[float] = _interest(topics, profile.tree.parent, prior, profile.support, pseudo).tolist()
+    return scores
 
 
 def borda_fusion(*rankings: Sequence[int]) -> list[int]:
-    """One order from several of the same items: each gives an item as many points as it ranks others below.
+    """One order from several of the same items: each gives an item a point for every item below it.
 
     Ties go to the order of the first ranking.
     """
@@ -87,24 +135,7 @@ def borda_fusion(*rankings: Sequence[int]) -> list[int]:
     return sorted(points, key=lambda item: (-points[item], first.get(item, len(first))))
 
 
-def rerank(
-    index: TopicIndex,
-    results: Sequence[int],
-    texts: Sequence[str],
-    topics: Integers,
-    weights: Floats | None = None,
-) -> list[int]:
-    """The engine's results in personalised order.
-
-    Args:
-        index: word frequencies of the topics.
-        results: the results in the engine's order.
-        texts: what each says.
-        topics: the profile's topics for this query, T_G(q): those exposed, or on the device all.
-        weights: the user's preference for each topic, if it may be used.
-    """
-    if len(topics) == 0:
-        return list(results)
-    scores = [uscore(index, text, topics, weights) for text in texts]
-    by_score = [results[place] for place in sorted(range(len(results)), key=lambda place: -scores[place])]
-    return borda_fusion(results, by_score)
+def rerank(results: Sequence[int], scores: Sequence[float]) -> list[int]:
+    """The engine's results in personalised order: Borda fusion of its order with that by score."""
+    by_score = sorted(range(len(results)), key=lambda place: -scores[place])
+    return borda_fusion(results, [results[place] for place in by_score])

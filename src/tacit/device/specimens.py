@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -80,7 +82,11 @@ def taxonomy_seed_profile(
         if not any(tree.is_ancestor(topic, s) or tree.is_ancestor(s, topic) for s in sensitivity):
             sensitivity[topic] = float(random.exponential(1.0) + 0.05)
     profile = UserProfile(tree, documents, sensitivity)
-    mapped = map_topics(profile, tree.support / tree.support[0], np.array(sorted(documents), np.int32))
+    # A relevant topic covers those below it; only the lowest ones give a tree of the size asked for.
+    found = [*sorted(documents), len(tree)]
+    lowest = [topic for topic, after in pairwise(found) if after >= tree.end[topic]]
+    retrieved = np.array(lowest, np.int32)
+    mapped = map_topics(profile, tree.support / tree.support[0], retrieved, least=0.0)
     assert mapped.seed is not None
     return mapped.seed
 
