@@ -13,9 +13,10 @@ from tacit.device.brute_force import brute_force
 from tacit.device.greedy_dp import greedy_dp
 from tacit.device.greedy_il import greedy_il
 from tacit.device.greedy_ratio import greedy_ratio
+from tacit.device.kernel import kernel
 from tacit.device.optimal import optimal
-from tacit.device.power import discriminating_power
-from tacit.device.risk import risk
+from tacit.device.power import discriminating_power, power
+from tacit.device.risk import normalised, risk_layer
 from tacit.device.seed import Flags, Floats, Integers, SeedProfile
 from tacit.errors import ParameterError
 
@@ -131,17 +132,37 @@ def generalise(
     begun = time.perf_counter_ns()
     kept, order, losses = _run(seed, delta, chosen)
     microseconds = (time.perf_counter_ns() - begun) / 1000
-    return Generalisation(
-        seed=seed,
-        kept=kept,
-        algorithm=chosen,
-        delta=delta,
-        power=discriminating_power(seed, kept),
-        risk=risk(seed, kept),
-        order=order,
-        losses=losses,
-        microseconds=microseconds,
+    reached, left = _evaluate(
+        seed.parent,
+        seed.prior,
+        seed.mass,
+        seed.cost,
+        seed.absent,
+        seed.base,
+        seed.wealth,
+        seed.lca,
+        seed.expected_content,
+        kept,
     )
+    return Generalisation(seed, kept, chosen, delta, reached, left, order, losses, microseconds)
+
+
+@kernel
+def _evaluate(
+    parent: Integers,
+    prior: Floats,
+    mass: Floats,
+    cost: Floats,
+    absent: Floats,
+    base: Floats,
+    wealth: float,
+    lca: int,
+    expected: float,
+    kept: Flags,
+) -> tuple[float, float]:
+    """Discriminating power and risk, by their definitions, in one call."""
+    layer, _ = risk_layer(parent, cost, absent, base, kept)
+    return power(parent, prior, mass, kept, lca, expected), normalised(layer[0], wealth)
 
 
 def _run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, Integers, Floats]:

@@ -72,13 +72,14 @@ class Repository:
 
     def text_behind(self, url: str) -> str | None:
         """The text of the repository's document at ``url``; None where it has none."""
-        number = self._number_of_url(url)
+        number = self.number_of_url(url)
         if number is None:
             return None
         document = self.corpus[number]
         return f"{document.title} {document.text}"
 
-    def _number_of_url(self, url: str) -> int | None:
+    def number_of_url(self, url: str) -> int | None:
+        """The document at ``url``; None where the repository has none."""
         lookup = getattr(self.corpus, "number_of", None)  # the WordNet corpus knows without a table
         if lookup is not None:
             found: int | None = lookup(url)

@@ -18,7 +18,7 @@ import numpy as np
 from tacit.device.kernel import kernel
 from tacit.device.seed import Flags, Floats, Integers, SeedProfile
 
-__all__ = ["acceptable", "risk", "risk_layer"]
+__all__ = ["acceptable", "normalised", "risk", "risk_layer"]
 
 
 @kernel
@@ -36,15 +36,21 @@ def risk_layer(
 
 
 @kernel
+def normalised(unnormalised: float, wealth: float) -> float:
+    """A risk as a share of the total sensitivity (equation 15); 0 where nothing is sensitive."""
+    if wealth <= 0.0:
+        return 0.0
+    return min(1.0, unnormalised / wealth)  # sums may round to above 1
+
+
+@kernel
 def acceptable(unnormalised: float, wealth: float, delta: float) -> bool:
     """Whether a risk satisfies the bound: risk <= delta (line 5 of Algorithm 1, not the strict <)."""
-    return wealth <= 0.0 or min(1.0, unnormalised / wealth) <= delta  # sums may round to above 1
+    return normalised(unnormalised, wealth) <= delta
 
 
 def risk(seed: SeedProfile, kept: Flags | None = None) -> float:
     """risk(q, G) of equation 15, in [0, 1]; 0 where nothing is sensitive."""
-    if seed.wealth <= 0:
-        return 0.0
     flags = np.ones(len(seed), np.bool_) if kept is None else kept
     layer, _ = risk_layer(seed.parent, seed.cost, seed.absent, seed.base, flags)
-    return min(1.0, float(layer[0]) / seed.wealth)
+    return normalised(float(layer[0]), seed.wealth)

@@ -1,0 +1,39 @@
+"""The search quality task of the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.device import wordnet_repository
+from tacit.evaluate.device_quality import average_precision, groups_by_power, held_out_cases, measure
+from tacit.world.synth import SyntheticLog
+
+
+def test_average_precision_agrees_with_the_reference() -> None:
+    import ir_measures
+
+    for order, relevant in [([1, 2, 3], {2}), ([5, 4, 3, 2, 1], {5, 3, 1}), ([1, 2], {1, 2})]:
+        qrels = [ir_measures.Qrel("q", str(document), 1) for document in relevant]
+        run = [ir_measures.ScoredDoc("q", str(document), -place) for place, document in enumerate(order)]
+        expected = ir_measures.calc_aggregate([ir_measures.AP], qrels, run)[ir_measures.AP]
+        assert average_precision(order, relevant) == pytest.approx(expected)
+
+
+def test_groups_are_intervals_in_order() -> None:
+    powers = np.array([0.9, 0.3, 0.35, 0.95, 0.6, 0.31, 0.62])
+    assert groups_by_power(powers).tolist() == [2, 0, 0, 2, 1, 0, 1]
+
+
+def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere() -> None:
+    repository = wordnet_repository()
+    log = SyntheticLog(60, seed=3)
+    cases = list(held_out_cases(repository, log.table(), log.truth(), users=4))
+    assert len(cases) > 50
+    assert all(case.relevant <= set(case.results) for case in cases)
+    nothing = measure(repository, cases, 0.0, "topics alone")
+    assert all(outcome.original == outcome.personalised and not outcome.exposed for outcome in nothing)
+    device = measure(repository, cases, 0.1, "on the device")
+    assert np.mean([o.personalised - o.original for o in device]) > 0
+    clicks = list(held_out_cases(repository, log.table(), log.truth(), users=2, by_clicks=True))
+    assert clicks
