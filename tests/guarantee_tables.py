@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
-from tacit.privacy import Kind, Neighbours
+from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.account import Account
+from tacit.privacy.composition import Rule
+from tacit.privacy.events import Event, GuaranteedRelease
 from tacit.release.analysis import (
     ClickMode,
     ClickParameters,
@@ -22,8 +26,9 @@ from tacit.release.analysis import (
     session,
     zealous,
 )
+from tacit.release.analysis.accounting import click_event, session_event, zealous_event
 from tacit.release.analysis.threshold import fresh_key_delta
-from tacit.release.plan import plan_click, plan_session, plan_zealous
+from tacit.release.plan import Plan, plan_click, plan_session, plan_zealous
 
 AOL_USERS = 657_426
 
@@ -222,6 +227,28 @@ def choose_queries_a_session() -> str:
     return table("l_q | sequences a user | K | error of a count", rows)
 
 
+def choose_repetitions() -> str:
+    budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
+    rows: list[tuple[object, ...]] = []
+    for name, event, promise in (
+        ("zealous, m = 5", *_known(plan_zealous(0.5, 1e-8, 5), zealous_event)),
+        ("zealous, m = 20", *_known(plan_zealous(0.5, 1e-8, 20), zealous_event)),
+        ("click, q_f = 5", *_known(plan_click(0.5, 5, delta=1e-8, pool_size=0), click_event)),
+        ("session, l_q = 3", *_known(plan_session(0.5, 1e-8), session_event)),
+    ):
+        tight = Account(budget, Rule.PLD)
+        added = Account(budget, Rule.BASIC).repetitions_left(event)
+        opaque = tight.repetitions_left(GuaranteedRelease(promise))
+        rows.append((name, added, opaque, tight.repetitions_left(event)))
+    return table(
+        "release | by adding | by privacy loss, known by (ε,δ) | by privacy loss, known as counts", rows
+    )
+
+
+def _known(plan: Plan[Any], event: Callable[[Any], Event]) -> tuple[Event, Guarantee]:
+    return event(plan.parameters), plan.guarantee
+
+
 TABLES: dict[str, list[Callable[[], str]]] = {
     "zealous": [zealous_indistinguishability, zealous_probabilistic],
     "click": [click_table_3_8, click_table_3_10, click_selection, click_approximate],
@@ -230,7 +257,12 @@ TABLES: dict[str, list[Callable[[], str]]] = {
 }
 """The tables of docs/guarantees, by page."""
 
-HOW_TO: list[Callable[[], str]] = [choose_items_a_user, choose_queries_a_user, choose_queries_a_session]
+HOW_TO: list[Callable[[], str]] = [
+    choose_repetitions,
+    choose_items_a_user,
+    choose_queries_a_user,
+    choose_queries_a_session,
+]
 """The tables of docs/how-to/choose-release-parameters.md."""
 
 if __name__ == "__main__":

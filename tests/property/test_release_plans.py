@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.release.analysis import ClickMode, click, session, zealous
+from tacit.release.analysis.accounting import click_event, session_event, zealous_event
 from tacit.release.analysis.threshold import survival
 from tacit.release.plan import plan_click, plan_k_query, plan_session, plan_zealous
 from tacit.release.plan.setting import larger, noise_for, smallest
@@ -35,6 +36,7 @@ def test_zealous_indistinguishability(
     p = plan.parameters
     assert not broken(plan.guarantee, epsilon, delta)
     assert plan.guarantee == zealous.guarantee(p, relation)
+    assert not broken(zealous_event(p, relation).guarantee, epsilon, delta)
     if p.threshold_2 > p.threshold_1:
         assert broken(zealous.guarantee(replace(p, threshold_2=p.threshold_2 - 1), relation), epsilon, delta)
     assert broken(zealous.guarantee(replace(p, noise=p.noise * 0.9999), relation), epsilon, delta)
@@ -127,6 +129,7 @@ def test_click(
     )
     p = plan.parameters
     assert plan.guarantee == click.guarantee(p, relation)
+    assert not broken(click_event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee, epsilon, delta)
     assert plan.guarantee.epsilon > 0.9999 * epsilon
     assert plan.guarantee.kind is (Kind.INDISTINGUISHABILITY if delta else Kind.PURE)
@@ -180,6 +183,7 @@ def test_session(
     )
     p = plan.parameters
     assert plan.guarantee == session.guarantee(p, relation)
+    assert not broken(session_event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee, epsilon, delta)
     assert broken(session.guarantee(replace(p, noise=p.noise * 0.99), relation), epsilon, delta)
     if p.threshold:

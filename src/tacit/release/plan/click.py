@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.errors import ParameterError
 from tacit.privacy import Neighbours
 from tacit.release.analysis import click
+from tacit.release.analysis.accounting import click_event
 from tacit.release.analysis.click import ClickMode, ClickParameters
 from tacit.release.analysis.ranges import check_probability, check_whole
 from tacit.release.analysis.threshold import fresh_key_delta, survival
@@ -224,22 +226,34 @@ def _settle(request: ClickRequest, parameters: ClickParameters) -> ClickParamete
         zero = request.spurious_at(candidate.noise, candidate.threshold)
         return found.epsilon <= request.epsilon and found.delta <= request.delta and zero <= request.spurious
 
-    while click.guarantee(parameters, request.neighbours).epsilon > request.epsilon:
+    while (
+        max(
+            click.guarantee(parameters, request.neighbours).epsilon,
+            click_event(parameters, request.neighbours).guarantee.epsilon,
+        )
+        > request.epsilon
+    ):
         parameters = replace(parameters, noise=larger(parameters.noise))
     if parameters.mode is ClickMode.PURE:
         return parameters
     while not kept(parameters):
         parameters = replace(parameters, threshold=parameters.threshold + 1)
-    names = ["threshold"] + ["threshold_clicks"] * (parameters.clicks_per_user > 0)
-    names += ["threshold_transitions"] * (parameters.steps_per_user > 0)
-    lowered = True
-    while lowered:
-        lowered = False
-        for name in names:
-            value = getattr(parameters, name)
-            if value > 0 and kept(candidate := replace(parameters, **{name: value - 1})):
-                parameters, lowered = candidate, True
+    # each as low as the others leave it; none can then be lowered alone
+    parameters = _lowest(parameters, lambda p, K: replace(p, threshold=K), kept)
+    if parameters.clicks_per_user:
+        parameters = _lowest(parameters, lambda p, K: replace(p, threshold_clicks=K), kept)
+    if parameters.steps_per_user:
+        parameters = _lowest(parameters, lambda p, K: replace(p, threshold_transitions=K), kept)
     return parameters
+
+
+def _lowest(
+    parameters: ClickParameters,
+    change: Callable[[ClickParameters, int], ClickParameters],
+    kept: Callable[[ClickParameters], bool],
+) -> ClickParameters:
+    """The parameters with one threshold as low as the promise allows."""
+    return change(parameters, smallest(lambda K: kept(change(parameters, K))))
 
 
 def _figures(request: ClickRequest, parameters: ClickParameters) -> dict[str, float]:

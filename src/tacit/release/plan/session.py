@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tacit.privacy import Neighbours
 from tacit.release.analysis import session
+from tacit.release.analysis.accounting import session_event
 from tacit.release.analysis.ranges import check_whole
 from tacit.release.analysis.session import SessionClicks, SessionParameters
 from tacit.release.analysis.threshold import survival
@@ -102,21 +103,24 @@ def _settle(
         found = session.guarantee(candidate, neighbours)
         return found.epsilon <= epsilon and found.delta <= delta
 
-    while session.guarantee(parameters, neighbours).epsilon > epsilon:
+    while (
+        max(
+            session.guarantee(parameters, neighbours).epsilon,
+            session_event(parameters, neighbours).guarantee.epsilon,
+        )
+        > epsilon
+    ):
         parameters = replace(parameters, noise=larger(parameters.noise))
     while not kept(parameters):
         parameters = replace(parameters, threshold=parameters.threshold + 1)
-    lowered = True
-    while lowered:
-        lowered = False
-        candidates = [replace(parameters, threshold=parameters.threshold - 1)] * (parameters.threshold > 0)
-        if parameters.clicks is not None and parameters.clicks.threshold > 0:
-            part = replace(parameters.clicks, threshold=parameters.clicks.threshold - 1)
-            candidates.append(replace(parameters, clicks=part))
-        for candidate in candidates:
-            if kept(candidate):
-                parameters, lowered = candidate, True
-                break
+    # each as low as the other leaves it; none can then be lowered alone
+    parameters = replace(parameters, threshold=smallest(lambda K: kept(replace(parameters, threshold=K))))
+    if (clicks := parameters.clicks) is not None:
+
+        def with_threshold(K: int) -> SessionParameters:
+            return replace(parameters, clicks=replace(clicks, threshold=K))
+
+        parameters = with_threshold(smallest(lambda K: kept(with_threshold(K))))
     return parameters
 
 

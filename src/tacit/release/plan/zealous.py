@@ -7,6 +7,7 @@ import math
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.release.analysis import zealous
+from tacit.release.analysis.accounting import zealous_event
 from tacit.release.analysis.ranges import check_whole
 from tacit.release.analysis.threshold import survival
 from tacit.release.analysis.zealous import ZealousParameters
@@ -43,13 +44,14 @@ def plan_zealous(
             "Give --users: the number of users, or under add-remove neighbours a public upper bound on it.",
         )
     moved = per_user * histograms * (2 if neighbours is Neighbours.REPLACE else 1)
-    noise = noise_for(
-        moved,
-        epsilon,
-        lambda b: (
-            zealous.guarantee(ZealousParameters(per_user, b, 1, 1 << 60, histograms), neighbours).epsilon
-        ),
-    )
+
+    def cost(scale: float) -> float:
+        """As stated, and as a ledger adds it up: the two may differ in the last bit."""
+        tried = ZealousParameters(per_user, scale, 1, 1 << 60, histograms)
+        stated = zealous.guarantee(tried, neighbours).epsilon
+        return max(stated, zealous_event(tried, neighbours).guarantee.epsilon)
+
+    noise = noise_for(moved, epsilon, cost)
 
     def promise(parameters: ZealousParameters) -> Guarantee:
         if kind is Kind.PROBABILISTIC:
