@@ -1,0 +1,121 @@
+"""Contribution bounding: how much of a user's history takes part in a release.
+
+Everything here depends on one user's own records and on public constants, never on a count over users:
+that is what keeps the sensitivity of the histograms at the bound. The choice is deterministic, with ties
+fully ordered: by time, then by the text of what is chosen.
+
+A **search** is a query at a time (its clicks are records of the same user, query and time). A **click** is
+a url clicked for a search. A **step** leads from a search to the next different query of the same session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+import ibis
+
+from tacit.searchlog.sessions import SESSION_GAP, with_sessions
+
+__all__ = [
+    "Choice",
+    "bounded_clicks",
+    "bounded_items",
+    "bounded_searches",
+    "bounded_sessions",
+    "clicks_of",
+    "searches_of",
+    "steps_of",
+]
+
+
+class Choice(StrEnum):
+    """Which of a user's items, searches, clicks or sessions are taken when there are too many."""
+
+    FIRST = "first"
+    """The earliest, as both papers do."""
+    LAST = "last"
+    """The latest: in repeated releases of a growing log, what is new of old users gets in."""
+
+
+def _by_time(time: Any, choice: Choice) -> Any:
+    return time if choice is Choice.FIRST else time.desc()
+
+
+def _upto(table: Any, limit: int, group: Sequence[str], order: Sequence[Any]) -> Any:
+    """The first ``limit`` rows of each group in this order."""
+    place = ibis.row_number().over(ibis.window(group_by=[table[name] for name in group], order_by=order))
+    ranked = table.mutate(place=place)
+    return ranked.filter(ranked.place < limit).drop("place")
+
+
+def searches_of(log: Any) -> Any:
+    """Each search once: (user, time, query)."""
+    return log.select("user", "time", "query").distinct()
+
+
+def clicks_of(log: Any) -> Any:
+    """Each click once: (user, time, query, url)."""
+    return log.filter(log.url.notnull()).select("user", "time", "query", "url").distinct()
+
+
+def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
+    """Consecutive different queries of a session: (user, time of the first, query, next_query)."""
+    cut = with_sessions(searches, gap)
+    window = ibis.window(group_by=[cut.user, cut.session], order_by=[cut.time, cut.query])
+    stepped = cut.mutate(next_query=cut["query"].lead().over(window))
+    return stepped.filter(stepped.next_query.notnull() & (stepped.next_query != stepped["query"])).select(
+        "user", "time", "query", "next_query"
+    )
+
+
+def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -> Any:
+    """At most ``limit`` distinct items a user: (user, keys).
+
+    An item counts from the first (or last) time the user had it; ties go by the item's text.
+    """
+    latest = choice is Choice.LAST
+    when = items.time.max() if latest else items.time.min()
+    distinct = items.group_by(["user", *keys]).aggregate(time=when)
+    order = [_by_time(distinct.time, choice), *(distinct[key] for key in keys)]
+    return _upto(distinct, limit, ["user"], order).drop("time")
+
+
+def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
+    """At most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
+    searches = searches_of(log)
+    return _upto(searches, limit, ["user"], [_by_time(searches.time, choice), searches["query"]])
+
+
+def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
+    """At most ``limit`` clicks a user: (user, time, query, url)."""
+    order = [_by_time(clicks.time, choice), clicks["query"], clicks.url]
+    return _upto(clicks, limit, ["user"], order)
+
+
+def bounded_sessions(
+    searches: Any, sessions: int, queries: int, choice: Choice, gap: timedelta = SESSION_GAP
+) -> Any:
+    """At most ``sessions`` sessions a user, each cut to its first ``queries`` queries.
+
+    A query repeated at once (another page of results, another click) is one query of the session; sessions
+    of a single query do not take part. Columns: user, query_1 … query_n, null after the session's end.
+    """
+    cut = with_sessions(searches, gap)
+    window = ibis.window(group_by=[cut.user, cut.session], order_by=[cut.time, cut["query"]])
+    seen = cut.mutate(before=cut["query"].lag().over(window))
+    changed = seen.filter(seen.before.isnull() | (seen.before != seen["query"]))
+    place = ibis.row_number().over(
+        ibis.window(group_by=[changed.user, changed.session], order_by=[changed.time, changed["query"]])
+    )
+    placed = changed.mutate(place=place)
+    placed = placed.filter(placed.place < queries)
+    columns = {
+        f"query_{i + 1}": ibis.ifelse(placed.place == i, placed["query"], ibis.null("string")).max()
+        for i in range(queries)
+    }
+    wide = placed.group_by(["user", "session"]).aggregate(**columns)
+    wide = wide.filter(wide.query_2.notnull())
+    return _upto(wide, sessions, ["user"], [_by_time(wide.session, choice)]).drop("session")

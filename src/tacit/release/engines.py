@@ -1,0 +1,142 @@
+"""Where the relational work of a release runs: Ibis expressions on DuckDB, within set memory and threads.
+
+The plans of the mechanisms are Ibis expressions without SQL of one engine (a test compiles them for Spark
+too). What belongs to DuckDB alone, its settings, is in this file.
+
+What the engine cannot hold in memory it spills to a private folder, readable by its owner only and removed
+when the work ends. What ``kill -9`` leaves there is raw data: the next release removes it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.errors import InfeasibleError, LogError, TacitError
+
+__all__ = ["Engine", "memory_for", "open_engine"]
+
+_SPILL = "tacit-release-"
+_MEGABYTE = 1 << 20
+_BATCH = 1 << 17
+
+
+class Engine:
+    """A connection that reads logs, keeps intermediate tables and streams results."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+        self._kept = 0
+
+    def log(self, path: str | Path) -> Any:
+        """The records of a search log in canonical Parquet, as a table expression."""
+        with _told_apart():
+            return self.backend.read_parquet(str(path))
+
+    def keep(self, expression: Any) -> Any:
+        """Compute ``expression`` now, and give it back as a table."""
+        self._kept += 1
+        name = f"kept_{self._kept}"
+        with _told_apart():
+            return self.backend.create_table(name, expression, temp=True)
+
+    def load(self, table: pa.Table) -> Any:
+        """An Arrow table as a table of the engine."""
+        self._kept += 1
+        with _told_apart():
+            return self.backend.create_table(f"kept_{self._kept}", ibis.memtable(table), temp=True)
+
+    def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of ``expression``, some at a time; read them to the end before asking for more.
+
+        DuckDB's own reader: Ibis 12 calls one that DuckDB 2 no longer has.
+        """
+        with _told_apart():
+            yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(_BATCH)
+
+    def table(self, expression: Any) -> pa.Table:
+        """All rows of ``expression``."""
+        with _told_apart():
+            return self.backend.con.sql(self.backend.compile(expression)).to_arrow_table()
+
+    def drop(self, table: Any) -> None:
+        """Forget a kept table."""
+        with _told_apart():
+            self.backend.drop_table(table.get_name(), force=True)
+
+
+def memory_for(log: str | Path) -> int:
+    """Bytes of memory for a log of this length: 1 GB for up to 5 million records, at most 3.5 GB."""
+    records = int(pq.ParquetFile(log).metadata.num_rows)
+    return min(max(1000, records // 5000), 3500) * _MEGABYTE
+
+
+@contextmanager
+def open_engine(
+    *, memory: int = 1000 * _MEGABYTE, threads: int | None = None, spill: str | Path | None = None
+) -> Iterator[Engine]:
+    """DuckDB in memory, with limits.
+
+    Args:
+        memory: bytes that the engine may hold; beyond that it spills.
+        threads: how many it uses; all the process may use unless given.
+        spill: the folder in which the private spill folder is made; the system's temporary one unless given.
+    """
+    parent = Path(spill) if spill else Path(tempfile.gettempdir())
+    _clear_leftovers(parent)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_SPILL}{os.getpid()}-", dir=parent))
+    try:
+        backend = ibis.duckdb.connect(
+            memory_limit=f"{memory // _MEGABYTE}MiB",
+            threads=threads or len(os.sched_getaffinity(0)),
+            temp_directory=str(folder),
+            preserve_insertion_order=False,
+            autoinstall_known_extensions=False,
+            autoload_known_extensions=False,
+        )
+        try:
+            yield Engine(backend)
+        finally:
+            backend.disconnect()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_leftovers(parent: Path) -> None:
+    """Remove the spill folders of processes of ours that are gone."""
+    for folder in parent.glob(f"{_SPILL}*"):
+        owner = folder.name.removeprefix(_SPILL).split("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """An engine's messages may quote records: only the kind of a failure is passed on."""
+    try:
+        with warnings.catch_warnings():
+            # Ibis 12 calls names that DuckDB 2 has replaced.
+            warnings.filterwarnings("ignore", r"fetch_\w+\(\) is deprecated", DeprecationWarning)
+            yield
+    except duckdb.OutOfMemoryException:
+        raise InfeasibleError(
+            "the engine ran out of memory or of disk for spilling.",
+            "Give more with --memory, or point TMPDIR to a larger disk.",
+        ) from None
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.IOException, duckdb.InvalidInputException):
+        raise LogError("the log could not be read to its end.", "Check it with `tacit stats`.") from None
+    except duckdb.Error as error:
+        raise TacitError(f"the engine failed ({type(error).__name__}).") from None

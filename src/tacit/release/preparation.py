@@ -1,0 +1,62 @@
+"""What is done to the records before a mechanism sees them: a period, and scrubbing.
+
+Each step keeps or drops a record by that record alone and public constants, so it changes no guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tacit.errors import ParameterError
+from tacit.release.engines import Engine
+from tacit.release.scrub import scrubbed
+
+__all__ = ["Preparation"]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Which records take part.
+
+    Args:
+        since: only records at this time or later (public, chosen without looking at the log).
+        until: only records before this time.
+        scrub: drop records whose own text looks like it names somebody.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    scrub: bool = True
+
+    def __post_init__(self) -> None:
+        if self.since and self.until and self.since >= self.until:
+            raise ParameterError.outside("since", self.since.isoformat(), "before until")
+
+    def apply(self, engine: Engine, log: Any) -> Any:
+        """The records that take part."""
+        if self.since is not None:
+            log = log.filter(log.time >= self.since)
+        if self.until is not None:
+            log = log.filter(log.time < self.until)
+        return scrubbed(engine, log) if self.scrub else log
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "since": self.since.isoformat() if self.since else None,
+            "until": self.until.isoformat() if self.until else None,
+            "scrub": self.scrub,
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Preparation:
+        """What ``to_dict`` wrote."""
+        since, until = form["since"], form["until"]
+        return cls(
+            datetime.fromisoformat(since) if since else None,
+            datetime.fromisoformat(until) if until else None,
+            form["scrub"],
+        )

@@ -1,0 +1,73 @@
+"""Public urls for a pure A_Click release: the results that a query is known to surface.
+
+Listing the urls that were clicked reveals a single click with certainty. Listing public ones does not: the
+results of an engine that anybody may ask, or a file. They are looked up for the selected queries alone,
+which are published anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from tacit.errors import InputError
+from tacit.text import normalise
+
+__all__ = ["Surfaced", "surfaced_from_file", "surfaced_from_wordnet", "take_surfaced"]
+
+_RESULTS = 10
+
+
+@dataclass(frozen=True)
+class Surfaced:
+    """A public map from a query to the urls it surfaces."""
+
+    name: str
+    urls: Callable[[str], tuple[str, ...]]
+
+    def keys(self, queries: pa.Table) -> pa.Table:
+        """(query, url) for each of the given queries."""
+        found: list[str] = []
+        urls: list[str] = []
+        for query in queries.column("query").to_pylist():
+            for url in dict.fromkeys(self.urls(query)):
+                found.append(query)
+                urls.append(url)
+        return pa.table({"query": pa.array(found, pa.string()), "url": pa.array(urls, pa.string())})
+
+
+def surfaced_from_wordnet() -> Surfaced:
+    """The ten best documents of the bundled WordNet engine."""
+    from tacit.world import wordnet_corpus, wordnet_engine
+
+    engine, corpus = wordnet_engine(), wordnet_corpus()
+
+    def urls(query: str) -> tuple[str, ...]:
+        return tuple(corpus[hit.document].url for hit in engine.search(query, _RESULTS))
+
+    return Surfaced("wordnet", urls)
+
+
+def surfaced_from_file(path: str | Path) -> Surfaced:
+    """A text file in UTF-8: query, tab, url; a line each."""
+    path = Path(path)
+    listed: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        query, tab, url = line.partition("\t")
+        if not (query and tab and url.strip()):
+            raise InputError(
+                f"line {number} of {path} is not a query, a tab and a url.",
+                "Give a text file with a pair a line.",
+            )
+        listed.setdefault(normalise(query), []).append(url.strip())
+    return Surfaced(path.name, lambda query: tuple(listed.get(query, ())))
+
+
+def take_surfaced(given: str | None) -> Surfaced | None:
+    """``wordnet``, ``none`` or the path of a file."""
+    if given is None or given == "none":
+        return None
+    return surfaced_from_wordnet() if given == "wordnet" else surfaced_from_file(given)

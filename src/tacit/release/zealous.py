@@ -1,0 +1,173 @@
+"""ZEALOUS (paper 004): histograms of a log's items with two thresholds.
+
+For each histogram: a user gives at most m distinct items; items with fewer than τ users are dropped; the
+others get integer noise λ and are published iff their noisy count is at least T. Guarantee:
+:mod:`tacit.release.analysis.zealous`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+from tacit.errors import ParameterError
+from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.events import Event
+from tacit.privacy.randomness import RandomSource
+from tacit.release.analysis import zealous as analysis
+from tacit.release.analysis.charge import Charge
+from tacit.release.analysis.zealous import ZealousParameters
+from tacit.release.contribution import Choice, bounded_items, clicks_of, searches_of, steps_of
+from tacit.release.engines import Engine
+from tacit.release.keywords import keywords_of
+from tacit.release.mechanism import Counting, Step, Tables, charge_of
+from tacit.release.thresholding import publish, select
+
+__all__ = ["ITEM_KEYS", "Item", "Zealous", "items_of", "key_schema"]
+
+
+class Item(StrEnum):
+    """What a histogram counts the users of."""
+
+    KEYWORDS = "keywords"
+    QUERIES = "queries"
+    CLICKS = "clicks"
+    PAIRS = "pairs"
+
+
+ITEM_KEYS: Mapping[Item, tuple[str, ...]] = {
+    Item.KEYWORDS: ("keyword",),
+    Item.QUERIES: ("query",),
+    Item.CLICKS: ("query", "url"),
+    Item.PAIRS: ("query", "next_query"),
+}
+"""The columns that make an item: a pair is a query and the next different one of the same session."""
+
+_ITEMS: Mapping[Item, Callable[[Any], Any]] = {
+    Item.KEYWORDS: keywords_of,
+    Item.QUERIES: searches_of,
+    Item.CLICKS: clicks_of,
+    Item.PAIRS: lambda log: steps_of(searches_of(log)),
+}
+
+
+def items_of(log: Any, item: Item) -> Any:
+    """All items of a log: user, time and the key columns."""
+    return log if item is Item.QUERIES else _ITEMS[item](log)
+
+
+def key_schema(names: Sequence[str]) -> pa.Schema:
+    """Key columns are text and never null."""
+    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
+
+
+@dataclass(frozen=True)
+class Zealous:
+    """A ZEALOUS release.
+
+    Args:
+        parameters: m, λ, τ, T; ``histograms`` equals the number of items.
+        items: the histograms to publish.
+        kind: which guarantee is stated and charged.
+        users: U for the probabilistic guarantee: a public number (or bound) of users.
+        neighbours: which logs are neighbours.
+        choice: which items of a user are taken when there are more than m.
+    """
+
+    parameters: ZealousParameters
+    items: tuple[Item, ...] = (Item.QUERIES,)
+    kind: Kind = Kind.INDISTINGUISHABILITY
+    users: int | None = None
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    choice: Choice = Choice.FIRST
+
+    name = "zealous"
+
+    def __post_init__(self) -> None:
+        if len(set(self.items)) != len(self.items) or len(self.items) != self.parameters.histograms:
+            raise ParameterError.outside(
+                "histograms", self.parameters.histograms, f"the number of different items ({len(self.items)})"
+            )
+        if self.kind is Kind.PROBABILISTIC and self.users is None:
+            raise ParameterError("the probabilistic guarantee needs the public number of users.")
+
+    def guarantee(self) -> Guarantee:
+        """(ε,δ), of the kind asked for."""
+        if self.kind is Kind.PROBABILISTIC:
+            assert self.users is not None  # checked on construction
+            return analysis.probabilistic_guarantee(self.parameters, self.users, self.neighbours)
+        return analysis.guarantee(self.parameters, self.neighbours)
+
+    def charges(self) -> tuple[Charge, ...]:
+        """One a histogram."""
+        listed = analysis.charges(self.parameters)
+        return tuple(
+            Charge(item.value, charge.epsilon, charge.delta)
+            for item, charge in zip(self.items, listed, strict=True)
+        )
+
+    def event(self) -> Event:
+        """The whole guarantee."""
+        return charge_of(self.guarantee())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter."""
+        return {
+            **asdict(self.parameters),
+            "items": [item.value for item in self.items],
+            "kind": self.kind.value,
+            "users": self.users,
+            "neighbours": self.neighbours.value,
+            "choice": self.choice.value,
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Zealous:
+        """What ``to_dict`` wrote."""
+        names = ("per_user", "noise", "threshold_1", "threshold_2", "histograms")
+        return cls(
+            ZealousParameters(*(form[name] for name in names)),
+            tuple(Item(item) for item in form["items"]),
+            Kind(form["kind"]),
+            form["users"],
+            Neighbours(form["neighbours"]),
+            Choice(form["choice"]),
+        )
+
+    def steps(self) -> Sequence[Step]:
+        """As paper 004 lists them."""
+        p = self.parameters
+        listed = ", ".join(self.items)
+        return (
+            Step("Bound", f"of each user the {self.choice.value} {p.per_user} different items: {listed}"),
+            Step("Count", "how many users have each item"),
+            Step("First threshold", f"drop items with fewer than {p.threshold_1} users"),
+            Step("Noise", f"add whole-number Laplace noise of scale {p.noise:g} to every count", noisy=True),
+            Step("Second threshold", f"publish what has a noisy count of {p.threshold_2} or more"),
+        )
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Users an item, of those with at least τ."""
+        counting = {}
+        for item in self.items:
+            keys = ITEM_KEYS[item]
+            bounded = bounded_items(items_of(log, item), keys, self.parameters.per_user, self.choice)
+            histogram = bounded.group_by(list(keys)).aggregate(count=bounded.count())
+            counting[item.value] = engine.keep(
+                histogram.filter(histogram["count"] >= self.parameters.threshold_1)
+            )
+        return counting
+
+    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
+        """Noise, second threshold."""
+        p, tables = self.parameters, {}
+        for item in self.items:
+            schema = key_schema(ITEM_KEYS[item])
+            batches = engine.batches(counting[item.value])
+            passed = select(batches, schema, p.noise, p.threshold_2, source)
+            tables[item.value] = publish(passed, None, source)
+        return tables

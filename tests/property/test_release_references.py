@@ -1,0 +1,248 @@
+"""With noise off each mechanism equals a reference of ten lines on small logs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.privacy.randomness import SeededRandomness
+from tacit.release.analysis import (
+    ClickMode,
+    ClickParameters,
+    KQueryParameters,
+    SessionClicks,
+    SessionParameters,
+    ZealousParameters,
+)
+from tacit.release.click import Click
+from tacit.release.contribution import Choice
+from tacit.release.engines import Engine, open_engine
+from tacit.release.k_query import KQuery
+from tacit.release.mechanism import Mechanism, run
+from tacit.release.pool import Domain
+from tacit.release.session import Session
+from tacit.release.surfaced import Surfaced
+from tacit.release.zealous import Item, Zealous
+from tacit.searchlog import SCHEMA
+from tacit.text import STOP_WORDS, words
+
+START = datetime(2006, 3, 1)
+Record = tuple[str, str, datetime, str | None]
+
+queries = st.sampled_from(["java", "java island", "the java's", "coffee", "weather", "ärger 'n' co"])
+record = st.tuples(
+    st.sampled_from(["u1", "u2", "u3", "u4"]),
+    queries,
+    # A few times, close together and far apart, so that ties and session ends are common.
+    st.sampled_from([0, 0, 1, 5, 30, 31, 60, 95, 200]).map(lambda n: START + timedelta(minutes=n)),
+    st.sampled_from([None, None, "http://a", "http://b"]),
+)
+logs = st.lists(record, max_size=25)
+choices = st.sampled_from(list(Choice))
+SETTINGS = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with open_engine(threads=1) as opened:
+        yield opened
+
+
+def released(engine: Engine, mechanism: Mechanism, records: list[Record]) -> dict[str, Counter]:
+    """The tables of a noiseless release, as counters by key."""
+    columns = list(zip(*records, strict=True)) or [(), (), (), ()]
+    user, query, time, url = (list(column) for column in columns)
+    rank = [None if u is None else 1 for u in url]
+    log = engine.load(pa.table(dict(zip(SCHEMA.names, [user, query, time, rank, url], strict=True)), SCHEMA))
+    tables = run(mechanism, engine, log, SeededRandomness(0))
+    found = {}
+    for name, table in tables.items():
+        *keys, counts = (column.to_pylist() for column in table.columns)
+        rows = list(zip(*keys, strict=True))
+        assert len(set(map(str, rows))) == len(rows)
+        assert counts == sorted(counts, reverse=True)
+        if name == "sessions":
+            rows = [tuple(row[0]) for row in rows]
+        found[name] = Counter(dict(zip(rows, counts, strict=True)))
+    return found
+
+
+def by_user(rows):
+    """Rows (user, time, *key), each once, grouped by user in order of time and key."""
+    ordered = sorted(set(rows))
+    return [[row[1:] for row in group] for _, group in itertools.groupby(ordered, lambda row: row[0])]
+
+
+def sessions(searches):
+    """One user's (time, query) cut where more than half an hour passes."""
+    cut: list[list] = []
+    for time, query in searches:
+        if not cut or time - cut[-1][-1][0] > timedelta(minutes=30):
+            cut.append([])
+        cut[-1].append((time, query))
+    return cut
+
+
+def steps(searches):
+    return [
+        (time, (query, following))
+        for session in sessions(searches)
+        for (time, query), (_, following) in itertools.pairwise(session)
+        if query != following
+    ]
+
+
+def items(records: list[Record], item: Item):
+    """(user, time, key) of every item."""
+    if item is Item.KEYWORDS:
+        return [(u, t, (w,)) for u, q, t, _ in records for w in words(q) if w not in STOP_WORDS]
+    if item is Item.QUERIES:
+        return [(u, t, (q,)) for u, q, t, _ in records]
+    if item is Item.CLICKS:
+        return [(u, t, (q, url)) for u, q, t, url in records if url is not None]
+    return [
+        (user, *step)
+        for user in {r[0] for r in records}
+        for step in steps(sorted({(t, q) for u, q, t, _ in records if u == user}))
+    ]
+
+
+def order(choice: Choice):
+    """Earliest first, or latest first; ties by key in both."""
+    sign = 1 if choice is Choice.FIRST else -1
+    return lambda row: (sign * (row[0] - START), *row[1:])
+
+
+def zealous_reference(records, item, m, tau, T, choice):
+    count: Counter = Counter()
+    for rows in by_user(items(records, item)):
+        pick = min if choice is Choice.FIRST else max
+        when = {key: pick(t for t, k in rows if k == key) for _, key in rows}
+        ranked = sorted(((t, key) for key, t in when.items()), key=order(choice))
+        count.update(key for _, key in ranked[:m])
+    return Counter({key: n for key, n in count.items() if n >= max(tau, T)})
+
+
+@SETTINGS
+@given(logs, st.integers(1, 4), st.integers(1, 2), st.integers(1, 3), choices)
+def test_zealous(engine, records, m, tau, T, choice):
+    """All four histograms."""
+    parameters = ZealousParameters(m, 0, tau, T, 4)
+    found = released(engine, Zealous(parameters, tuple(Item), choice=choice), records)
+    for item in Item:
+        assert found[item.value] == zealous_reference(records, item, m, tau, T, choice)
+
+
+def click_reference(records, p: ClickParameters, choice, domain, urls):
+    pure = p.mode is ClickMode.PURE
+    query: Counter = Counter({(q,): 0 for q in domain})
+    click, step = Counter(), Counter()
+    rows = [(u, t, q) for u, q, t, _ in records if not pure or q in domain]
+    for searches in by_user(rows):
+        first = sorted(searches, key=order(choice))[: p.queries_per_user]
+        query.update((q,) for _, q in first)
+        step.update(s for _, s in steps(sorted(first)))
+    for user in {u for u, _, _ in rows}:
+        first = sorted({(t, q) for u, t, q in rows if u == user}, key=order(choice))[: p.queries_per_user]
+        clicks = {(t, q, url) for u, q, t, url in records if u == user and url and (t, q) in first}
+        click.update((q, url) for _, q, url in sorted(clicks, key=order(choice))[: p.clicks_per_user])
+    eligible = {k: n if n >= p.minimum_frequency else 0 for k, n in query.items()}
+    chosen = {k[0] for k, n in eligible.items() if n > p.threshold and (n or k[0] in domain)}
+    return {
+        "queries": Counter({k: query[k] for k in query if k[0] in chosen}),
+        "clicks": Counter(
+            {
+                k: n
+                for k, n in click.items()
+                if k[0] in chosen and n > p.threshold_clicks and (not pure or k[1] in urls)
+            }
+        ),
+        "transitions": Counter(
+            {k: n for k, n in step.items() if set(k) <= chosen and n > p.threshold_transitions}
+        ),
+    }
+
+
+@SETTINGS
+@given(
+    logs,
+    st.integers(2, 5),
+    st.integers(1, 4),
+    st.integers(0, 2),
+    st.integers(1, 2),
+    st.sampled_from(list(ClickMode)),
+    choices,
+)
+def test_click(engine, records, q_f, c_f, K, tau, mode, choice):
+    """Both modes; public urls hold one of the two that are clicked."""
+    domain = Domain("test", pa.array(["coffee", "java", "nobody asks this"]))
+    p = ClickParameters(q_f, c_f, 0, K, 0, 0, 0, threshold_clicks=0, minimum_frequency=tau, mode=mode)
+    mechanism = Click(p, domain, Surfaced("test", lambda query: ("http://a", "http://z")), choice=choice)
+    expected = click_reference(records, p, choice, set(domain.queries.to_pylist()), {"http://a"})
+    assert released(engine, mechanism, records) == expected
+
+
+def session_reference(records, p: SessionParameters, choice):
+    count, click = Counter(), Counter()
+    for searches in by_user([(u, t, q) for u, q, t, _ in records]):
+        cut = [[q for q, _ in itertools.groupby(q for _, q in session)] for session in sessions(searches)]
+        cut = [queries for queries in cut if len(queries) > 1]
+        chosen = cut[: p.sessions_per_user] if choice is Choice.FIRST else cut[-p.sessions_per_user :]
+        found = [
+            sub
+            for queries in chosen
+            for size in range(2, p.queries_per_session + 1)
+            for sub in itertools.combinations(queries[: p.queries_per_session], size)
+        ]
+        count.update(set(found) if p.once_per_user else found)
+    for clicks in by_user([(u, t, q, url) for u, q, t, url in records if url]):
+        click.update((q, url) for _, q, url in sorted(clicks, key=order(choice))[: p.clicks.clicks_per_user])
+    return {
+        "sessions": Counter({k: n for k, n in count.items() if n > p.threshold}),
+        "clicks": Counter({k: n for k, n in click.items() if n > p.clicks.threshold}),
+    }
+
+
+@SETTINGS
+@given(logs, st.integers(1, 3), st.integers(2, 4), st.booleans(), st.integers(0, 1), choices)
+def test_session(engine, records, l_s, l_q, once, K, choice):
+    """Sequences counted once a user or as often as they occur, and the click part."""
+    p = SessionParameters(l_s, l_q, 0, K, 0, once, SessionClicks(2, 0, 0, None))
+    assert released(engine, Session(p, choice=choice), records) == session_reference(records, p, choice)
+
+
+def test_a_repeated_subsequence_counts_as_often_as_it_occurs(engine):
+    """a b a b holds (a, b) three times; a user is counted three times, or once."""
+    records = [
+        ("u", query, START + timedelta(minutes=i), None)
+        for i, query in enumerate(["java", "coffee", "java", "coffee"])
+    ]
+    for once, expected in ((False, 3), (True, 1)):
+        p = SessionParameters(1, 4, 0, 0, None, once)
+        assert released(engine, Session(p), records)["sessions"]["java", "coffee"] == expected
+
+
+def k_query_reference(records, k, item):
+    users: dict[str, set] = {}
+    for u, q, *_ in records:
+        users.setdefault(q, set()).add(u)
+    left = [r for r in records if len(users[r[1]]) >= k]
+    return Counter(key for _, key in {(u, key) for u, _, key in items(left, item)})
+
+
+@SETTINGS
+@given(logs, st.integers(1, 3))
+def test_k_query(engine, records, k):
+    """Exact histograms of what at least k users asked."""
+    found = released(engine, KQuery(KQueryParameters(k)), records)
+    for item in Item:
+        assert found[item.value] == k_query_reference(records, k, item)
