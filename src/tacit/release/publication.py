@@ -1,0 +1,189 @@
+"""Publishing a log: the order of steps that leaves nothing half-done and no noise unpaid.
+
+::
+
+    check    output free, log valid, ledger right and sufficient, disk large enough
+    count    bounded histograms (the long part, no randomness)
+    charge   the ledger, flushed to the disk
+    draw     noise
+    write    a hidden folder beside the output, flushed
+    rename   into place, in one step
+    note     in the ledger: this charge was released
+
+Whatever ends the work before the rename leaves no release. A charge once made stays made, even if the
+release was lost: noise may have been drawn for it, and whoever saw the machine may have seen it. A new run
+starts anew, with a new charge and new noise.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from tacit.errors import InfeasibleError, InputError
+from tacit.files import atomic_directory
+from tacit.privacy import Guarantee, Kind
+from tacit.privacy.ledger import Entry, Ledger
+from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.engines import memory_for, open_engine
+from tacit.release.manifest import MANIFEST, file_hash, make_manifest
+from tacit.release.mechanism import Mechanism, Tables
+from tacit.release.page import PAGE, render_page
+from tacit.release.preparation import Preparation
+from tacit.searchlog import check_log
+
+__all__ = ["Order", "Released", "default_ledger", "open_ledger", "publish_log"]
+
+_LEAST_SPACE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Order:
+    """A release to be made.
+
+    Args:
+        log: the search log, canonical Parquet.
+        output: the folder to make; it must not exist.
+        mechanism: how.
+        preparation: which records take part.
+        ledger: the data set's ledger.
+        purpose: what the ledger's entry says it is for.
+        memory: bytes for the engine; by the length of the log unless given.
+        threads: of the engine.
+    """
+
+    log: Path
+    output: Path
+    mechanism: Mechanism
+    preparation: Preparation
+    ledger: Ledger
+    purpose: str = ""
+    memory: int | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release that was made."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    entry: Entry
+
+
+def default_ledger(log: str | Path) -> Path:
+    """``LOG.ledger``, beside the log."""
+    log = Path(log)
+    return log.with_name(f"{log.name}.ledger")
+
+
+def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> Ledger:
+    """The data set's ledger; made with ``budget`` if there is none yet.
+
+    A budget given again must be the one that the ledger has, so that the same command can be run each week.
+    """
+    path = Path(path)
+    if not path.exists():
+        if budget is None:
+            raise InputError(
+                f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
+                "Give --budget-epsilon (and --budget-delta) once to open it, or --ledger with its place.",
+            )
+        return Ledger.create(path, budget, label=Path(log).name, log=log)
+    ledger = Ledger.open(path)
+    found = ledger.state().account.budget
+    if budget is not None and budget.as_indistinguishability() != found.as_indistinguishability():
+        raise InputError(
+            f"the ledger at {path} has the budget {found}, not {budget}.",
+            "Leave the budget options out; a budget is fixed when its ledger is opened.",
+        )
+    ledger.require_log(log)
+    return ledger
+
+
+def _check(order: Order) -> None:
+    """Everything that can be known to fail before the long work."""
+    if order.output.exists():
+        raise InputError(f"{order.output} exists already.", "Choose another output, or remove it first.")
+    check_log(order.log)
+    if order.mechanism.guarantee().kind is not Kind.K_QUERY:
+        order.ledger.state().account.charge(order.mechanism.event())  # a dry run: refused now or never
+    needed = max(_LEAST_SPACE, order.log.stat().st_size)
+    for folder in (order.output.absolute().parent, Path(tempfile.gettempdir())):
+        if folder.is_dir() and shutil.disk_usage(folder).free < needed:
+            raise InfeasibleError(
+                f"{folder} has less than {needed >> 20} MB free.",
+                "Free some space, choose another output, or set TMPDIR.",
+            )
+
+
+def publish_log(
+    order: Order,
+    *,
+    source: RandomSource | None = None,
+    report: Callable[[str], object] = str,
+) -> Released:
+    """Make the release that is ordered.
+
+    Args:
+        order: what to release.
+        source: of the noise; the operating system's randomness unless a test gives another.
+        report: told what is under way.
+    """
+    _check(order)
+    source = source or OperatingSystemRandomness()
+    memory = order.memory or memory_for(order.log)
+    with (
+        open_engine(memory=memory, threads=order.threads) as engine,
+        atomic_directory(order.output) as folder,
+    ):
+        report("counting")
+        log = order.preparation.apply(engine, engine.log(order.log))
+        counting = order.mechanism.count(engine, log)
+        report("charging the ledger")
+        entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)
+        try:
+            report("drawing noise")
+            tables = order.mechanism.publish(engine, counting, source)
+            report("writing")
+            manifest = _write(folder, order, tables, entry)
+        except BaseException:
+            report(f"failed after the charge: entry {entry.number} of the ledger stays spent")
+            raise
+    order.ledger.note_release(entry, file_hash(order.output / MANIFEST))
+    return Released(order.output, manifest, entry)
+
+
+def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str, Any]:
+    files: dict[str, Path] = {}
+    for name, table in tables.items():
+        files[f"{name}.parquet"] = folder / f"{name}.parquet"
+        pq.write_table(table, files[f"{name}.parquet"], compression="zstd", store_schema=False)
+        files[f"{name}.tsv"] = folder / f"{name}.tsv"
+        options = pa.csv.WriteOptions(delimiter="\t", quoting_style="needed")
+        pa.csv.write_csv(_flat(table), files[f"{name}.tsv"], options)
+    manifest = make_manifest(order.mechanism, order.preparation, tables, files, entry)
+    files[PAGE] = folder / PAGE
+    files[PAGE].write_text(render_page(order.mechanism, manifest, tables), encoding="utf-8")
+    manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return manifest
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Lists as JSON text, which a cell of a TSV file can hold."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            texts = [json.dumps(row, ensure_ascii=False) for row in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(texts, pa.string()))
+    return table

@@ -1,0 +1,72 @@
+"""A guarantee in plain words: what it means, and what an attacker can still learn."""
+
+from __future__ import annotations
+
+from tacit.privacy import Guarantee, Kind, Neighbours
+
+__all__ = ["meaning_of", "still_learns"]
+
+
+def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
+    """What is promised, to whom."""
+    if guarantee.kind is Kind.K_QUERY:
+        return (
+            f"Every published query was asked by at least {guarantee.k} users of the log.",
+            "This is not differential privacy, and it gives no protection against an active attacker: "
+            "whoever runs enough accounts, or knows all other users of a query, learns whether one more "
+            "person asked it.",
+        )
+    neighbours = (
+        "whether a person's whole history is in the log or not"
+        if guarantee.neighbours is Neighbours.ADD_REMOVE
+        else "whether a person's history is what it is or any other (the number of users is public)"
+    )
+    lines = [
+        f"Protected is each user with all records together: {neighbours}.",
+        "From anybody who sees the release, whatever else they know, however they compute, and even if they "
+        "know or control all other users.",
+    ]
+    if guarantee.kind is Kind.PURE:
+        lines.append(
+            f"Nothing seen in the release becomes more than e^{guarantee.epsilon:.4g} times as likely."
+        )
+    elif guarantee.kind is Kind.PROBABILISTIC:
+        lines.append(
+            f"Except with probability {guarantee.delta:.3g}, nothing seen in the release becomes more than "
+            f"e^{guarantee.epsilon:.4g} times as likely."
+        )
+    else:
+        lines.append(
+            f"Nothing that can be seen becomes more than e^{guarantee.epsilon:.4g} times as likely, plus "
+            f"a chance of at most {guarantee.delta:.3g} that something only one person did is shown."
+        )
+    return tuple(lines)
+
+
+def still_learns(mechanism: str, guarantee: Guarantee) -> tuple[str, ...]:
+    """What the guarantee does not keep from an attacker."""
+    if guarantee.kind is Kind.K_QUERY:
+        return (
+            "Whether a particular person asked a published query, given accounts of their own or knowledge "
+            "of the other users: the counts are exact.",
+            "Clicks and pairs of queries that a single person made, if the queries in them are frequent.",
+            "What changed between two such releases, to the very user.",
+        )
+    lines = [
+        "What is true of many: that a query is popular is the purpose of the release, and it may tell "
+        "something about everybody who is like the many.",
+        "A little about each person: the bound above, not nothing. Several releases of the same log add up; "
+        "the ledger keeps the sum.",
+        "Nothing is promised about a group acting as one: k people who share a secret are protected k times "
+        "less.",
+        "The parameters, the public lists and this page. They were chosen without looking at the log, or "
+        "else they tell what was looked at.",
+    ]
+    if guarantee.delta:
+        lines.insert(
+            1,
+            f"With a chance of at most {guarantee.delta:.3g}, something that one person alone did, outright.",
+        )
+    if mechanism == "click" and guarantee.kind is Kind.PURE:
+        lines.append("Some published rows have no user at all: they come from the public domain by noise.")
+    return tuple(lines)
