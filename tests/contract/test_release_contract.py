@@ -1,0 +1,235 @@
+"""The contract of a release: charged before noise, refused beyond the budget, nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
+
+from tacit.errors import BudgetError, InputError, TacitError
+from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.manifest import mechanism_from_dict, read_manifest
+from tacit.release.preparation import Preparation
+from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.release.request import MECHANISMS, Request, mechanism_for
+from tacit.release.verify import verify_release
+
+BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
+REQUESTS = {
+    "zealous": Request("zealous", 2.0, 1e-9),
+    "click-pure": Request("click", 2.0, surfaced="SURFACED"),
+    "click-approximate": Request("click", 4.0, 1e-9),
+    "session": Request("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
+    "k-query": Request("k-query", k=5),
+}
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(tmp_path / "log.parquet")
+
+
+def order_for(name: str, log: Path, output: Path) -> Order:
+    request = REQUESTS[name]
+    if request.surfaced:
+        listed = log.with_name("surfaced.tsv")
+        listed.write_text("weather\thttp://weather.example/\nweather\thttp://other.example/\n")
+        request = Request("click", 2.0, surfaced=str(listed))
+    ledger = open_ledger(default_ledger(log), log, BUDGET)
+    return Order(log, output, mechanism_for(request), Preparation(), ledger, threads=1)
+
+
+class WatchedRandomness(OperatingSystemRandomness):
+    """Looks at the ledger's file when the first bit is asked for."""
+
+    def __init__(self, ledger: Path) -> None:
+        super().__init__()
+        self.ledger = ledger
+        self.lines_at_first_draw: int | None = None
+
+    def look(self) -> None:
+        if self.lines_at_first_draw is None:
+            self.lines_at_first_draw = self.ledger.read_bytes().count(b'"spent"')
+
+    def bits(self, n_bytes: int) -> bytes:
+        self.look()
+        return super().bits(n_bytes)
+
+    def words(self, n: int) -> np.ndarray:
+        self.look()
+        return super().words(n)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_ledger_is_charged_before_noise_is_drawn(name: str, log: Path, tmp_path: Path) -> None:
+    order = order_for(name, log, tmp_path / "out")
+    source = WatchedRandomness(order.ledger.path)
+    before = order.ledger.path.read_bytes().count(b'"spent"')
+    done = publish_log(order, source=source)
+    drawn = source.lines_at_first_draw
+    assert drawn == (None if name == "k-query" else before + 1)
+    entry = order.ledger.state().entries[-1]
+    assert entry.hash == done.manifest["ledger"]["hash"]
+    assert entry.guarantee.to_dict() == done.manifest["guarantee"]
+    assert entry.manifest is not None
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path: Path) -> None:
+    order = order_for(name, log, tmp_path / "out")
+    publish_log(order)
+    checks = verify_release(tmp_path / "out", order.ledger.path)
+    assert [check.what for check in checks if not check.holds] == []
+    manifest = read_manifest(tmp_path / "out")
+    again = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    assert again.guarantee() == order.mechanism.guarantee()
+    assert "weather" in (tmp_path / "out/release.html").read_text()
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_nothing_of_a_single_user_is_in_manifest_page_or_ledger(name: str, log: Path, tmp_path: Path) -> None:
+    order = order_for(name, log, tmp_path / "out")
+    publish_log(order)
+    for path in [*(tmp_path / "out").iterdir(), order.ledger.path]:
+        content = path.read_bytes()
+        for secret in (CANARY_USER, CANARY_QUERY, "canary.example", "user-000", "own words"):
+            assert secret.encode() not in content, path.name
+
+
+def test_the_manifest_does_not_depend_on_the_log_but_for_what_is_published(tmp_path: Path) -> None:
+    """Same release of a log with and without the canary, noise off: one manifest but for entry and time."""
+    manifests = []
+    for name, canary in (("a", True), ("b", False)):
+        log = write_log(tmp_path / f"{name}.parquet", canary=canary)
+        order = order_for("k-query", log, tmp_path / name)
+        manifest = publish_log(order).manifest
+        for key in ("released", "ledger"):
+            del manifest[key]
+        manifest["files"].pop("release.html")
+        manifests.append(manifest)
+    # The canary also asked for the weather, which is published; nothing else may differ.
+    differing = [key for key in manifests[0] if manifests[0][key] != manifests[1][key]]
+    assert set(differing) <= {"published", "files"}
+
+
+def test_overspending_is_refused_before_anything_is_done(log: Path, tmp_path: Path) -> None:
+    order = order_for("zealous", log, tmp_path / "out")
+    dear = Order(
+        log, tmp_path / "out", mechanism_for(Request("zealous", 50.0, 1e-9)), Preparation(), order.ledger
+    )
+    source = WatchedRandomness(order.ledger.path)
+    content = order.ledger.path.read_bytes()
+    with pytest.raises(BudgetError, match=r"requested .* remaining .* too much by"):
+        publish_log(dear, source=source)
+    assert source.lines_at_first_draw is None
+    assert order.ledger.path.read_bytes() == content
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_after_the_charge_leaves_no_release_and_says_the_charge_stays(log, tmp_path) -> None:
+    order = order_for("zealous", log, tmp_path / "out")
+
+    class Failing(OperatingSystemRandomness):
+        def words(self, n: int) -> np.ndarray:
+            raise OSError("no entropy")
+
+        bits = words
+
+    said: list[str] = []
+    with pytest.raises(OSError):
+        publish_log(order, source=Failing(), report=said.append)
+    assert "stays spent" in said[-1]
+    assert not (tmp_path / "out").exists()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert len(order.ledger.state().entries) == 1
+
+
+def test_a_ledger_is_required_and_budgets_do_not_change(log: Path) -> None:
+    with pytest.raises(InputError, match="no ledger"):
+        open_ledger(default_ledger(log), log, None)
+    open_ledger(default_ledger(log), log, BUDGET)
+    open_ledger(default_ledger(log), log, BUDGET)
+    open_ledger(default_ledger(log), log, None)
+    with pytest.raises(InputError, match="has the budget"):
+        open_ledger(default_ledger(log), log, Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 99.0))
+
+
+def test_the_ledger_of_another_log_is_refused(log: Path, tmp_path: Path) -> None:
+    open_ledger(tmp_path / "l", log, BUDGET)
+    other = write_log(tmp_path / "other.parquet", 20)
+    with pytest.raises(InputError, match="another data set"):
+        open_ledger(tmp_path / "l", other, None)
+
+
+def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None:
+    order = order_for("zealous", log, tmp_path / "out")
+    publish_log(order)
+    table = tmp_path / "out/queries.tsv"
+    table.write_text(table.read_text() + "x\t9\n")
+    (tmp_path / "out/extra.txt").write_text("")
+    manifest = tmp_path / "out/manifest.json"
+    form = json.loads(manifest.read_text())
+    form["parameters"]["noise"] = 0.5
+    manifest.write_text(json.dumps(form))
+    failed = {check.what for check in verify_release(tmp_path / "out", order.ledger.path) if not check.holds}
+    assert failed == {
+        "the guarantee follows from the parameters",
+        "queries.tsv is the file that was released",
+        "nothing else is in the folder",
+        "the ledger notes this very manifest",
+    }
+
+
+def test_noise_cannot_be_switched_off_by_a_request() -> None:
+    for mechanism in MECHANISMS:
+        with pytest.raises(TacitError):
+            mechanism_for(Request(mechanism, noise=0.0, threshold=1, k=0))
+
+
+def tacit(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tacit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_the_command_two_weeks_running(log: Path, tmp_path: Path) -> None:
+    common = ["release", log, "-m", "zealous", "--epsilon", 2, "--delta", 1e-9, "--threads", 1]
+    refused = tacit(*common, "-o", tmp_path / "w1")
+    assert refused.returncode == 1 and "--budget-epsilon" in refused.stderr
+    for week in ("w1", "w2"):
+        budget = ["--budget-epsilon", 5, "--budget-delta", 1e-6]
+        done = tacit(*common, *budget, "-o", tmp_path / week, "--json")
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert result["guarantee"]["epsilon"] == 2.0
+        assert pq.read_table(tmp_path / week / "queries.parquet").num_rows == 2
+    assert result["remaining"]["epsilon"] == pytest.approx(1.0)
+    over = tacit(*common, "-o", tmp_path / "w3")
+    assert over.returncode == 1 and "too much by" in over.stderr and not (tmp_path / "w3").exists()
+    verified = tacit("verify", tmp_path / "w2", "--ledger", f"{log}.ledger", "--json")
+    assert verified.returncode == 0 and json.loads(verified.stdout)["holds"] is True
+    (tmp_path / "w2/queries.tsv").unlink()
+    assert tacit("verify", tmp_path / "w2").returncode == 1
+    assert Ledger.open(f"{log}.ledger").state().unprotected == ()
+
+
+def test_errors_of_a_broken_log_do_not_quote_it(log: Path, tmp_path: Path) -> None:
+    content = log.read_bytes()
+    cut = content.find(b"zanzibar")
+    log.write_bytes(
+        content[:200] + bytes(4000) + content[4200:]
+        if cut < 0
+        else content[:cut] + b"\xff" * 40 + content[cut + 40 :]
+    )
+    done = tacit("release", log, "-m", "k-query", "--k", 2, "--budget-epsilon", 1, "-o", tmp_path / "o")
+    assert "Traceback" not in done.stderr
+    for secret in ("zanzibar", "canary", "user-0", "own words"):
+        assert secret not in done.stderr
