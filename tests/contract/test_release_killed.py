@@ -42,7 +42,8 @@ def stage(name):
     print(name, flush=True)
     time.sleep(0.1)
 
-ledger = open_ledger(default_ledger(log), log, Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000., .1))
+budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
+ledger = open_ledger(default_ledger(log), log, budget)
 mechanism = mechanism_for(Request("zealous", 2.0, 1e-9))
 print("start", flush=True)
 publish_log(Order(log, output, mechanism, Preparation(), ledger, threads=1), source=Telling(), report=stage)
@@ -52,13 +53,9 @@ print("done", flush=True)
 
 def begin(log: Path, output: Path, journal: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", RELEASE, str(log), str(output), str(journal)]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "TMPDIR": str(log.parent)},
-    )
+    environment = {**os.environ, "TMPDIR": str(log.parent)}
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=quiet, text=True, env=environment)
 
 
 @pytest.mark.slow
@@ -67,6 +64,7 @@ def test_killed_at_twenty_moments(tmp_path: Path) -> None:
     with begin(log, tmp_path / "out-whole", journal) as whole:
         assert whole.stdout is not None and whole.stdout.readline() == "start\n"
         begun = time.monotonic()
+        whole.communicate()
     assert whole.returncode == 0
     longest = time.monotonic() - begun
     ledger = Ledger(tmp_path / "log.parquet.ledger")
@@ -95,7 +93,7 @@ def test_killed_at_twenty_moments(tmp_path: Path) -> None:
     charges = len(ledger.state().entries)
     missing = next(tmp_path / f"out-{n}" for n in range(KILLS) if not (tmp_path / f"out-{n}").exists())
     with begin(log, missing, journal) as rerun:
-        pass
+        rerun.communicate()
     assert rerun.returncode == 0
     assert len(ledger.state().entries) == charges + 1
     assert all(check.holds for check in verify_release(missing, ledger.path))
@@ -113,6 +111,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
         while process.stdout.readline() != "counting\n":
             pass
         process.send_signal(signal.SIGINT)
+        process.communicate()
     assert process.returncode != 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "log.parquet.ledger"]
     assert Ledger(tmp_path / "log.parquet.ledger").state().entries == ()
