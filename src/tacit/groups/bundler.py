@@ -91,7 +91,7 @@ class Bundler:
     augment: int | None = 1
     representative: str = "centroid"
     method: str = "auto"
-    cell_size: int = 1500
+    cell_size: int = 3000
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from tacit.groups.similarity import UnitVectors
 
 __all__ = ["cells_of_similar_users"]
 
-_COORDINATES = 128
+_COORDINATES = 256
 _SAMPLE = 4096
 _POWER_STEPS = 6
 

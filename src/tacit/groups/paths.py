@@ -67,8 +67,15 @@ class PathTable:
         Such a word gets the feature number ``len(wordnet) + its column``.
         """
         columns = _columns_by_lemma(wordnet, vocabulary)
-        paths_of = cache(lambda synset: hypernym_paths(wordnet, synset))
-        words_of = cache(lambda synset: tuple(lemma.lower() for lemma in wordnet.lemmas(synset)))
+
+        @cache
+        def paths_of(synset: int) -> list[tuple[int, ...]]:
+            return hypernym_paths(wordnet, synset)
+
+        @cache
+        def words_of(synset: int) -> tuple[str, ...]:
+            return tuple(lemma.lower() for lemma in wordnet.lemmas(synset))
+
         of_term, evidence_of = [0], [0]
         evidence_term: list[int] = []
         evidence_weight: list[float] = []

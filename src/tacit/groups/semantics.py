@@ -24,7 +24,8 @@ __all__ = ["Semantics", "plain_vectors"]
 
 def plain_vectors(profiles: Profiles) -> UnitVectors:
     """The profiles without semantics: two terms are alike only if they are the same word."""
-    return UnitVectors.of(profiles.offsets, profiles.terms, profiles.weights, len(profiles.vocabulary))
+    weights = profiles.weights.copy()
+    return UnitVectors.of(profiles.offsets, profiles.terms, weights, len(profiles.vocabulary))
 
 
 class Semantics:

@@ -44,10 +44,9 @@ class UnitVectors:
     def of(
         cls, offsets: NDArray[np.int64], features: NDArray[np.int32], weights: NDArray[np.float32], width: int
     ) -> UnitVectors:
-        """Scale each row to length 1; the weights are copied."""
-        scaled = weights.copy()
-        _scale_rows(offsets, scaled)
-        return cls(offsets, features, scaled, width)
+        """Scale each row to length 1, in place: the weights become the vectors' own."""
+        _scale_rows(offsets, weights)
+        return cls(offsets, features, weights, width)
 
     def __len__(self) -> int:
         return self.offsets.size - 1

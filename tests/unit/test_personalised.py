@@ -1,0 +1,123 @@
+"""Personalised search with group profiles: the task, and the experiments as a whole in small."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.errors import InputError
+from tacit.evaluate.interest_profiles import interest_profiles
+from tacit.evaluate.personalised import RELEVANT, SearchTask, group_weights, own_weights
+from tacit.groups import Bundler, Profiles
+from tacit.retrieval import Document, Hit
+from tacit.taxonomy import TopicTree
+
+
+class Corpus:
+    """Sixty documents about java, half of them on coffee."""
+
+    tree = TopicTree.from_paths([(("drink",), 1), (("language",), 1)])
+
+    def __len__(self) -> int:
+        return 60
+
+    def __getitem__(self, number: int) -> Document:
+        coffee = number % 2 == 0
+        text = f"mocha bean{number}" if coffee else f"compiler class{number}"
+        topic = self.tree.find(("Top", "drink" if coffee else "language"))
+        return Document(number, "java", text, f"https://java.example/{number}", topic)
+
+    def __iter__(self) -> Iterator[Document]:
+        return (self[number] for number in range(len(self)))
+
+
+class Engine:
+    """Finds everything for java and nothing else, in the order of the documents."""
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        return [Hit(number, 1.0) for number in range(60)][:k] if query == "java" else []
+
+
+PROFILES = Profiles.from_mappings(
+    {
+        "drinker": {"java": 1.0, "mocha": 1.0, "drink": 1.0, "class1": 0.1, "class3": 0.1},
+        "programmer": {"java": 1.0, "compiler": 1.0, "mocha": 0.1},
+    }
+)
+
+
+def test_results_are_ranked_by_the_profile_and_ties_stay_in_the_engines_order() -> None:
+    task = SearchTask(PROFILES, Corpus(), Engine())
+    drinker, programmer = task.ranked(own_weights(PROFILES))
+    assert len(task) == 2
+    assert drinker.tolist() == [*range(0, 60, 2), 1, 3, *range(5, 60, 2)]
+    assert programmer.tolist() == [*range(1, 60, 2), *range(0, 60, 2)]
+    for order in task.ranked(None):
+        assert order.tolist() == list(range(60))
+
+
+def test_precision_is_1_for_the_gold_standard_and_known_for_the_engine() -> None:
+    task = SearchTask(PROFILES, Corpus(), Engine())
+    gold = task.ranked(own_weights(PROFILES))
+    assert task.precision(gold, gold).average_precision == 1
+    found = task.precision(task.ranked(None), gold)
+    # Relevant at every second place: from the first for one user, from the second for the other.
+    odd = np.mean([n / (2 * n - 1) for n in range(1, RELEVANT + 1)])
+    even = np.mean([n / (2 * n) for n in range(1, RELEVANT + 1)])
+    assert found.average_precision == pytest.approx((odd + even) / 2, abs=1e-6)
+    assert found.precision_at_10 == pytest.approx(0.5)
+
+
+def test_users_on_whom_the_engine_finds_nothing_are_refused() -> None:
+    with pytest.raises(InputError, match="no term of these users"):
+        SearchTask(Profiles.from_mappings({"x": {"tea": 1.0, "milk": 1.0}}), Corpus(), Engine())
+
+
+def test_group_weights_are_the_representatives() -> None:
+    profiles = interest_profiles(30, 20, seed=2)
+    bundling = Bundler(p=0.4, augment=0).fit(profiles)
+    weights = group_weights(bundling)
+    for user in range(30):
+        shown = bundling.representatives[int(bundling.labels[user])].terms
+        row = weights[[user]].toarray().ravel()
+        assert {profiles.vocabulary[t]: pytest.approx(row[t], rel=1e-5) for t in np.flatnonzero(row)} == shown
+
+
+def test_interest_profiles_have_the_size_asked_for_and_follow_the_seed() -> None:
+    profiles = interest_profiles(50, 40, seed=3)
+    assert profiles.sizes.tolist() == [40] * 50
+    for row in range(50):
+        held = profiles.terms[profiles.offsets[row] : profiles.offsets[row + 1]]
+        assert (np.diff(held) > 0).all()
+    assert np.array_equal(profiles.terms, interest_profiles(50, 40, seed=3).terms)
+    assert not np.array_equal(profiles.terms, interest_profiles(50, 40, seed=4).terms)
+
+
+def test_all_experiments_in_small_show_what_the_paper_shows(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tacit", "group-experiments", "--users", "150", "--queries", "1"]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "out"), "--json"], capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["runs"] == json.loads((tmp_path / "out/results.json").read_text())["runs"]
+    precision = {
+        (run["criterion"], run["p"], run["augment"]): run["precision"]["average_precision"]
+        for run in found["runs"]
+    }
+    engine = found["engine"]["average_precision"]
+    assert len(precision) == 14
+    assert precision["strict", 0.4, 1] > engine + 0.1
+    assert precision["strict", 0.1, 1] < precision["strict", 0.4, 1] < precision["paper", 0.4, 1]
+    for run in found["runs"]:
+        if run["criterion"] == "strict":
+            assert run["report"]["linkability"]["max"] <= run["p"]
+            assert all(line["belief_max"] <= run["p"] for line in run["report"]["attackers"])
+    page = (tmp_path / "out/charts.html").read_text()
+    assert "src=" not in page and "<link" not in page  # nothing is fetched
+    names = {"benefit", "augmentation", "privacy", "group-size", "linkability"}
+    assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == names
