@@ -54,11 +54,13 @@ def interest_profiles(users: int, terms: int = 150, seed: int = 0) -> Profiles:
         vocabulary.topic_starts,
         len(vocabulary.words),
     )
+    occurring = np.bincount(columns.ravel(), minlength=len(vocabulary.words)) > 0
+    renumbered = (np.cumsum(occurring) - 1).astype(np.int32)
     return Profiles(
         [f"user-{number}" for number in range(users)],
-        vocabulary.words,
+        [vocabulary.words[column] for column in np.flatnonzero(occurring)],
         np.arange(0, users * terms + 1, terms, dtype=np.int64),
-        columns.ravel(),
+        renumbered[columns].ravel(),
         np.ones(users * terms, np.float32),
     )
 

@@ -26,12 +26,19 @@ from tacit.taxonomy import WordNet
 __all__ = ["PathTable", "choose_paths", "hypernym_paths"]
 
 
-def hypernym_paths(wordnet: WordNet, synset: int) -> list[tuple[int, ...]]:
+@cache
+def hypernym_paths(wordnet: WordNet, synset: int) -> tuple[tuple[int, ...], ...]:
     """Every path from a synonym set to the root, itself first (Definition 4)."""
     above = wordnet.hypernyms(synset)
     if not above:
-        return [(synset,)]
-    return [(synset, *path) for hypernym in above for path in hypernym_paths(wordnet, hypernym)]
+        return ((synset,),)
+    return tuple((synset, *path) for hypernym in above for path in hypernym_paths(wordnet, hypernym))
+
+
+@cache
+def _words(wordnet: WordNet, synset: int) -> tuple[str, ...]:
+    """The synonyms in lower case."""
+    return tuple(lemma.lower() for lemma in wordnet.lemmas(synset))
 
 
 class _Candidates(NamedTuple):
@@ -67,26 +74,17 @@ class PathTable:
         Such a word gets the feature number ``len(wordnet) + its column``.
         """
         columns = _columns_by_lemma(wordnet, vocabulary)
-
-        @cache
-        def paths_of(synset: int) -> list[tuple[int, ...]]:
-            return hypernym_paths(wordnet, synset)
-
-        @cache
-        def words_of(synset: int) -> tuple[str, ...]:
-            return tuple(lemma.lower() for lemma in wordnet.lemmas(synset))
-
         of_term, evidence_of = [0], [0]
         evidence_term: list[int] = []
         evidence_weight: list[float] = []
         features: list[tuple[int, ...]] = []
         for column, term in enumerate(vocabulary):
-            paths = [path for sense in wordnet.senses(term) for path in paths_of(sense)]
+            paths = [path for sense in wordnet.senses(term) for path in hypernym_paths(wordnet, sense)]
             paths = paths or [(len(wordnet) + column,)]
             for path in paths:
                 features.append((path + (-1,) * steps)[: steps + 1])
                 if len(paths) > 1:
-                    described = _describe([words_of(synset) for synset in path], columns, column)
+                    described = _describe([_words(wordnet, synset) for synset in path], columns, column)
                     evidence_term.extend(described)
                     evidence_weight.extend(described.values())
                 evidence_of.append(len(evidence_term))
