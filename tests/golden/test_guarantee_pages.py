@@ -11,6 +11,8 @@ from tests.guarantee_tables import HOW_TO, TABLES
 
 from tacit.privacy import Neighbours
 from tacit.release.analysis import SessionParameters, ZealousParameters, exact, session, zealous
+from tacit.release.plan.click import POOL_SIZE
+from tacit.release.pool import bundled_domain
 
 PAGES = Path(__file__).parent.parent.parent / "docs/guarantees"
 NAMES = [(page, build) for page, tables in TABLES.items() for build in tables]
@@ -56,3 +58,10 @@ def test_figures_in_the_prose() -> None:
     assert 8.8e6 < math.exp(16) < 9e6
     pair = exact.product(exact.selected(math.exp(-0.1), 4, 0, 4) for _ in range(30))
     assert exact.divergence(pair, math.exp(0.1)) > 0.5  # the filter before the limit, on the page of A_Click
+
+
+def test_plans_take_the_bundled_domain_for_granted() -> None:
+    """``tacit plan click`` and a release with the bundled domain choose the same K."""
+    assert len(bundled_domain()) == POOL_SIZE
+    assert f"{POOL_SIZE:,}" in text("click")
+    assert f"{POOL_SIZE:,}" in (PAGES.parent / "reference/commands/plan.md").read_text()

@@ -93,7 +93,9 @@ def click(
     transitions: Annotated[
         bool, typer.Option("--transitions/--no-transitions", help="Whether transitions are published.")
     ] = True,
-    pool_size: Annotated[int, typer.Option(help="Queries in the public domain.")] = 100_000,
+    pool_size: Annotated[
+        int, typer.Option(help="Queries in the public domain (default: the bundled one).")
+    ] = 150_913,
     spurious: Annotated[
         float, typer.Option(help="How many keys that nobody used may be expected in each table.")
     ] = 10.0,

@@ -27,8 +27,8 @@ __all__ = [
     "plan_click",
 ]
 
-POOL_SIZE = 100_000
-"""Queries in the public domain, where the caller does not know."""
+POOL_SIZE = 150_913
+"""Queries in the bundled public domain (:func:`tacit.release.pool.bundled_domain`)."""
 SPURIOUS = 10.0
 """How many keys that nobody used may be expected in each table of a pure release."""
 EXPECTED_QUERIES = 1_000
