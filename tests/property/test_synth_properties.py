@@ -14,7 +14,7 @@ from tacit.text import normalise_column
 from tacit.world import wordnet_corpus, wordnet_engine
 from tacit.world.synth import Kind, SyntheticLog
 from tacit.world.synth.lexicon import load_world
-from tacit.world.synth.queries import BASE, PAUSE, SLIP
+from tacit.world.synth.queries import BASE, BEFORE, FIRST, KIND, MEANING, PAUSE, SECOND, SLIP
 from tacit.world.synth.timing import BEGINNING
 
 logs = st.builds(
@@ -69,6 +69,31 @@ def test_clicks_are_results_at_their_real_rank(log: SyntheticLog) -> None:
             query = block.log["query"][record].as_py()
             if not block.rows[block.of_row[record], SLIP] and noun == block.rows[block.of_row[record], BASE]:
                 assert world.phrases[noun] in query, "the noun stands in the query"
+
+
+@settings(max_examples=10)
+@given(logs)
+def test_each_step_does_what_it_is_called(log: SyntheticLog) -> None:
+    tree = wordnet_corpus().tree
+    words = (BEFORE, FIRST, SECOND)
+    for block in log.blocks():
+        rows = block.rows
+        for user in range(block.users):
+            for at in range(block.bounds[user] + 1, block.bounds[user + 1]):
+                row, before, kind = rows[at], rows[at - 1], rows[at, KIND]
+                added = sum(row[words,] >= 0) - sum(before[words,] >= 0)
+                if kind == Kind.SPECIALISE:
+                    narrower = tree.parent[row[MEANING]] == before[MEANING]
+                    assert narrower or added == 1 or (before[words,] >= 0).all()
+                elif kind == Kind.GENERALISE:
+                    assert added == -1 or row[MEANING] == tree.parent[before[MEANING]] or row[MEANING] < 10
+                elif kind == Kind.NEXT_PAGE:
+                    assert block.hashes[at] == block.hashes[at - 1]
+                elif kind == Kind.CORRECT:
+                    assert before[SLIP] and not row[SLIP]
+                elif kind == Kind.AGAIN:
+                    assert block.hashes[at] in block.hashes[block.bounds[user] : at]
+                assert (kind in (Kind.NEED, Kind.ERRAND, Kind.AGAIN)) or rows[at, PAUSE] > 0
 
 
 @settings(max_examples=10)

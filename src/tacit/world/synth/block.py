@@ -22,7 +22,7 @@ from tacit.world.synth.queries import PAUSE
 from tacit.world.synth.results import load_results
 from tacit.world.synth.sessions import histories
 from tacit.world.synth.spelling import spell, spelled_column
-from tacit.world.synth.timing import BEGINNING, schedule
+from tacit.world.synth.timing import BEGINNING, schedule, week_rhythm
 
 __all__ = ["Block", "Factory", "user_names"]
 
@@ -75,6 +75,7 @@ class Factory:
         self.seed, self.weeks, self.sensitive_share = seed, weeks, sensitive_share
         self.world = world or load_world()
         self.results = load_results()
+        self._rhythm = week_rhythm()
 
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> Block:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
@@ -84,12 +85,12 @@ class Factory:
         )
         rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.results, self.weeks)
         seconds = schedule(
-            seed, first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]), lexicon.rhythm, self.weeks
+            seed, first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]), self._rhythm, self.weeks
         )
         of_row, rank, document = choose_clicks(
             seed, first_user, rows, bounds, lexicon.base, self.results, lexicon.end
         )
-        written, begins, hashes = spell(rows, lexicon)
+        written, begins, hashes = spell(rows, self.world.spelling)
         user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))
         clicked = rank > 0
         log = pa.RecordBatch.from_arrays(

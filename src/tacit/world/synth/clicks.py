@@ -91,9 +91,9 @@ def choose_clicks(
     first_user: int,
     rows: npt.NDArray[np.int32],
     bounds: npt.NDArray[np.int64],
-    base: npt.NDArray[np.int32],
+    base: npt.NDArray[np.int64],
     results: npt.NDArray[np.int32],
-    end: npt.NDArray[np.int32],
+    end: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The records of some users: which submission each belongs to, the clicked rank (0: none), the document.
 

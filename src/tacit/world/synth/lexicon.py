@@ -17,67 +17,72 @@ import pyarrow as pa
 from tacit.taxonomy import WordNet, load_wordnet
 from tacit.text import STOP_WORDS, normalise_column, words
 from tacit.world.synth.interests import Interests, choose_interests
-from tacit.world.synth.timing import week_rhythm
 from tacit.world.synth.typos import neighbouring_keys
 from tacit.world.synth.wording import AFTER, BEFORE, ERRANDS
 
-__all__ = ["Lexicon", "World", "load_world", "zipf"]
+__all__ = ["AFTER_IT", "BEFORE_IT", "ERRAND", "PLACE", "Lexicon", "Spelling", "World", "load_world", "zipf"]
+
+BEFORE_IT, AFTER_IT, PLACE, ERRAND = range(4)
+"""The four lists of usual phrases."""
 
 _CONTEXT = 8  # words beside a topic, taken from its definition and the topics above it
-_Int32 = npt.NDArray[np.int32]
+_Int = npt.NDArray[np.int64]
 _Float = npt.NDArray[np.float64]
 
 
 class Lexicon(NamedTuple):
-    """Phrases, meanings and how they go together."""
+    """Meanings, phrases and how they go together: what queries are composed from.
+
+    Lists of lists are flat: ``xs[x_bounds[i]:x_bounds[i + 1]]`` is the i-th. Weights are cumulative over
+    the whole flat list, so that one binary search draws from any part of it.
+    """
+
+    parent: _Int
+    end: _Int
+    child_bounds: _Int
+    children: _Int
+    popularity: _Float
+    """How often each meaning is looked for, cumulative."""
+    lemma_bounds: _Int
+    lemmas: _Int
+    """The names of each meaning."""
+    lemma_weight: _Float
+    context_bounds: _Int
+    context: _Int
+    """Words from each meaning's definition and the meanings above it."""
+    usual_bounds: _Int
+    usual: _Int
+    """Four lists for any meaning: what stands before and after it, places, errands."""
+    usual_weight: _Float
+    errand_meaning: _Int
+    base: _Int
+    """The noun that a phrase is searched as; -1 for words that only stand beside a topic."""
+    length: _Int
+    """Bytes of each phrase."""
+
+
+class Spelling(NamedTuple):
+    """The text of all phrases in UTF-8, one after the other, and the keyboard."""
 
     text: npt.NDArray[np.uint8]
-    """All phrases in UTF-8, one after the other."""
-    text_bounds: npt.NDArray[np.int64]
-    base: _Int32
-    """The noun that a phrase is searched as; -1 for words that only stand beside a topic."""
-    parent: _Int32
-    end: _Int32
-    child_bounds: _Int32
-    children: _Int32
-    lemma_bounds: _Int32
-    """Where each meaning's names begin in ``lemmas``."""
-    lemmas: _Int32
-    lemma_weight: _Float
-    """Cumulative over all meanings' names in order."""
-    context_bounds: _Int32
-    context: _Int32
-    """Words from a meaning's definition and the meanings above it."""
-    popularity: _Float
-    """Cumulative over meanings: how often each is looked for."""
-    before: _Int32
-    before_weight: _Float
-    after: _Int32
-    after_weight: _Float
-    places: _Int32
-    places_weight: _Float
-    errands: _Int32
-    """Phrases of errands: plain and as addresses."""
-    errand_meaning: _Int32
-    errand_weight: _Float
-    nouns: int
-    """How many phrases are nouns of WordNet."""
+    bounds: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint8]
-    rhythm: _Float
 
 
 class World(NamedTuple):
-    """The lexicon, the interests people may have, and the words themselves."""
+    """The lexicon, its spelling, the interests people may have, and the phrases themselves."""
 
     lexicon: Lexicon
+    spelling: Spelling
     interests: Interests
     phrases: list[str]
 
 
 def zipf(size: int, exponent: float, shift: float = 0.0) -> _Float:
-    """Cumulative weights of ranks 1 to ``size``: weight ∝ (rank + shift)^-exponent, from 0 to 1."""
-    weight = (np.arange(1, size + 1) + shift) ** -exponent
-    return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
+    """Shares of ranks 1 to ``size``: in proportion to (rank + shift)^-exponent."""
+    weight = (np.arange(1, size + 1, dtype=np.float64) + shift) ** -exponent
+    share: _Float = weight / weight.sum()
+    return share
 
 
 def _popularity(wordnet: WordNet) -> _Float:
@@ -119,12 +124,12 @@ def _context_words(wordnet: WordNet, meaning: int) -> list[str]:
     return list(dict.fromkeys(fresh))[:_CONTEXT]
 
 
-def _flatten(rows: list[list[int]]) -> tuple[_Int32, _Int32]:
-    bounds = np.cumsum([0, *map(len, rows)]).astype(np.int32)
-    return bounds, np.array([value for row in rows for value in row], np.int32)
+def _flatten(rows: list[list[int]]) -> tuple[_Int, _Int]:
+    bounds = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return bounds, np.array([value for row in rows for value in row], np.int64)
 
 
-def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[_Int32, _Int32, _Float]:
+def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[_Int, _Int, _Float]:
     """Each errand in three spellings: the name, name.com, www.name.com."""
     shares = zipf(len(ERRANDS), 1.0, 3.0)
     spelled: list[int] = []
@@ -137,12 +142,11 @@ def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[_Int32, _Int32, _Floa
         for form, share in zip(forms, (0.72, 0.18, 0.10), strict=True):
             spelled.append(form)
             meanings.append(wordnet.senses(errand)[0])
-            weights.append(share * (shares[rank + 1] - shares[rank]))
-    total = np.concatenate(([0.0], np.cumsum(weights)))
-    return np.array(spelled, np.int32), np.array(meanings, np.int32), total / total[-1]
+            weights.append(share * shares[rank])
+    return np.array(spelled, np.int64), np.array(meanings, np.int64), np.array(weights)
 
 
-def _places(wordnet: WordNet, phrases: _Phrases) -> _Int32:
+def _places(wordnet: WordNet, phrases: _Phrases) -> list[int]:
     """Names of towns, states and countries, in the order of how often people mean them."""
     found: dict[int, int] = {}
     for region in ("municipality.n.01", "administrative_district.n.01"):
@@ -150,59 +154,62 @@ def _places(wordnet: WordNet, phrases: _Phrases) -> _Int32:
         for meaning in range(start, int(wordnet.tree.end[start])):
             if wordnet.lemmas(meaning)[0][0].isupper():
                 found[phrases.number[wordnet.lemmas(meaning)[0].lower()]] = wordnet.tag_count(meaning)
-    return np.array(sorted(found, key=lambda phrase: (-found[phrase], phrase)), np.int32)
+    return sorted(found, key=lambda phrase: (-found[phrase], phrase))
 
 
-def _spell(phrases: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _spell(phrases: list[str]) -> Spelling:
     column = normalise_column(pa.array(phrases, pa.large_string()))
     _, bounds, text = column.buffers()
-    return np.frombuffer(text, np.uint8), np.frombuffer(bounds, np.int64)[: len(phrases) + 1]
+    spelled = np.frombuffer(bounds, np.int64)[: len(phrases) + 1]
+    return Spelling(np.frombuffer(text, np.uint8), spelled, neighbouring_keys())
+
+
+def _cumulative(weights: npt.ArrayLike) -> _Float:
+    return np.concatenate(([0.0], np.cumsum(weights)))
+
+
+def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
+    synsets = range(len(wordnet))
+    lemma_bounds, lemmas = _flatten(
+        [[phrases.number[lemma.lower()] for lemma in wordnet.lemmas(synset)] for synset in synsets]
+    )
+    # A name that was never met in this meaning is still used now and then.
+    met = np.array([count for synset in synsets for count in wordnet.lemma_counts(synset)]) + 0.5
+    errands, errand_meaning, errand_share = _errands(wordnet, phrases)
+    context_bounds, context = _flatten(
+        [[phrases.add(word) for word in _context_words(wordnet, synset)] for synset in synsets]
+    )
+    before = [phrases.add(word) for word in BEFORE]
+    after = [phrases.add(word) for word in AFTER]
+    places = _places(wordnet, phrases)
+    usual_bounds, usual = _flatten([before, after, places, list(errands)])
+    usual_share = [zipf(len(before), 0.9), zipf(len(after), 0.9), zipf(len(places), 0.8, 5.0), errand_share]
+    tree = wordnet.tree
+    return Lexicon(
+        parent=tree.parent.astype(np.int64),
+        end=tree.end.astype(np.int64),
+        child_bounds=tree.child_offsets.astype(np.int64),
+        children=tree.child_nodes.astype(np.int64),
+        popularity=_popularity(wordnet),
+        lemma_bounds=lemma_bounds,
+        lemmas=lemmas,
+        lemma_weight=_cumulative(met),
+        context_bounds=context_bounds,
+        context=context,
+        usual_bounds=usual_bounds,
+        usual=usual,
+        usual_weight=_cumulative(np.concatenate(usual_share)),
+        errand_meaning=errand_meaning,
+        base=np.array(phrases.base, np.int64),
+        length=np.array([len(phrase.encode()) for phrase in phrases.number], np.int64),
+    )
 
 
 @cache
 def load_world() -> World:
     """The arrays over the bundled WordNet, made once a process."""
     wordnet = load_wordnet()
-    nouns = wordnet.vocabulary
-    phrases = _Phrases(nouns)
-    lemmas = [[phrases.number[lemma.lower()] for lemma in wordnet.lemmas(s)] for s in range(len(wordnet))]
-    lemma_bounds, lemma_phrases = _flatten(lemmas)
-    # A name that was never met in this meaning is still used now and then.
-    met = np.array([count for s in range(len(wordnet)) for count in wordnet.lemma_counts(s)]) + 0.5
-    errands, errand_meaning, errand_weight = _errands(wordnet, phrases)
-    context = [[phrases.add(word) for word in _context_words(wordnet, s)] for s in range(len(wordnet))]
-    context_bounds, context_words = _flatten(context)
-    before = np.array([phrases.add(word) for word in BEFORE], np.int32)
-    after = np.array([phrases.add(word) for word in AFTER], np.int32)
-    places = _places(wordnet, phrases)
+    phrases = _Phrases(wordnet.vocabulary)
+    lexicon = _compile_lexicon(wordnet, phrases)
     spelled = list(phrases.number)
-    text, text_bounds = _spell(spelled)
-    tree = wordnet.tree
-    lexicon = Lexicon(
-        text=text,
-        text_bounds=text_bounds,
-        base=np.array(phrases.base, np.int32),
-        parent=tree.parent,
-        end=tree.end,
-        child_bounds=tree.child_offsets,
-        children=tree.child_nodes,
-        lemma_bounds=lemma_bounds,
-        lemmas=lemma_phrases,
-        lemma_weight=np.concatenate(([0.0], np.cumsum(met))),
-        context_bounds=context_bounds,
-        context=context_words,
-        popularity=_popularity(wordnet),
-        before=before,
-        before_weight=zipf(len(before), 0.9),
-        after=after,
-        after_weight=zipf(len(after), 0.9),
-        places=places,
-        places_weight=zipf(len(places), 0.8, 5.0),
-        errands=errands,
-        errand_meaning=errand_meaning,
-        errand_weight=errand_weight,
-        nouns=len(nouns),
-        keys=neighbouring_keys(),
-        rhythm=week_rhythm(),
-    )
-    return World(lexicon, choose_interests(wordnet), spelled)
+    return World(lexicon, _spell(spelled), choose_interests(wordnet), spelled)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.world.synth.compiled import compiled
-from tacit.world.synth.lexicon import Lexicon
+from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, PLACE, Lexicon
 from tacit.world.synth.randomness import State, below, uniform
 from tacit.world.synth.typos import NO_SLIP
 
@@ -35,10 +35,8 @@ __all__ = [
     "Row",
     "Rows",
     "compose",
-    "drift",
     "errand",
     "generalise",
-    "meaning_within",
     "specialise",
 ]
 
@@ -60,7 +58,7 @@ _AT_HOME = 0.6
 _IN_FRONT = 0.16
 _SLIPS = 0.07
 _SLIP_CODES = 512
-_LONG = 16  # letters of a noun beside which one word is enough
+_LONG = 16  # bytes of a noun beside which one word is enough
 
 
 @compiled
@@ -78,7 +76,7 @@ def _pick(cumulative: npt.NDArray[np.float64], start: int, stop: int, place: flo
 
 
 @compiled
-def meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
+def _meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
     """A meaning in the subtree of ``topic``, by popularity."""
     return _pick(lexicon.popularity, topic, int(lexicon.end[topic]), uniform(state))
 
@@ -88,6 +86,13 @@ def _name(state: State, lexicon: Lexicon, meaning: int) -> int:
     """One of the meaning's names, by how often it is used."""
     start, stop = int(lexicon.lemma_bounds[meaning]), int(lexicon.lemma_bounds[meaning + 1])
     return int(lexicon.lemmas[_pick(lexicon.lemma_weight, start, stop, uniform(state))])
+
+
+@compiled
+def _usual(state: State, lexicon: Lexicon, which: int) -> int:
+    """The place of a phrase drawn from one of the usual lists."""
+    start, stop = lexicon.usual_bounds[which], lexicon.usual_bounds[which + 1]
+    return _pick(lexicon.usual_weight, start, stop, uniform(state))
 
 
 @compiled
@@ -110,16 +115,16 @@ def _word_beside(state: State, lexicon: Lexicon, meaning: int, home: int) -> int
         return int(lexicon.context[start + int(place * place * (stop - start))])
     source -= _FROM_CONTEXT
     if source < _FROM_RELATED:
-        return _name(state, lexicon, meaning_within(state, lexicon, _above(lexicon, meaning, _RELATED_BY)))
+        return _name(state, lexicon, _meaning_within(state, lexicon, _above(lexicon, meaning, _RELATED_BY)))
     source -= _FROM_RELATED
     if source < _FROM_PLACES:
         if uniform(state) < _AT_HOME:
             return home
-        return int(lexicon.places[_pick(lexicon.places_weight, 0, len(lexicon.places), uniform(state))])
+        return int(lexicon.usual[_usual(state, lexicon, PLACE)])
     source -= _FROM_PLACES
     if source < _FROM_ANYWHERE:
-        return _name(state, lexicon, meaning_within(state, lexicon, 0))
-    return int(lexicon.after[_pick(lexicon.after_weight, 0, len(lexicon.after), uniform(state))])
+        return _name(state, lexicon, _meaning_within(state, lexicon, 0))
+    return int(lexicon.usual[_usual(state, lexicon, AFTER_IT)])
 
 
 @compiled
@@ -131,43 +136,49 @@ def _plain(row: Row, noun: int, meaning: int) -> None:
 
 
 @compiled
-def _maybe_slip(state: State, row: Row) -> None:
+def _choose_meaning(state: State, lexicon: Lexicon, row: Row) -> int:
+    """What to ask next: a sibling of the row's meaning (if it has one) or any meaning of its interest."""
+    meaning, topic = np.int64(row[MEANING]), np.int64(row[INTEREST])
+    if meaning > 0 and (topic < 0 or uniform(state) < 0.5):
+        above = lexicon.parent[meaning]
+        start, stop = lexicon.child_bounds[above], lexicon.child_bounds[above + 1]
+        return int(lexicon.children[start + below(state, stop - start)])
+    return _meaning_within(state, lexicon, int(max(topic, np.int64(0))))
+
+
+@compiled
+def compose(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
+    """Write a query into ``row``, for its interest (-1: for any topic) and near its meaning (-1: none)."""
+    meaning = _choose_meaning(state, lexicon, row)
+    _plain(row, _name(state, lexicon, meaning), meaning)
+    beside = uniform(state)
+    if beside < _TWO_WORDS and lexicon.length[row[BASE]] <= _LONG:
+        beside_it = 2
+    else:
+        beside_it = 1 if beside < _ONE_WORD + _TWO_WORDS else 0
+    for place in range(beside_it):
+        word = _word_beside(state, lexicon, meaning, home)
+        if word != row[BASE] and word != row[FIRST]:
+            row[FIRST + place] = word
+    if uniform(state) < _IN_FRONT:
+        row[BEFORE] = lexicon.usual[_usual(state, lexicon, BEFORE_IT)]
     if uniform(state) < _SLIPS:
         row[SLIP] = 1 + below(state, _SLIP_CODES)
 
 
 @compiled
-def _is_long(lexicon: Lexicon, phrase: int) -> bool:
-    return bool(lexicon.text_bounds[phrase + 1] - lexicon.text_bounds[phrase] > _LONG)
-
-
-@compiled
-def compose(state: State, lexicon: Lexicon, row: Row, meaning: int, home: int) -> None:
-    """Write a query for ``meaning`` into ``row``."""
-    _plain(row, _name(state, lexicon, meaning), meaning)
-    beside = uniform(state)
-    if beside < _ONE_WORD + _TWO_WORDS:
-        row[FIRST] = _word_beside(state, lexicon, meaning, home)
-    if beside < _TWO_WORDS and not _is_long(lexicon, int(row[BASE])):
-        row[SECOND] = _word_beside(state, lexicon, meaning, home)
-        if row[SECOND] == row[FIRST]:
-            row[SECOND] = _NONE
-    if uniform(state) < _IN_FRONT:
-        row[BEFORE] = lexicon.before[_pick(lexicon.before_weight, 0, len(lexicon.before), uniform(state))]
-    _maybe_slip(state, row)
-
-
-@compiled
 def errand(state: State, lexicon: Lexicon, row: Row) -> None:
     """Write one of everybody's queries into ``row``."""
-    chosen = _pick(lexicon.errand_weight, 0, len(lexicon.errands), uniform(state))
-    _plain(row, int(lexicon.errands[chosen]), int(lexicon.errand_meaning[chosen]))
+    chosen = _usual(state, lexicon, ERRAND)
+    meaning = lexicon.errand_meaning[chosen - lexicon.usual_bounds[ERRAND]]
+    _plain(row, int(lexicon.usual[chosen]), int(meaning))
+    row[INTEREST] = -1
 
 
 @compiled
 def specialise(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
     """Narrow down: one more word, or a kind of the thing."""
-    meaning = int(row[MEANING])
+    meaning = int(np.int64(row[MEANING]))
     start, stop = int(lexicon.child_bounds[meaning]), int(lexicon.child_bounds[meaning + 1])
     if stop > start and uniform(state) < 0.35:
         kind = int(lexicon.children[start + below(state, stop - start)])
@@ -176,12 +187,14 @@ def specialise(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
     row[SLIP] = NO_SLIP
     row[BASE] = lexicon.base[row[BASE]]  # an address becomes the name it stands for
     word = _word_beside(state, lexicon, meaning, home)
+    if word == row[BASE] or word == row[FIRST]:
+        word = home
     if row[FIRST] == _NONE:
         row[FIRST] = word
-    elif row[SECOND] == _NONE and word != row[FIRST]:
+    elif row[SECOND] == _NONE:
         row[SECOND] = word
     elif row[BEFORE] == _NONE:
-        row[BEFORE] = lexicon.before[_pick(lexicon.before_weight, 0, len(lexicon.before), uniform(state))]
+        row[BEFORE] = lexicon.usual[_usual(state, lexicon, BEFORE_IT)]
     else:
         row[SECOND] = word
 
@@ -199,17 +212,3 @@ def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
     elif lexicon.parent[row[MEANING]] > 0:
         above = int(lexicon.parent[row[MEANING]])
         _plain(row, _name(state, lexicon, above), above)
-
-
-@compiled
-def drift(state: State, lexicon: Lexicon, row: Row, topic: int, home: int) -> None:
-    """Move on to a sibling of the meaning, or to another meaning of the same interest."""
-    meaning = int(row[MEANING])
-    above = int(lexicon.parent[meaning])
-    if topic < 0 or (above > 0 and uniform(state) < 0.5):
-        above = max(above, 0)
-        start, stop = int(lexicon.child_bounds[above]), int(lexicon.child_bounds[above + 1])
-        meaning = int(lexicon.children[start + below(state, stop - start)])
-    else:
-        meaning = meaning_within(state, lexicon, topic)
-    compose(state, lexicon, row, meaning, home)

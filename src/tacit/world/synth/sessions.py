@@ -19,12 +19,13 @@ import numpy.typing as npt
 from tacit.world.synth.clicks import clicks_of
 from tacit.world.synth.compiled import compiled
 from tacit.world.synth.kinds import Kind
-from tacit.world.synth.lexicon import Lexicon
+from tacit.world.synth.lexicon import PLACE, Lexicon
 from tacit.world.synth.queries import (
     BASE,
     CLICKS,
     INTEREST,
     KIND,
+    MEANING,
     PAGE,
     PAUSE,
     ROW,
@@ -32,10 +33,8 @@ from tacit.world.synth.queries import (
     Row,
     Rows,
     compose,
-    drift,
     errand,
     generalise,
-    meaning_within,
     specialise,
 )
 from tacit.world.synth.randomness import State, below, stream, uniform
@@ -49,8 +48,10 @@ __all__ = ["Person", "histories"]
 _NEED, _ERRAND, _AGAIN, _NEXT = int(Kind.NEED), int(Kind.ERRAND), int(Kind.AGAIN), int(Kind.NEXT_PAGE)
 _SPECIALISE, _GENERALISE, _DRIFT = int(Kind.SPECIALISE), int(Kind.GENERALISE), int(Kind.DRIFT)
 _CORRECT = int(Kind.CORRECT)
+_RETURN, _NEW_NEED = len(Kind), len(Kind) + 1  # to an earlier query of the session; to something else
 
-_ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.12
+_ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.23
+_FURTHER_INTEREST = 0.45
 _GOES_ON = 0.66
 _NEXT_PAGE = 0.435
 _CORRECTS = 0.6
@@ -70,61 +71,79 @@ class Person(NamedTuple):
     """The user's first row."""
 
 
+# Each of the functions below is called from one place only: compiled code is copied into its caller, and
+# compiling several copies of everything would take a minute.
+
+
 @compiled
-def _begin_need(state: State, lexicon: Lexicon, rows: Rows, at: int, person: Person) -> None:
-    """Write the first query of a need into row ``at``."""
-    first, interests, home = person.first, person.interests, person.home
-    row = rows[at]
+def _first_step(state: State, has_past: bool) -> int:
+    """How a need begins."""
     choice = uniform(state)
-    if choice < _ASKED_AGAIN and at > first:
-        # Mostly what was asked lately, now and then from long ago.
-        place = uniform(state)
-        back = 1 + int(place * place * (at - first))
-        row[:] = rows[max(first, at - back)]
-        row[KIND] = _AGAIN
-    elif choice < _ASKED_AGAIN + _ERRANDS:
-        errand(state, lexicon, row)
-        row[INTEREST], row[KIND] = -1, _ERRAND
-    elif choice < _ASKED_AGAIN + _ERRANDS + _CURIOSITY:
-        compose(state, lexicon, row, meaning_within(state, lexicon, 0), home)
-        row[INTEREST], row[KIND] = -1, _NEED
-    else:
-        # The k-th interest is twice as likely as the next.
-        chosen = 0
-        while chosen + 1 < len(interests) and interests[chosen + 1] >= 0 and uniform(state) < 0.45:
-            chosen += 1
-        topic = int(interests[chosen])
-        compose(state, lexicon, row, meaning_within(state, lexicon, topic), home)
-        row[INTEREST], row[KIND] = topic, _NEED
-    row[PAGE] = 0
+    if choice < _ASKED_AGAIN and has_past:
+        return _AGAIN
+    if _ASKED_AGAIN <= choice < _ASKED_AGAIN + _ERRANDS:
+        return _ERRAND
+    return _NEED
 
 
 @compiled
-def _reformulate(state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, person: Person) -> None:
-    """Write the query that follows row ``at - 1`` in its session, which began at row ``begun``."""
-    row, before = rows[at], rows[at - 1]
-    row[:] = before
-    row[PAGE] = 0
-    if before[SLIP] != NO_SLIP and uniform(state) < _CORRECTS:
-        row[SLIP], row[KIND] = NO_SLIP, _CORRECT
-    elif uniform(state) < _NEXT_PAGE:
-        row[KIND], row[PAGE] = _NEXT, before[PAGE] + 1
-    else:
-        step = uniform(state)
-        if step < _NARROWS:
-            specialise(state, lexicon, row, person.home)
-            row[KIND] = _SPECIALISE
-        elif step < _WIDENS:
-            generalise(state, lexicon, row)
-            row[KIND] = _GENERALISE
-        elif step < _DRIFTS:
-            drift(state, lexicon, row, int(row[INTEREST]), person.home)
-            row[KIND] = _DRIFT
-        elif step < _RETURNS:
-            row[:] = rows[begun + below(state, at - begun)]
-            row[KIND], row[PAGE] = _AGAIN, 0
-        else:
-            _begin_need(state, lexicon, rows, at, person)
+def _next_step(state: State, mistyped: bool) -> int:
+    """How a session goes on; _NEW_NEED when with something else."""
+    if mistyped and uniform(state) < _CORRECTS:
+        return _CORRECT
+    if uniform(state) < _NEXT_PAGE:
+        return _NEXT
+    step = uniform(state)
+    if step < _NARROWS:
+        return _SPECIALISE
+    if step < _WIDENS:
+        return _GENERALISE
+    if step < _DRIFTS:
+        return _DRIFT
+    return _RETURN if step < _RETURNS else _NEW_NEED
+
+
+@compiled
+def _choose_topic(state: State, interests: Row) -> int:
+    """One of the user's interests, each about twice as likely as the next, or -1: mere curiosity."""
+    if uniform(state) < _CURIOSITY:
+        return -1
+    chosen = 0
+    while chosen + 1 < len(interests) and interests[chosen + 1] >= 0 and uniform(state) < _FURTHER_INTEREST:
+        chosen += 1
+    return int(interests[chosen])
+
+
+@compiled
+def _write_query(
+    state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, step: int, person: Person
+) -> None:
+    """Write the query of one step into row ``at`` of a session that began at row ``begun``."""
+    row = rows[at]
+    source = at - 1
+    if step == _AGAIN:
+        # Mostly what was asked lately, now and then from long ago.
+        source -= int(uniform(state) ** 2 * (at - person.first))
+    elif step == _RETURN:
+        source = begun + below(state, at - begun)
+    if step not in (_NEED, _ERRAND):
+        for column in range(ROW):  # compiles far faster than a copy of slices
+            row[column] = rows[source, column]
+    if step in (_NEED, _DRIFT):
+        if step == _NEED:
+            row[INTEREST] = _choose_topic(state, person.interests)
+            row[MEANING] = -1
+        compose(state, lexicon, row, person.home)
+    elif step == _ERRAND:
+        errand(state, lexicon, row)
+    elif step == _SPECIALISE:
+        specialise(state, lexicon, row, person.home)
+    elif step == _GENERALISE:
+        generalise(state, lexicon, row)
+    elif step == _CORRECT:
+        row[SLIP] = NO_SLIP
+    row[PAGE] = row[PAGE] + 1 if step == _NEXT else 0
+    row[KIND] = _AGAIN if step == _RETURN else step
 
 
 @compiled
@@ -147,21 +166,23 @@ def histories(
     bounds = np.zeros(len(quotas) + 1, np.int64)
     most_sessions = int(weeks * 604_800 * MOST_SESSIONS_SHARE / (SESSION_BREAK + 60))
     state = np.empty(1, np.uint64)
-    at = 0
+    at = int(bounds[0])
     for user in range(len(quotas)):
         stream(state, seed, first_user + user, _WHAT)
-        home = int(lexicon.places[int(len(lexicon.places) * uniform(state) ** 2)])
+        places = lexicon.usual[lexicon.usual_bounds[PLACE] : lexicon.usual_bounds[PLACE + 1]]
+        home = int(places[int(len(places) * uniform(state) ** 2)])
         person = Person(interests[user], home, at)
         begun, records, sessions = at, 0, 0
         while records < quotas[user]:
-            if records == 0 or (sessions < most_sessions and uniform(state) >= _GOES_ON):
+            begins = records == 0 or (sessions < most_sessions and uniform(state) >= _GOES_ON)
+            step = _NEW_NEED if begins else _next_step(state, rows[at - 1, SLIP] != NO_SLIP)
+            if step == _NEW_NEED:
+                step = _first_step(state, records > 0)
+            if begins:
                 begun = at
                 sessions += 1
-                _begin_need(state, lexicon, rows, at, person)
-                rows[at, PAUSE] = 0
-            else:
-                _reformulate(state, lexicon, rows, begun, at, person)
-                rows[at, PAUSE] = pause(state, _BROWSING if rows[at, KIND] == _NEXT else _READING)
+            _write_query(state, lexicon, rows, begun, at, step, person)
+            rows[at, PAUSE] = 0 if begins else pause(state, _BROWSING if step == _NEXT else _READING)
             left = quotas[user] - records
             noun = int(lexicon.base[rows[at, BASE]])
             if page_length(results, noun, int(rows[at, PAGE])) == 0:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacit.world.synth.compiled import compiled
-from tacit.world.synth.lexicon import Lexicon
+from tacit.world.synth.lexicon import Spelling
 from tacit.world.synth.queries import BASE, BEFORE, FIRST, SECOND, SLIP
 from tacit.world.synth.randomness import GOLDEN, mix
 from tacit.world.synth.typos import NO_SLIP, mistype
@@ -32,10 +32,10 @@ def _longest(rows: npt.NDArray[np.int32], bounds: npt.NDArray[np.int64]) -> int:
 
 @compiled
 def spell(
-    rows: npt.NDArray[np.int32], lexicon: Lexicon
+    rows: npt.NDArray[np.int32], spelling: Spelling
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
     """The text of each row: bytes, where each begins (and the last ends), and a 64-bit hash of each."""
-    text, bounds = lexicon.text, lexicon.text_bounds
+    text, bounds = spelling.text, spelling.bounds
     written = np.empty(_longest(rows, bounds), np.uint8)
     begins = np.zeros(len(rows) + 1, np.int32)
     hashes = np.empty(len(rows), np.uint64)
@@ -53,7 +53,7 @@ def spell(
                 written[at] = text[byte]
                 at += 1
         if rows[row, SLIP] != NO_SLIP:
-            at = start + mistype(written[start:], at - start, rows[row, SLIP], lexicon.keys)
+            at = start + mistype(written[start:], at - start, rows[row, SLIP], spelling.keys)
         digest = np.uint64(0)
         for byte in range(start, at):
             digest = (digest ^ np.uint64(written[byte])) * GOLDEN
