@@ -119,3 +119,11 @@ def test_a_negative_gap_is_refused() -> None:
 
 def test_the_usual_gap_is_thirty_minutes() -> None:
     assert timedelta(minutes=30) == SESSION_GAP
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "pyspark"])
+def test_ties_are_never_torn_apart_on_any_engine(dialect: str) -> None:
+    """An engine may order ties differently in each window; only a range frame takes them in together."""
+    table = ibis.table({"user": "string", "time": "timestamp"}, name="log")
+    query = " ".join(str(ibis.to_sql(with_sessions(table), dialect=dialect)).split())
+    assert "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW ) AS" in query

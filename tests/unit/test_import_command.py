@@ -57,7 +57,7 @@ def test_a_refusal_never_holds_a_line_and_leaves_no_file(tmp_path: Path) -> None
 def _started_import(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
     """An import under way, with its temporary file there."""
     source = tmp_path / "large.txt"
-    source.write_bytes(_LARGE * 3_000_000)
+    source.write_bytes(_LARGE * 1_500_000)
     process = subprocess.Popen(
         _tacit("import", source, "-o", tmp_path / "log.parquet"),
         stdout=subprocess.PIPE,
