@@ -97,7 +97,7 @@ def test_json_lines(tmp_path: Path) -> None:
         "\n"
         '{"uid": "canary", "q": "canary", "ts": \n'
         '["canary"]\n'
-        '{"uid": null, "q": "canary", "ts": 1}\n'
+        '{"uid": true, "q": "canary", "ts": 1}\n'
         '{"uid": "u", "q": ["canary"], "ts": 1}\n'
         '{"uid": "u", "q": "canary", "ts": true}\n'
         '{"uid": "u", "q": "canary", "ts": 1, "pos": 1.5, "link": "x"}\n'
@@ -281,3 +281,11 @@ def test_every_format_and_every_reason_is_documented() -> None:
         assert f"**{name}**" in page
     for reason in Reason:
         assert f"| `{reason}` |" in page
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf7\tx\t2006-03-01 00:00:00\t\t\n"
+    _, rows = _import(tmp_path, "log.txt", content)
+    assert rows[0][0] == "7"
+    _, rows = _import(tmp_path, "log.csv", b"\xef\xbb\xbfuser,query,time\n7,x,2006-03-01 00:00:00\n")
+    assert rows[0][0] == "7"
