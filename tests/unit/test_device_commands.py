@@ -70,7 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_generalise_says_what_is_exposed_and_keeps_to_the_bound(folder: Path) -> None:
-    found = as_json("generalise", "diabetes", "--profile", "me.profile", "--delta", "0.1", cwd=folder)
+    always = ["--delta", "0.1", "--least-utility", "-1"]
+    found = as_json("generalise", "diabetes", "--profile", "me.profile", *always, cwd=folder)
     assert {"exposed", "risk", "utility", "personalised", "microseconds"} <= set(found)
     assert found["personalised"]
     assert 0 < found["risk"] <= 0.1
@@ -80,7 +81,7 @@ def test_generalise_says_what_is_exposed_and_keeps_to_the_bound(folder: Path) ->
 
 
 def test_the_tree_shows_what_stays_what_is_hidden_and_what_is_sensitive(folder: Path) -> None:
-    shown = tacit("generalise", "diabetes", "--profile", "me.profile", cwd=folder)
+    shown = tacit("generalise", "diabetes", "-p", "me.profile", "--least-utility", "-1", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     assert "hidden" in shown.stdout
     assert "sensitive 2" in shown.stdout
@@ -112,6 +113,7 @@ def test_every_algorithm_answers(folder: Path) -> None:
 
 def test_exposures_are_recorded_bounded_and_exported(folder: Path) -> None:
     arguments = ["--profile", "me.profile", "--upstream", "engine", "--bound", "0.05", "--days", "30"]
+    arguments += ["--least-utility", "-1"]
     found = as_json("generalise", "diabetes", *arguments, cwd=folder)
     assert found["risk"] <= 0.05
     done = tacit("profile", "export", "me.profile", "--output", "out.json", cwd=folder)

@@ -163,6 +163,7 @@ def test_any_taxonomy_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         build_profile(store, repository, [page])
         profile = store.profile()
     assert profile.documents == {tree.find("Top/Arts/Music/Jazz"): 1.0}
-    result = OnlineProfiler(repository, profile, distinct=2.0).profile_query("music")
+    profiler = OnlineProfiler(repository, profile, distinct=2.0, least_utility=-1.0)
+    result = profiler.profile_query("music")
     assert result.personalised
     assert taxonomy_repository(tree).engine.search("jazz", 1)  # from the cached index

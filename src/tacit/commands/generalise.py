@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tacit.terminal import JsonFlag, emit
+from tacit.terminal import JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import OnlineProfiler, RuntimeProfile
@@ -39,6 +39,10 @@ def generalise(
         float,
         typer.Option("--distinct", "-m", help="Queries with this discriminating power or more go out alone."),
     ] = 0.82,
+    least_utility: Annotated[
+        float,
+        typer.Option(help="Profiles of at most this utility stay at home; -1 sends them all the same."),
+    ] = 0.0,
     upstream: Annotated[
         str | None,
         typer.Option(help="Record the exposure in the profile as sent to this upstream."),
@@ -57,15 +61,23 @@ def generalise(
     Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
     recorded as exposed, and --bound limits what that upstream learns over time.
     """
-    from tacit.device import ExposureBound, ExposureLedger, OnlineProfiler, ProfileStore, wordnet_repository
+    from tacit.device import ExposureBound, ExposureLedger, OnlineProfiler, ProfileStore, load_repository
     from tacit.errors import ParameterError
 
     if bound is not None and upstream is None:
         raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
-    repository = wordnet_repository()
+    repository = load_repository(ProfileStore.taxonomy_of(profile))
     with ProfileStore.open(profile, repository.tree) as store:
-        profiler = OnlineProfiler(repository, store.profile(), delta, distinct=distinct, algorithm=algorithm)
-        profiler.warm_up(query)
+        profiler = OnlineProfiler(
+            repository,
+            store.profile(),
+            delta,
+            distinct=distinct,
+            least_utility=least_utility,
+            algorithm=algorithm,
+        )
+        with progress("Getting ready (the first time compiles)"):
+            profiler.warm_up(query)
         result = profiler.profile_query(query)
         if upstream is not None:
             limit = None

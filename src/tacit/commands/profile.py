@@ -15,6 +15,7 @@ from tacit.terminal import JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
+    from tacit.taxonomy import WordNet
 
 __all__ = ["register"]
 
@@ -48,26 +49,32 @@ def build(
         Path | None, typer.Option(help="A browsing history: CSV or JSON lines with url, title, text.")
     ] = None,
     documents: Annotated[Path | None, typer.Option(help="A folder of .txt and .md files.")] = None,
+    taxonomy: Annotated[
+        str | None,
+        typer.Option(help="For a new profile: wordnet (default) or a taxonomy file."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Build a profile, or add to one: each document is filed under the topic it is about.
 
-    What was counted before is skipped, so the same command can run every day. The topics are WordNet's
-    nouns.
+    What was counted before is skipped, so the same command can run every day.
     """
-    from tacit.device import ProfileStore, build_profile, wordnet_repository
+    from tacit.device import ProfileStore, build_profile, load_repository
     from tacit.errors import ParameterError
 
     if sum(source is not None for source in (log, history, documents)) != 1:
         raise ParameterError("give exactly one of --log, --history and --documents.")
-    repository = wordnet_repository()
+    exists = profile.exists()
+    if exists and taxonomy is not None:
+        raise ParameterError("a profile keeps its taxonomy; --taxonomy is for new ones.")
+    name = ProfileStore.taxonomy_of(profile) if exists else _absolute(taxonomy or "wordnet")
+    repository = load_repository(name)
     source = _source(repository, log, user, history, documents)
     first = next(source, None)  # so that an unusable source leaves no empty profile behind
-    exists = profile.exists()
     with (
         ProfileStore.open(profile, repository.tree)
         if exists
-        else ProfileStore.create(profile, repository.tree)
+        else ProfileStore.create(profile, repository.tree, name)
     ) as store:
         with progress("Filing documents under topics", unit="documents") as bar:
             report = build_profile(store, repository, _again(first, source), advance=bar.advance)
@@ -153,23 +160,26 @@ def show(
 
 def find(
     profile: ProfileFile,
-    word: Annotated[str, typer.Argument(help="A noun; its meanings are listed.")],
+    word: Annotated[str, typer.Argument(help="A noun, to list its meanings; or part of a name.")],
     as_json: JsonFlag = False,
 ) -> None:
     """List the topics a word can mean, to name one to protect."""
-    from tacit.taxonomy import load_wordnet
-
     with _opened(profile) as store:
         loaded = store.profile()
-    wordnet = load_wordnet()
+        wordnet = _wordnet_of(store)
+    tree = loaded.tree
+    if wordnet is not None:
+        topics = list(wordnet.senses(word))
+    else:
+        topics = [topic for topic, name in enumerate(tree.names) if word.lower() in name.lower()]
     rows = [
         {
-            "topic": wordnet.name(topic),
-            "label": loaded.tree.label(topic),
+            "topic": tree.names[topic],
+            "label": tree.label(topic),
             "documents": float(loaded.support[topic]),
-            "gloss": wordnet.gloss(topic),
+            "gloss": wordnet.gloss(topic) if wordnet is not None else tree.label(topic),
         }
-        for topic in wordnet.senses(word)
+        for topic in topics
     ]
 
     def render(console: Console) -> None:
@@ -266,14 +276,33 @@ def _as_data(profile: UserProfile) -> dict[str, Any]:
     }
 
 
+def _absolute(taxonomy: str) -> str:
+    """The name under which a profile remembers its taxonomy."""
+    return taxonomy if taxonomy == "wordnet" else str(Path(taxonomy).resolve())
+
+
 def _opened(profile: Path) -> ProfileStore:
-    from tacit.device import ProfileStore
+    from tacit.device import ProfileStore, load_taxonomy
+
+    return ProfileStore.open(profile, load_taxonomy(ProfileStore.taxonomy_of(profile)))
+
+
+def _wordnet_of(store: ProfileStore) -> WordNet | None:
     from tacit.taxonomy import load_wordnet
 
-    return ProfileStore.open(profile, load_wordnet().tree)
+    wordnet = load_wordnet()
+    return wordnet if store.tree is wordnet.tree else None
 
 
 def _find_topic(store: ProfileStore, name: str) -> int:
-    from tacit.taxonomy import load_wordnet
+    from tacit.errors import TaxonomyError
 
-    return store.tree.find(name) if "/" in name else load_wordnet().synset(name)
+    if "/" in name:
+        return store.tree.find(name)
+    found = [topic for topic, known in enumerate(store.tree.names) if known == name]
+    if len(found) != 1:
+        raise TaxonomyError(
+            f"{len(found)} topics have exactly that name; one is expected.",
+            "Give the path from the root; `tacit profile find` lists topics by word.",
+        )
+    return found[0]

@@ -12,7 +12,14 @@ from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.mapping import MappedQuery
 from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.profile import UserProfile
-from tacit.device.repository import Repository, TopicDocuments, taxonomy_repository, wordnet_repository
+from tacit.device.repository import (
+    Repository,
+    TopicDocuments,
+    load_repository,
+    load_taxonomy,
+    taxonomy_repository,
+    wordnet_repository,
+)
 from tacit.device.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.seed import SeedProfile
 from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
@@ -41,6 +48,8 @@ __all__ = [
     "clicked_documents",
     "generalise",
     "interest_scores",
+    "load_repository",
+    "load_taxonomy",
     "plain_documents",
     "rerank",
     "taxonomy_repository",

@@ -85,8 +85,13 @@ def _lowest_common(first: int, last: int, parent: Integers, end: Integers) -> in
 
 @kernel
 def expected_documents(topic: int, parent: Integers, prior: Floats, support: Floats, pseudo: float) -> float:
-    """How many of the user's documents to expect on ``topic``; sup_H(t) where ``pseudo`` is 0."""
+    """How many of the user's documents to expect on ``topic``; sup_H(t) where ``pseudo`` is 0.
+
+    The taxonomy never weighs more than all that is known of the user: ``pseudo`` counts at most as much
+    as the user's documents.
+    """
     expected = support[0]
+    pseudo = min(pseudo, expected)
     while topic > 0 and expected > 0.0:
         above = parent[topic]
         followed = support[topic] + pseudo * prior[topic] / prior[above]

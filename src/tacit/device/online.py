@@ -34,6 +34,7 @@ class Decision(StrEnum):
     UNTOUCHED = "the profile has nothing on this query"
     INFEASIBLE = "even the most general topic alone exceeds the risk bound"
     NOTHING_LEFT = "only the root is left within the risk bound"
+    NO_GAIN = "what may be exposed says no more than the query itself"
     EXPOSED = "together with what was sent before it would exceed the exposure bound"
 
 
@@ -70,6 +71,8 @@ class OnlineProfiler:
         delta: the bound on risk(q, G).
         distinct: the threshold mu: queries with DP(q, R) at or above it go out alone. Above 1 turns the
             decision off.
+        least_utility: profiles of at most this utility are not worth exposing. The paper exposes them
+            all the same; minus infinity does so too.
         algorithm: how to generalise.
         retrieved: how many documents say what a query is about.
     """
@@ -81,6 +84,7 @@ class OnlineProfiler:
         delta: float = 0.1,
         *,
         distinct: float = DISTINCT,
+        least_utility: float = 0.0,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
         retrieved: int = RETRIEVED,
     ) -> None:
@@ -92,6 +96,7 @@ class OnlineProfiler:
         self.profile = profile
         self.delta = delta
         self.distinct = distinct
+        self.least_utility = least_utility
         self.algorithm = algorithm
         self.retrieved = retrieved
 
@@ -137,4 +142,6 @@ class OnlineProfiler:
             return Decision.INFEASIBLE, result
         if not result.kept[1:].any():
             return Decision.NOTHING_LEFT, result
+        if result.utility <= self.least_utility:
+            return Decision.NO_GAIN, result
         return Decision.PERSONALISED, result

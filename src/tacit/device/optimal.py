@@ -77,7 +77,7 @@ class _Problem:
         return risk <= self.delta * self.seed.wealth * (1 + 1e-12)
 
 
-def optimal(seed: SeedProfile, delta: float, *, limit: int = 200_000) -> tuple[Flags, Integers, Floats]:
+def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Flags, Integers, Floats]:
     """The topics of a profile with the highest discriminating power under risk <= delta.
 
     Gives the same triple as the greedy algorithms; the cuts are listed from the top, their losses as 0

@@ -7,9 +7,10 @@ topics tells nobody anything.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -18,9 +19,20 @@ from tacit.device.topic_index import TopicIndex
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
 from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
-from tacit.taxonomy import TopicTree
+from tacit.taxonomy import OdpPage, TopicTree, load_odp, load_path_file, load_wordnet, odp_pages
 
-__all__ = ["Repository", "TopicDocuments", "taxonomy_repository", "wordnet_repository"]
+__all__ = [
+    "WORDNET",
+    "Repository",
+    "TopicDocuments",
+    "load_repository",
+    "load_taxonomy",
+    "taxonomy_repository",
+    "wordnet_repository",
+]
+
+WORDNET = "wordnet"
+"""The name of the bundled taxonomy."""
 
 
 @dataclass(frozen=True)
@@ -91,22 +103,31 @@ class Repository:
         return {document.url: document.number for document in self.corpus}
 
 
-def taxonomy_repository(tree: TopicTree) -> Repository:
+def taxonomy_repository(tree: TopicTree, pages: Iterable[OdpPage] = ()) -> Repository:
     """Any taxonomy as a repository: each topic's document is its own name and the names above it.
 
-    Its search index is kept in the cache folder, under a name made from the topics.
+    Its search index is kept in the cache folder, under a name made from the documents.
+
+    Args:
+        tree: the taxonomy.
+        pages: pages filed under its topics, such as those of the Open Directory, as further documents.
     """
     documents = [
         Document(
             number=topic,
-            title=tree.names[topic],
-            text=" ".join(tree.path(topic)[1:]),
+            title=_spaced(tree.names[topic]),
+            text=_spaced(" ".join(tree.path(topic)[1:])),
             url=f"topic:{tree.label(topic)}",
             topic=topic,
         )
         for topic in range(len(tree))
     ]
-    identity = hashlib.sha256("\n".join(document.url for document in documents).encode())
+    for page in pages:
+        path = page.topic if page.topic[:1] == (tree.names[0],) else (tree.names[0], *page.topic)
+        documents.append(Document(len(documents), page.title, page.description, page.url, tree.find(path)))
+    identity = hashlib.sha256()
+    for document in documents:
+        identity.update(f"{document.url}\n{document.title}\n{document.text}\n".encode())
     folder = cache_directory() / f"taxonomy-index-{identity.hexdigest()[:16]}"
     if not folder.exists():
         try:
@@ -115,8 +136,32 @@ def taxonomy_repository(tree: TopicTree) -> Repository:
         except InputError:  # another process was faster
             if not folder.exists():
                 raise
-    corpus = TopicDocuments(tree, documents)
-    return Repository(corpus, EmbeddedEngine(folder), np.arange(len(tree), dtype=np.int32))
+    return Repository(TopicDocuments(tree, documents), EmbeddedEngine(folder))
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")  # directories write Picture_Ratings
+
+
+def load_taxonomy(name: str) -> TopicTree:
+    """The taxonomy of that name: ``wordnet``, or a file (paths, tiers, Topics table, Open Directory dump)."""
+    if name == WORDNET:
+        return load_wordnet().tree
+    if not Path(name).is_file():
+        raise InputError(f"there is no taxonomy at {name}.", f"Give a file, or {WORDNET}.")
+    return load_odp(name) if _is_dump(name) else load_path_file(name)
+
+
+def _is_dump(name: str) -> bool:
+    return bool({".rdf", ".u8"} & set(Path(name).suffixes))
+
+
+@cache
+def load_repository(name: str = WORDNET) -> Repository:
+    """The repository over the taxonomy of that name (see :func:`load_taxonomy`)."""
+    if name == WORDNET:
+        return wordnet_repository()
+    return taxonomy_repository(load_taxonomy(name), odp_pages(name) if _is_dump(name) else ())
 
 
 @cache

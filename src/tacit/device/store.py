@@ -69,7 +69,7 @@ class ProfileStore:
                     [
                         ("format", _FORMAT),
                         ("taxonomy", taxonomy),
-                        ("root", tree.names[0]),
+                        ("fingerprint", _fingerprint(tree)),
                         ("digest key", secrets.token_hex(16)),
                     ],
                 )
@@ -88,7 +88,7 @@ class ProfileStore:
         try:
             store = cls(path, tree, connection)
             found = store._meta("format")
-            root = store._meta("root")
+            fingerprint = store._meta("fingerprint")
         except sqlite3.DatabaseError as error:
             connection.close()
             raise IntegrityError(
@@ -96,10 +96,30 @@ class ProfileStore:
             ) from error
         if found != _FORMAT:
             raise IntegrityError(f"{path} has the profile format {found}; this version reads {_FORMAT}.")
-        if root != tree.names[0]:
-            raise InputError(f"{path} was built over another taxonomy.", "Open it with the same taxonomy.")
+        if fingerprint != _fingerprint(tree):
+            raise InputError(
+                f"{path} was built over another taxonomy, or this one has changed.",
+                "Open it with the taxonomy it was built with, or build it anew.",
+            )
         path.chmod(0o600)
         return store
+
+    @staticmethod
+    def taxonomy_of(path: str | Path) -> str:
+        """The name of the taxonomy that a profile was built with."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
+        connection = _connect(path)
+        try:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'taxonomy'").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise IntegrityError(
+                f"{path} is not a profile.", "Make one with `tacit profile build`."
+            ) from error
+        finally:
+            connection.close()
+        return str(row[0])
 
     def __enter__(self) -> ProfileStore:
         return self
@@ -180,6 +200,13 @@ class ProfileStore:
             ).rowcount
             if not gone:
                 raise InputError("that topic is not protected.", "See `tacit profile show`.")
+
+
+def _fingerprint(tree: TopicTree) -> str:
+    """What identifies a taxonomy: its shape and its names."""
+    identity = hashlib.sha256(tree.parent.tobytes())
+    identity.update("\n".join(tree.names).encode())
+    return identity.hexdigest()[:16]
 
 
 def _connect(path: Path) -> sqlite3.Connection:

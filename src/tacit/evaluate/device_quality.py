@@ -34,6 +34,7 @@ from tacit.device import (
     uscore,
 )
 from tacit.device.construction import file_document
+from tacit.device.online import DISTINCT
 
 __all__ = ["SCORES", "Case", "Outcome", "average_precision", "groups_by_power", "measure", "held_out_cases"]
 
@@ -207,15 +208,23 @@ SCORES: dict[str, Score] = {
 """Ways to rerank, by name."""
 
 
-def measure(repository: Repository, cases: Sequence[Case], delta: float, score: str) -> list[Outcome]:
-    """Rerank every case under the bound ``delta``; the online decision is off, as in the paper."""
+def measure(
+    repository: Repository, cases: Sequence[Case], delta: float, score: str, *, decide: bool = False
+) -> list[Outcome]:
+    """Rerank every case under the bound ``delta``; without the online decision, as in the paper.
+
+    With ``decide``, distinct queries and profiles without a predicted gain go out alone.
+    """
+    distinct, least_utility = (DISTINCT, 0.0) if decide else (2.0, -np.inf)
     way = SCORES[score]
     profilers: dict[int, OnlineProfiler] = {}
     outcomes = []
     for case in cases:
         profiler = profilers.get(id(case.profile))
         if profiler is None:
-            profiler = OnlineProfiler(repository, case.profile, delta, distinct=2.0)
+            profiler = OnlineProfiler(
+                repository, case.profile, delta, distinct=distinct, least_utility=least_utility
+            )
             profilers[id(case.profile)] = profiler
         found = profiler.profile_query(case.query)
         order: Sequence[int] = case.results
