@@ -1,0 +1,163 @@
+"""``tacit demo``: the life of a query once through, on people who do not exist."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.rule import Rule
+
+from tacit.terminal import JsonFlag, emit, stdout
+
+__all__ = ["register"]
+
+_MARK = ".made-by-tacit-demo"
+_USERS = 3000
+
+
+@dataclass(frozen=True)
+class _Person:
+    """Somebody of the synthetic log who has something to hide."""
+
+    user: str
+    sensitive: str
+    query: str
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+    app.command(epilog="Example: tacit demo -o demo")(demo)
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to make; an earlier demo's is replaced.")
+    ] = Path("demo"),
+    users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = _USERS,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the main job in under two minutes: a log is made, published, grouped, and a query guarded.
+
+    Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
+    the log is real, and nothing leaves this machine.
+    """
+    begun = time.monotonic()
+    _clear(output)
+    log, truth = output / "log.parquet", output / "truth.parquet"
+    act = _Stage(quiet=as_json)
+    act.say("A log", "People with interests, some of them sensitive, search for three months.")
+    act.run("synth", "--users", users, "--seed", 1, "-o", log, "--truth", truth)
+    act.run("stats", log)
+    act.say(
+        "Release: the log is published under differential privacy",
+        "Whoever reads it can hardly tell whether any one person was in the log at all.",
+    )
+    release = output / "released"
+    act.run(
+        "release", log, "--mechanism", "zealous", "--epsilon", 2, "--delta", 1e-6,
+        "--budget-epsilon", 10, "--budget-delta", 1e-5, "-o", release,
+    )  # fmt: skip
+    act.run("verify", release)
+    act.say(
+        "Groups: profiles are bundled until no term links to a person",
+        "A service that keeps only these can still personalise, and cannot say who searched for what.",
+    )
+    act.run("group", log, "--p", 0.4, "--augment", 1, "--max-terms", 50, "-o", output / "groups")
+    person = _somebody(log, truth)
+    profile = output / "me.profile"
+    act.say(
+        "Device: the profile is generalised for each query under a risk bound",
+        f"One of the log's people, whose interest in {person.sensitive} is nobody's business.",
+    )
+    act.run("profile", "build", profile, "--log", log, "--user", person.user)
+    act.run("profile", "protect", profile, person.sensitive)
+    act.run("generalise", person.query, "--profile", profile, "--delta", 0.1)
+    seconds = time.monotonic() - begun
+    page = (release / "release.html").resolve()
+    result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
+
+    def render(console: Console) -> None:
+        console.print(Rule(f"[bold]done in {seconds:.0f} s"))
+        console.print("Look at the page written for the person who has to agree to the publication:")
+        console.print(f"  {escape(str(page))}", soft_wrap=True)
+        console.print("Then: tacit world search java, tacit plan click --epsilon 1, tacit --help")
+
+    emit(result, as_json=as_json, render=render)
+
+
+class _Stage:
+    """Prints what is about to be shown, then runs the real command in this process."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self.ran: list[str] = []
+
+    def say(self, title: str, why: str) -> None:
+        if not self._quiet:
+            stdout().print(Rule(f"[bold]{escape(title)}", align="left"))
+            stdout().print(escape(why), "")
+
+    def run(self, *words: Any) -> None:
+        from tacit.commands import application
+
+        arguments = [str(word) for word in words]
+        self.ran.append(shlex.join(["tacit", *arguments]))
+        if self._quiet:
+            arguments += ["--json"]
+        else:
+            stdout().print(f"[bold green]$ {escape(self.ran[-1])}[/]", soft_wrap=True)
+        _invoke(application(), arguments, quiet=self._quiet)
+        if not self._quiet:
+            stdout().print()
+
+
+def _invoke(app: typer.Typer, arguments: list[str], *, quiet: bool) -> None:
+    import contextlib
+    import io
+
+    shown = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
+    with shown:
+        app(arguments, standalone_mode=False)
+
+
+def _clear(output: Path) -> None:
+    """Make the folder; replace it only if an earlier demo made it."""
+    from tacit.errors import InputError
+
+    if output.exists():
+        if not (output / _MARK).exists():
+            raise InputError(
+                f"{output} exists and was not made by `tacit demo`.", "Choose another folder with -o."
+            )
+        shutil.rmtree(output)
+    output.mkdir(parents=True)
+    (output / _MARK).touch()
+
+
+def _somebody(log: Path, truth: Path) -> _Person:
+    """A person with a sensitive interest, enough clicks for a profile, and a query behind it."""
+    import duckdb
+
+    from tacit.taxonomy import load_wordnet
+
+    rows = duckdb.sql(
+        f"""
+        WITH people AS (
+            SELECT "user", interests[list_position(sensitive, true)] AS topic
+            FROM '{truth}' WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
+        ), clicks AS (
+            SELECT "user", count(url) AS clicked FROM '{log}' GROUP BY ALL HAVING clicked BETWEEN 80 AND 400
+        )
+        SELECT "user", topic FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
+        """
+    ).fetchall()
+    wordnet = load_wordnet()
+    user, topic = rows[0]
+    return _Person(user, wordnet.name(topic), wordnet.lemmas(topic)[0])
