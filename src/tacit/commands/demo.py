@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,15 +19,6 @@ __all__ = ["register"]
 
 _MARK = ".made-by-tacit-demo"
 _USERS = 3000
-
-
-@dataclass(frozen=True)
-class _Person:
-    """Somebody of the synthetic log who has something to hide."""
-
-    user: str
-    sensitive: str
-    query: str
 
 
 def register(app: typer.Typer) -> None:
@@ -70,15 +60,15 @@ def demo(
         "A service that keeps only these can still personalise, and cannot say who searched for what.",
     )
     act.run("group", log, "--p", 0.4, "--augment", 1, "--max-terms", 50, "-o", output / "groups")
-    person = _somebody(log, truth)
+    user, sensitive = _somebody(log, truth)
     profile = output / "me.profile"
     act.say(
         "Device: the profile is generalised for each query under a risk bound",
-        f"One of the log's people, whose interest in {person.sensitive} is nobody's business.",
+        f"One of the log's people, whose interest in {sensitive} is nobody's business.",
     )
-    act.run("profile", "build", profile, "--log", log, "--user", person.user)
-    act.run("profile", "protect", profile, person.sensitive)
-    act.run("generalise", person.query, "--profile", profile, "--delta", 0.1)
+    act.run("profile", "build", profile, "--log", log, "--user", user)
+    act.run("profile", "protect", profile, sensitive)
+    act.run("generalise", _telling_query(log, user, profile), "--profile", profile, "--delta", 0.1)
     seconds = time.monotonic() - begun
     page = (release / "release.html").resolve()
     result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
@@ -141,23 +131,50 @@ def _clear(output: Path) -> None:
     (output / _MARK).touch()
 
 
-def _somebody(log: Path, truth: Path) -> _Person:
-    """A person with a sensitive interest, enough clicks for a profile, and a query behind it."""
+def _somebody(log: Path, truth: Path) -> tuple[str, str]:
+    """A person with an ordinary and a sensitive interest and enough clicks: (user, sensitive topic)."""
     import duckdb
 
     from tacit.taxonomy import load_wordnet
 
-    rows = duckdb.sql(
-        f"""
-        WITH people AS (
-            SELECT "user", interests[list_position(sensitive, true)] AS topic
-            FROM '{truth}' WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
-        ), clicks AS (
-            SELECT "user", count(url) AS clicked FROM '{log}' GROUP BY ALL HAVING clicked BETWEEN 80 AND 400
-        )
-        SELECT "user", topic FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
-        """
-    ).fetchall()
-    wordnet = load_wordnet()
-    user, topic = rows[0]
-    return _Person(user, wordnet.name(topic), wordnet.lemmas(topic)[0])
+    with duckdb.connect() as database:
+        row = database.execute(
+            """
+            WITH people AS (
+                SELECT "user", interests[list_position(sensitive, true)] AS topic
+                FROM read_parquet($truth)
+                WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
+            ), clicks AS (
+                SELECT "user", count(url) AS clicked FROM read_parquet($log)
+                GROUP BY ALL HAVING clicked BETWEEN 50 AND 300
+            )
+            SELECT "user", topic FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
+            """,
+            {"log": str(log), "truth": str(truth)},
+        ).fetchone()
+    assert row is not None  # 500 people and more always have such a one among them
+    return str(row[0]), load_wordnet().name(row[1])
+
+
+def _telling_query(log: Path, user: str, profile: Path) -> str:
+    """Of the person's own queries, the one that gains most from a profile that must hide a part."""
+    import duckdb
+
+    from tacit.device import OnlineProfiler, ProfileStore, wordnet_repository
+
+    with duckdb.connect() as database:
+        asked = database.execute(
+            'SELECT DISTINCT query FROM read_parquet(?) WHERE "user" = ? ORDER BY query', [str(log), user]
+        ).fetchall()
+    repository = wordnet_repository()
+    with ProfileStore.open(profile, repository.tree) as store:
+        profiler = OnlineProfiler(repository, store.profile(), 0.1)
+        best, found = -1.0, str(asked[0][0])
+        for (query,) in asked:
+            result = profiler.profile_query(query)
+            if result.personalised and result.generalisation is not None:
+                hides = len(result.exposed) < len(result.generalisation.seed)
+                gain = result.generalisation.utility + (1.0 if hides else 0.0)
+                if gain > best:
+                    best, found = gain, str(query)
+    return found
