@@ -58,7 +58,7 @@ class FileReport:
     records: int = 0
     bad: BadLines = field(default_factory=BadLines)
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines left out by rights: ``headers``, ``blank``, ``wordless``."""
+    """Lines left out by rights: ``headers``, ``blank``."""
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """Excite's format: user, ``yymmddHHMMSS`` and query, between tabs; no clicks.
 
 A line with an empty query is no defect here: one line in eight of the sample is like this, a request
-without words. Wordless requests are passed over and counted apart from bad lines.
+without words. Its query becomes ``-``, which is how AOL's log writes such a request, so that no record and no
+user is lost.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tacit.searchlog.readers.text import lines_in_blocks
 __all__ = ["ExciteReader"]
 
 _WIDTH = 3
+_WORDLESS = pa.scalar(b"-", pa.binary())
 
 
 class ExciteReader:
@@ -49,12 +51,10 @@ class ExciteReader:
         lines = np.flatnonzero(fitting)
         misfits = np.flatnonzero(~(fitting | blank))
         user, time, query = (fields.column(position, lines) for position in range(_WIDTH))
+        query = pc.if_else(pc.equal(pc.binary_length(query), 0), _WORDLESS, query)
         none = pa.nulls(len(lines), pa.binary())
         written = Written(block.first_line + lines, (user, query, time, none, none), fields.is_ascii)
-        wordless = np.asarray(pc.equal(pc.binary_length(query), 0))
-        if wordless.any():
-            written = written.only(~wordless)
-        passed_over = {"wordless": int(wordless.sum()), "blank": int(blank.sum())}
+        passed_over = {"blank": int(blank.sum())}
         return to_records(
             written, compact_instants, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
         )

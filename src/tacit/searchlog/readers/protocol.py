@@ -43,7 +43,7 @@ class Parsed:
     bad: tuple[tuple[Reason, npt.NDArray[np.int64]], ...] = ()
     """Reason and ascending numbers of the lines that are no records."""
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines that are no records by rights: ``headers``, ``blank`` ones, Excite's ``wordless`` requests."""
+    """Lines that are no records by rights: ``headers`` and ``blank`` ones."""
 
 
 class Reader(Protocol):
