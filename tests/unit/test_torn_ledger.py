@@ -27,7 +27,7 @@ def test_a_crash_at_every_byte_of_an_append(ledger: Ledger) -> None:
     content = ledger.path.read_bytes()
     last = content.rstrip(b"\n").rfind(b"\n") + 1
     charge_readable_from = content.rindex(b'"guarantee":')
-    for cut in [*range(last, len(content) - 9, 5), *range(len(content) - 9, len(content))]:
+    for cut in range(last, len(content)):
         ledger.path.write_bytes(content[:cut])
         state = ledger.verify()
         assert state.torn == (cut not in (last, len(content) - 1))
@@ -57,7 +57,7 @@ def test_a_crash_during_the_repair(ledger: Ledger) -> None:
     repaired = ledger.path.read_bytes()
     whole = torn.rfind(b"\n") + 1
     record_ends = repaired.index(b"\n", whole) + 1
-    for written in range(whole, record_ends, 3):
+    for written in range(whole, record_ends):
         ledger.path.write_bytes(repaired[:written] + torn[written:])
         ledger.spend(release(0.0625), "again")
         assert ledger.verify().entries[-1].purpose == "again"
