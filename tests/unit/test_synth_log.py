@@ -17,9 +17,12 @@ from typer.testing import CliRunner
 from tacit.commands import application
 from tacit.errors import ParameterError
 from tacit.searchlog import check_log
+from tacit.taxonomy import load_wordnet
+from tacit.world import wordnet_engine
 from tacit.world.synth import SyntheticLog
 from tacit.world.synth.block import Factory
 from tacit.world.synth.queries import PAUSE
+from tacit.world.synth.results import load_results
 from tacit.world.synth.timing import BEGINNING
 
 MANY = SyntheticLog(9000, seed=5, weeks=1)  # three blocks of users
@@ -107,6 +110,26 @@ def test_one_user_is_a_log(tmp_path: Path) -> None:
 def test_numbers_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="must be"):
         SyntheticLog(**wrong)  # type: ignore[arg-type]
+
+
+def test_every_noun_has_the_engines_results() -> None:
+    results, nouns, engine = load_results(), load_wordnet().vocabulary, wordnet_engine()
+    assert results.shape == (len(nouns), 20)
+    assert (results[:, 0] >= 0).all()
+    for number in range(0, len(nouns), 1009):
+        found = [hit.document for hit in engine.search(nouns[number], 20)]
+        assert results[number].tolist() == found + [-1] * (20 - len(found))
+
+
+def test_a_damaged_cache_is_made_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    good = load_results()
+    monkeypatch.setattr("tacit.world.synth.results.cache_directory", lambda: tmp_path)
+    monkeypatch.setattr("tacit.world.synth.results._ask", lambda: good)
+    load_results.__wrapped__()
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert (load_results.__wrapped__() == good).all()
+    assert kept.stat().st_size > good.nbytes
 
 
 def test_log_and_truth_are_two_files(tmp_path: Path) -> None:

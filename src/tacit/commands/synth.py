@@ -91,6 +91,12 @@ def register(app: typer.Typer) -> None:
         log = SyntheticLog(users, seed=seed, weeks=weeks, sensitive_share=sensitive_share)
         begun = time.monotonic()
         with progress("Searching", total=log.expected_records, unit="records") as shown:
-            outcome = log.write(output, truth, workers=workers, advance=shown.advance)
+            shown.describe("Preparing the world (longer the first time)")
+
+            def advance(records: int) -> None:
+                shown.describe("Searching")
+                shown.advance(records)
+
+            outcome = log.write(output, truth, workers=workers, advance=advance)
         result = _result(outcome, output, time.monotonic() - begun)
         emit(result, as_json=as_json, render=lambda console: _draw(console, result, report))

@@ -43,7 +43,7 @@ def clicks_of(state: State, row: Row, noun: int, results: npt.NDArray[np.int32])
         for place in range(row[PAGE] * PAGE_SIZE, row[PAGE] * PAGE_SIZE + shown):
             if results[noun, place] == row[MEANING]:
                 chance = _CLICKS_FOUND
-    if uniform(state) >= chance:
+    if not shown or uniform(state) >= chance:
         return 0
     clicks = 1
     while clicks < shown and uniform(state) < _CLICKS_ON:

@@ -72,7 +72,7 @@ class Person(NamedTuple):
 
 
 # Each of the functions below is called from one place only: compiled code is copied into its caller, and
-# compiling several copies of everything would take a minute.
+# every further copy adds seconds to the first run.
 
 
 @compiled
