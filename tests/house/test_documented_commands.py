@@ -5,7 +5,6 @@ commands run in one empty folder; lines with ``…`` stand for something of the 
 over.
 """
 
-import os
 import re
 import shlex
 import subprocess
@@ -44,7 +43,6 @@ def test_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", *shlex.split(command)],
             cwd=tmp_path,
-            env=os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
             capture_output=True,
             text=True,
             timeout=300,
