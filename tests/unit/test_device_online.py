@@ -15,6 +15,7 @@ from tacit.device import (
     ProfileStore,
     Repository,
     UserProfile,
+    outgoing,
     taxonomy_repository,
 )
 from tacit.errors import InputError, ParameterError
@@ -126,3 +127,23 @@ def test_a_changed_taxonomy_is_noticed(tmp_path: Path) -> None:
     other = TopicTree.from_paths([(("Drinks", "Coffee"), 5), (("Drinks", "Milk"), 5)])
     with pytest.raises(InputError, match="another taxonomy"):
         ProfileStore.open(tmp_path / "p", other)
+
+
+def test_what_goes_out_says_nothing_about_what_is_hidden(repository: Repository) -> None:
+    """The message is the same however much the user reads on the hidden topic."""
+    messages = []
+    for tea in (1, 40):
+        documents = {CODE: 20, COFFEE: 2, TREE.find("Top/Drinks/Tea"): tea, ISLAND: 5}
+        profile = UserProfile(TREE, documents, {COFFEE: 1.0})
+        found = OnlineProfiler(repository, profile, 0.3, least_utility=-1.0).profile_query("java")
+        assert COFFEE not in found.exposed
+        messages.append(outgoing("java", found, TREE))
+        assert set(messages[-1]) == {"query", "topics"}
+        told = outgoing("java", found, TREE, preferences=True)
+        assert sum(told["preferences"].values()) == pytest.approx(1.0, abs=0.02)
+    assert messages[0] == messages[1]
+
+
+def test_a_query_that_goes_out_alone_carries_nothing(repository: Repository) -> None:
+    found = OnlineProfiler(repository, UserProfile(TREE, {CODE: 20}, {})).profile_query("coffee")
+    assert outgoing("coffee", found, TREE, preferences=True) == {"query": "coffee", "topics": []}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from tests.realdata import shared_data
 
 from tacit.device import wordnet_repository
+from tacit.evaluate.device_articles import article_cases, article_repository
 from tacit.evaluate.device_quality import average_precision, groups_by_power, held_out_cases, measure
 from tacit.world.synth import SyntheticLog
 
@@ -37,3 +41,11 @@ def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere() 
     assert np.mean([o.personalised - o.original for o in device]) > 0
     clicks = list(held_out_cases(repository, log.table(), log.truth(), users=2, by_clicks=True))
     assert clicks
+
+
+def test_real_articles_gain_from_reranking_on_the_device(tmp_path: Path) -> None:
+    repository = article_repository(shared_data("wikispeedia_abstracts.jsonl.gz"), tmp_path)
+    cases = list(article_cases(repository, users=12))
+    assert len(cases) > 40
+    gains = [o.personalised - o.original for o in measure(repository, cases, 1.0, "on the device")]
+    assert np.mean(gains) > 0.05

@@ -41,8 +41,8 @@ def generalise(
     ] = 0.82,
     least_utility: Annotated[
         float,
-        typer.Option(help="Profiles of at most this utility stay at home; -1 sends them all the same."),
-    ] = 0.0,
+        typer.Option(help="Profiles of at most this predicted utility stay at home; off at -1."),
+    ] = -1.0,
     upstream: Annotated[
         str | None,
         typer.Option(help="Record the exposure in the profile as sent to this upstream."),

@@ -128,11 +128,18 @@ def show(
     top: Annotated[int, typer.Option(help="Draw the topics with the most documents.", min=1)] = 25,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draw a profile: topics with the number of documents about them, and what is sensitive."""
+    """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
+    from tacit.device import ExposureLedger
+    from tacit.device.exposure import union_risk
     from tacit.device.rendering import topic_tree
 
     with _opened(profile) as store:
         loaded = store.profile()
+        ledger = ExposureLedger(store)
+        told = [
+            {"upstream": name, "queries": count, "union_risk": union_risk(loaded, ledger.exposed(name))}
+            for name, count in ledger.upstreams().items()
+        ]
     tree = loaded.tree
 
     def describe(topic: int) -> Text:
@@ -154,8 +161,14 @@ def show(
             if len(loaded.topics)
             else "This profile is empty."
         )
+        for one in told:
+            console.print(
+                f"{one['upstream']}: {one['queries']:,} queries, risk of all that was exposed with them "
+                f"{one['union_risk']:.4f}",
+                markup=False,
+            )
 
-    emit(_as_data(loaded), as_json=as_json, render=render)
+    emit(_as_data(loaded) | {"upstreams": told}, as_json=as_json, render=render)
 
 
 def find(

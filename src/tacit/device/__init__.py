@@ -24,6 +24,7 @@ from tacit.device.rerank import borda_fusion, interest_scores, rerank, topic_sco
 from tacit.device.seed import SeedProfile
 from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
 from tacit.device.store import ProfileStore
+from tacit.device.upstream import outgoing
 
 __all__ = [
     "Algorithm",
@@ -50,6 +51,7 @@ __all__ = [
     "interest_scores",
     "load_repository",
     "load_taxonomy",
+    "outgoing",
     "plain_documents",
     "rerank",
     "taxonomy_repository",

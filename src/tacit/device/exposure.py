@@ -136,6 +136,13 @@ class ExposureLedger:
             found.append(Exposure(name, datetime.fromisoformat(time), query, topics, alone, union))
         return found
 
+    def upstreams(self) -> dict[str, int]:
+        """Who was sent queries, and how many."""
+        rows = self._store.connection.execute(
+            "SELECT upstream, count(*) FROM exposure GROUP BY upstream ORDER BY upstream"
+        )
+        return {str(name): int(count) for name, count in rows}
+
 
 def _text(time: datetime) -> str:
     """UTC in one fixed form, so that text order is time order."""

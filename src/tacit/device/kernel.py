@@ -18,4 +18,8 @@ def kernel(function: _Function) -> _Function:
     Ordinary floating-point rules hold (no ``fastmath``): a risk must mean the same number in a kernel
     and in its definition.
     """
-    return cast(_Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder to keep machine code in: compile anew in each process
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(_Function, compiled)

@@ -6,6 +6,7 @@ nothing leaves it on the way.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -34,7 +35,7 @@ class Decision(StrEnum):
     UNTOUCHED = "the profile has nothing on this query"
     INFEASIBLE = "even the most general topic alone exceeds the risk bound"
     NOTHING_LEFT = "only the root is left within the risk bound"
-    NO_GAIN = "what may be exposed says no more than the query itself"
+    NO_GAIN = "the predicted utility of what may be exposed is too low"
     EXPOSED = "together with what was sent before it would exceed the exposure bound"
 
 
@@ -71,8 +72,8 @@ class OnlineProfiler:
         delta: the bound on risk(q, G).
         distinct: the threshold mu: queries with DP(q, R) at or above it go out alone. Above 1 turns the
             decision off.
-        least_utility: profiles of at most this utility are not worth exposing. The paper exposes them
-            all the same; minus infinity does so too.
+        least_utility: profiles of at most this predicted utility stay at home. Off by default, as in the
+            paper: 0 exposes less, but the prediction's sign is right on some data and wrong on other.
         algorithm: how to generalise.
         retrieved: how many documents say what a query is about.
     """
@@ -84,7 +85,7 @@ class OnlineProfiler:
         delta: float = 0.1,
         *,
         distinct: float = DISTINCT,
-        least_utility: float = 0.0,
+        least_utility: float = -math.inf,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
         retrieved: int = RETRIEVED,
     ) -> None:

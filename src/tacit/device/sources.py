@@ -38,7 +38,8 @@ def clicked_documents(
         text_of: the text behind an address; None where it is not known, and the click is left out.
 
     Raises:
-        LogError: the log has no clicks of that user, or it has several users and none was named.
+        LogError: the log has no clicks of that user, or it has several users and none was named, or no
+            clicked address has a known text.
     """
     path = check_log(log)
     if user is None:
@@ -55,11 +56,18 @@ def clicked_documents(
     )
     if table.num_rows == 0:
         raise LogError(f"{path} has no clicks of that user.", "Check the name given with --user.")
+    known = 0
     times = pc.cast(table["time"], "int64").to_pylist()
     for query, time, url in zip(table["query"].to_pylist(), times, table["url"].to_pylist(), strict=True):
         text = text_of(url)
         if text is not None:
+            known += 1
             yield SourceDocument(("click", query, str(time), url), query, text)
+    if not known:
+        raise LogError(
+            f"none of the {table.num_rows:,} clicks leads to a document of the corpus, so no text is known.",
+            "Give the pages with their text as --history instead.",
+        )
 
 
 def browsing_history(path: str | Path) -> Iterator[SourceDocument]:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ class ProfileStore:
         self.tree = tree
         self.connection = connection
         self._key = bytes.fromhex(self._meta("digest key"))
+        self._lock = threading.RLock()
 
     @classmethod
     def create(cls, path: str | Path, tree: TopicTree, taxonomy: str = "wordnet") -> ProfileStore:
@@ -135,8 +137,8 @@ class ProfileStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes or none; other processes wait."""
-        with _transaction(self.connection):
+        """All of the block's changes or none; other threads and processes wait."""
+        with self._lock, _transaction(self.connection):
             yield self.connection
 
     def _meta(self, key: str) -> str:

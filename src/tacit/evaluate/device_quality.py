@@ -12,6 +12,7 @@ queries on other engines.) Average precision (equation 19) of one relevant docum
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -35,8 +36,19 @@ from tacit.device import (
 )
 from tacit.device.construction import file_document
 from tacit.device.online import DISTINCT
+from tacit.taxonomy import TopicTree
 
-__all__ = ["SCORES", "Case", "Outcome", "average_precision", "groups_by_power", "measure", "held_out_cases"]
+__all__ = [
+    "SCORES",
+    "SHOWN",
+    "Case",
+    "Outcome",
+    "average_precision",
+    "groups_by_power",
+    "held_out_cases",
+    "measure",
+    "sensitive_topics",
+]
 
 SHOWN = 20
 """Results that the engine shows, and that are reranked."""
@@ -149,14 +161,26 @@ def _profile(
             documents[topic] += 1
     counts = {topic: float(count) for topic, count in documents.items()}
     tree = repository.tree
-    deep = [t for t in UserProfile(tree, counts, {}).topics.tolist() if tree.depth[t] >= _SHALLOWEST]
+    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, _MOST_SENSITIVE, _SHALLOWEST))
+
+
+def sensitive_topics(
+    tree: TopicTree,
+    documents: Mapping[int, float],
+    random: np.random.Generator,
+    most: int,
+    shallowest: int,
+) -> dict[int, float]:
+    """At most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
+    topics = UserProfile(tree, documents, {}).topics.tolist()
+    deep = [topic for topic in topics if tree.depth[topic] >= shallowest]
     sensitivity: dict[int, float] = {}
     for topic in random.permutation(deep).tolist():
-        if len(sensitivity) == _MOST_SENSITIVE:
+        if len(sensitivity) == most:
             break
         if not any(tree.is_ancestor(topic, s) or tree.is_ancestor(s, topic) for s in sensitivity):
             sensitivity[topic] = 1.0
-    return UserProfile(tree, counts, sensitivity)
+    return sensitivity
 
 
 def _by_topics(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
@@ -215,7 +239,7 @@ def measure(
 
     With ``decide``, distinct queries and profiles without a predicted gain go out alone.
     """
-    distinct, least_utility = (DISTINCT, 0.0) if decide else (2.0, -np.inf)
+    distinct, least_utility = (DISTINCT, 0.0) if decide else (2.0, -math.inf)
     way = SCORES[score]
     profilers: dict[int, OnlineProfiler] = {}
     outcomes = []
