@@ -136,7 +136,7 @@ class Click:
             counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
             counting["domain"] = domain
         if p.clicks_per_user:
-            on_them = clicks_of(log).semi_join(searches, ["user", "time", "query"])
+            on_them = clicks_of(log.semi_join(searches, ["user", "time", "query"]))
             clicks = bounded_clicks(on_them, p.clicks_per_user, self.choice)
             counting["clicks"] = engine.keep(
                 clicks.group_by(["query", "url"]).aggregate(count=clicks.count())

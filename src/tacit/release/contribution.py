@@ -17,7 +17,7 @@ from typing import Any
 
 import ibis
 
-from tacit.searchlog.sessions import SESSION_GAP, with_sessions
+from tacit.searchlog.sessions import SESSION_GAP
 
 __all__ = [
     "Choice",
@@ -61,14 +61,27 @@ def clicks_of(log: Any) -> Any:
     return log.filter(log.url.notnull()).select("user", "time", "query", "url").distinct()
 
 
+def _pause(gap: timedelta) -> Any:
+    return ibis.interval(microseconds=gap // timedelta(microseconds=1))
+
+
+def _history(table: Any) -> Any:
+    """A user's records in order."""
+    return ibis.window(group_by=table.user, order_by=[table.time, table["query"]])
+
+
 def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
-    """Consecutive different queries of a session: (user, time of the first, query, next_query)."""
-    cut = with_sessions(searches, gap)
-    window = ibis.window(group_by=[cut.user, cut.session], order_by=[cut.time, cut.query])
-    stepped = cut.mutate(next_query=cut["query"].lead().over(window))
-    return stepped.filter(stepped.next_query.notnull() & (stepped.next_query != stepped["query"])).select(
-        "user", "time", "query", "next_query"
+    """Consecutive different queries of a session: (user, time of the first, query, next_query).
+
+    The next search is of the same session iff no more than ``gap`` lies between
+    (:mod:`tacit.searchlog.sessions`), so no session has to be numbered.
+    """
+    history = _history(searches)
+    stepped = searches.mutate(
+        next_query=searches["query"].lead().over(history), next_time=searches.time.lead().over(history)
     )
+    soon = stepped.next_time <= stepped.time + _pause(gap)
+    return stepped.filter(soon & (stepped.next_query != stepped["query"])).drop("next_time")
 
 
 def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -> Any:
@@ -103,19 +116,22 @@ def bounded_sessions(
     A query repeated at once (another page of results, another click) is one query of the session; sessions
     of a single query do not take part. Columns: user, query_1 … query_n, null after the session's end.
     """
-    cut = with_sessions(searches, gap)
-    window = ibis.window(group_by=[cut.user, cut.session], order_by=[cut.time, cut["query"]])
-    seen = cut.mutate(before=cut["query"].lag().over(window))
-    changed = seen.filter(seen.before.isnull() | (seen.before != seen["query"]))
-    place = ibis.row_number().over(
-        ibis.window(group_by=[changed.user, changed.session], order_by=[changed.time, changed["query"]])
+    history = _history(searches)
+    seen = searches.mutate(
+        before=searches["query"].lag().over(history), before_time=searches.time.lag().over(history)
     )
-    placed = changed.mutate(place=place)
-    placed = placed.filter(placed.place < queries)
-    columns = {
-        f"query_{i + 1}": ibis.ifelse(placed.place == i, placed["query"], ibis.null("string")).max()
-        for i in range(queries)
-    }
-    wide = placed.group_by(["user", "session"]).aggregate(**columns)
-    wide = wide.filter(wide.query_2.notnull())
-    return _upto(wide, sessions, ["user"], [_by_time(wide.session, choice)]).drop("session")
+    begins = seen.before_time.isnull() | (seen.time > seen.before_time + _pause(gap))
+    seen = seen.mutate(begins=begins.fill_null(True))
+    changed = seen.filter(seen.begins | (seen.before != seen["query"])).drop("before", "before_time")
+    # From the search that begins a session, the next ones follow until one begins another.
+    history = _history(changed)
+    ahead = {f"query_{i + 1}": changed["query"].lead(i).over(history) for i in range(1, queries)}
+    ends = {f"begins_{i + 1}": changed.begins.lead(i).over(history) for i in range(1, queries)}
+    wide = changed.rename(query_1="query").mutate(**ahead, **ends)
+    inside: Any = ibis.literal(True)
+    for i in range(2, queries + 1):
+        inside = inside & ~wide[f"begins_{i}"].fill_null(True)
+        wide = wide.mutate(**{f"query_{i}": ibis.ifelse(inside, wide[f"query_{i}"], ibis.null("string"))})
+    wide = wide.filter(wide.begins & wide.query_2.notnull())
+    names = [f"query_{i + 1}" for i in range(queries)]
+    return _upto(wide, sessions, ["user"], [_by_time(wide.time, choice)]).select("user", *names)

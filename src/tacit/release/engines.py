@@ -73,7 +73,7 @@ class Engine:
     def drop(self, table: Any) -> None:
         """Forget a kept table."""
         with _told_apart():
-            self.backend.drop_table(table.get_name(), force=True)
+            self.backend.con.execute(f"DROP TABLE {table.get_name()}")
 
 
 def memory_for(log: str | Path) -> int:

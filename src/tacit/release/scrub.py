@@ -42,7 +42,7 @@ _PHONE = re.compile(
 _CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
 _LONG = re.compile(rf"\d{{{LONG_RUN},}}")
 
-_SUSPECT = r"@|\(at\)|\[at\]|[0-9][^a-z0-9]{0,3}[0-9][^a-z0-9]{0,3}[0-9].*[0-9][^a-z0-9]{0,3}[0-9]"
+_SUSPECT = r"[0-9][ -]?[0-9][ -]?[0-9]|@|[(\[][aA][tT][)\]]"
 """What the engine looks for; every pattern above implies it, and only its matches are looked at closely."""
 
 
@@ -82,24 +82,19 @@ def scrubbed(engine: Engine, log: Any) -> Any:
 
     Urls are full of long numbers that name articles and products; only addresses are looked for there.
     """
-    queries = _bad(engine, log, "query", set(Sensitive))
-    urls = _bad(engine, log, "url", {Sensitive.EMAIL})
-    kept = log
-    if len(queries):
-        kept = kept.anti_join(engine.load(queries), "query")
-    if len(urls):
-        kept = kept.anti_join(engine.load(urls), "url")
-    return kept
+    query, url = log["query"], log.url
+    suspect = query.re_search(_SUSPECT) | url.contains("@") | url.contains("%40")
+    queries: set[str] = set()
+    urls: set[str] = set()
+    for batch in engine.batches(log.filter(suspect).select("query", "url").distinct()):
+        queries.update(text for text in set(batch.column("query").to_pylist()) if sensitive_patterns(text))
+        urls.update(text for text in set(batch.column("url").to_pylist()) if text and _addressed(text))
+    for column, bad in (("query", queries), ("url", urls)):
+        if bad:
+            listed = engine.load(pa.table({column: pa.array(sorted(bad), pa.string())}))
+            log = log.anti_join(listed, column)
+    return log
 
 
-def _bad(engine: Engine, log: Any, column: str, patterns: set[Sensitive]) -> pa.Table:
-    """The values of a column that contain one of the patterns."""
-    suspect = "@|%40" if column == "url" else _SUSPECT
-    values = log.filter(log[column].notnull() & log[column].re_search(suspect)).select(column).distinct()
-    found = [
-        value
-        for batch in engine.batches(values)
-        for value in batch.column(0).to_pylist()
-        if sensitive_patterns(value.replace("%40", "@")) & patterns
-    ]
-    return pa.table({column: pa.array(found, pa.string())})
+def _addressed(url: str) -> bool:
+    return Sensitive.EMAIL in sensitive_patterns(url.replace("%40", "@"))

@@ -21,7 +21,7 @@ from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import zealous as analysis
 from tacit.release.analysis.charge import Charge
 from tacit.release.analysis.zealous import ZealousParameters
-from tacit.release.contribution import Choice, bounded_items, clicks_of, searches_of, steps_of
+from tacit.release.contribution import Choice, bounded_items, searches_of, steps_of
 from tacit.release.engines import Engine
 from tacit.release.keywords import keywords_of
 from tacit.release.mechanism import Counting, Step, Tables, charge_of
@@ -49,15 +49,15 @@ ITEM_KEYS: Mapping[Item, tuple[str, ...]] = {
 
 _ITEMS: Mapping[Item, Callable[[Any], Any]] = {
     Item.KEYWORDS: keywords_of,
-    Item.QUERIES: searches_of,
-    Item.CLICKS: clicks_of,
+    Item.QUERIES: lambda log: log,
+    Item.CLICKS: lambda log: log.filter(log.url.notnull()),
     Item.PAIRS: lambda log: steps_of(searches_of(log)),
 }
 
 
 def items_of(log: Any, item: Item) -> Any:
-    """All items of a log: user, time and the key columns."""
-    return log if item is Item.QUERIES else _ITEMS[item](log)
+    """All items of a log, with repetitions: user, time, the key columns, maybe others."""
+    return _ITEMS[item](log)
 
 
 def key_schema(names: Sequence[str]) -> pa.Schema:
