@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tacit.taxonomy import WordNet
 from tacit.world.synth.compiled import compiled
-from tacit.world.synth.randomness import State, below, stream, uniform
+from tacit.world.synth.randomness import State, below, pick, stream, uniform
 
 __all__ = ["MOST_INTERESTS", "SENSITIVE_TOPICS", "Interests", "choose_interests", "draw_interests"]
 
@@ -81,7 +81,7 @@ def choose_interests(wordnet: WordNet) -> Interests:
 
 @compiled
 def _choose(state: State, topics: npt.NDArray[np.int32], weight: npt.NDArray[np.float64]) -> int:
-    return int(topics[np.searchsorted(weight, uniform(state), side="right") - 1])
+    return int(topics[pick(weight, 0, len(topics), uniform(state))])
 
 
 @compiled

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tacit.world.synth.compiled import compiled
 from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, PLACE, Lexicon
-from tacit.world.synth.randomness import State, below, uniform
+from tacit.world.synth.randomness import State, below, pick, uniform
 from tacit.world.synth.typos import NO_SLIP
 
 __all__ = [
@@ -62,37 +62,23 @@ _LONG = 16  # bytes of a noun beside which one word is enough
 
 
 @compiled
-def _pick(cumulative: npt.NDArray[np.float64], start: int, stop: int, place: float) -> int:
-    """The item in [start, stop) at ``place`` (from 0 to 1) of its share of the cumulative weights."""
-    target = cumulative[start] + place * (cumulative[stop] - cumulative[start])
-    low, high = start, stop - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle + 1] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@compiled
 def _meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
     """A meaning in the subtree of ``topic``, by popularity."""
-    return _pick(lexicon.popularity, topic, int(lexicon.end[topic]), uniform(state))
+    return pick(lexicon.popularity, topic, int(lexicon.end[topic]), uniform(state))
 
 
 @compiled
 def _name(state: State, lexicon: Lexicon, meaning: int) -> int:
     """One of the meaning's names, by how often it is used."""
     start, stop = int(lexicon.lemma_bounds[meaning]), int(lexicon.lemma_bounds[meaning + 1])
-    return int(lexicon.lemmas[_pick(lexicon.lemma_weight, start, stop, uniform(state))])
+    return int(lexicon.lemmas[pick(lexicon.lemma_weight, start, stop, uniform(state))])
 
 
 @compiled
 def _usual(state: State, lexicon: Lexicon, which: int) -> int:
     """The place of a phrase drawn from one of the usual lists."""
     start, stop = lexicon.usual_bounds[which], lexicon.usual_bounds[which + 1]
-    return _pick(lexicon.usual_weight, start, stop, uniform(state))
+    return pick(lexicon.usual_weight, start, stop, uniform(state))
 
 
 @compiled

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tacit.world.synth.compiled import compiled
 
-__all__ = ["GOLDEN", "State", "below", "mix", "normal", "stream", "uniform"]
+__all__ = ["GOLDEN", "State", "below", "mix", "normal", "pick", "stream", "uniform"]
 
 State = npt.NDArray[np.uint64]
 """One number that a stream steps forward."""
@@ -57,3 +57,17 @@ def normal(state: State) -> float:
     """A standard normal number (Box and Muller)."""
     radius = np.sqrt(-2.0 * np.log(1.0 - uniform(state)))
     return float(radius * np.cos(2.0 * np.pi * uniform(state)))
+
+
+@compiled
+def pick(cumulative: npt.NDArray[np.float64], start: int, stop: int, place: float) -> int:
+    """The item in [start, stop) at ``place`` (from 0 to 1) of its share of the cumulative weights."""
+    target = cumulative[start] + place * (cumulative[stop] - cumulative[start])
+    low, high = start, stop - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle + 1] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low

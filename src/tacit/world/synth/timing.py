@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.world.synth.compiled import compiled
-from tacit.world.synth.randomness import State, below, normal, stream, uniform
+from tacit.world.synth.randomness import State, below, normal, pick, stream, uniform
 
 __all__ = [
     "BEGINNING",
@@ -59,7 +59,7 @@ def pause(state: State, typical: float) -> int:
 @compiled
 def _begin(state: State, rhythm: npt.NDArray[np.float64], weeks: int, shift: float) -> int:
     place = uniform(state)
-    hour = np.searchsorted(rhythm, place, side="right") - 1
+    hour = pick(rhythm, 0, _WEEK_HOURS, place)
     seconds = below(state, weeks) * 604_800 + hour * 3600 + below(state, 3600) + int(shift)
     return int(seconds % (weeks * 604_800))
 
@@ -77,6 +77,62 @@ def _place_sessions(begins: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64
 
 
 @compiled
+def _draw_begins(
+    seed: int, first_user: int, counts: npt.NDArray[np.int64], rhythm: npt.NDArray[np.float64], weeks: int
+) -> npt.NDArray[np.int64]:
+    """When sessions begin, user after user, each user in a span of its own."""
+    begins = np.empty(counts.sum(), np.int64)
+    state = np.empty(1, np.uint64)
+    at = 0
+    for user in range(len(counts)):
+        stream(state, seed, first_user + user, _CLOCK)
+        shift = 5400.0 * normal(state)
+        for _ in range(counts[user]):
+            begins[at] = user * weeks * 604_800 + _begin(state, rhythm, weeks, shift)
+            at += 1
+    return begins
+
+
+@compiled
+def _place_submissions(
+    bounds: npt.NDArray[np.int64],
+    pauses: npt.NDArray[np.int32],
+    begins: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    span: int,
+) -> npt.NDArray[np.int64]:
+    times = np.empty(len(pauses), np.int64)
+    first = 0
+    for user in range(len(counts)):
+        start, stop, sessions = bounds[user], bounds[user + 1], counts[user]
+        total = 0
+        for row in range(start, stop):
+            total += pauses[row]
+        # A person this busy hurries: pauses shrink until everything fits, which no ordinary user needs.
+        room = span - sessions * (SESSION_BREAK + 1) - (stop - start)
+        hurry = min(1.0, room / total) if total else 1.0
+        lengths = np.zeros(sessions, np.int64)
+        session = -1
+        for row in range(start, stop):
+            if pauses[row] == 0:
+                session += 1
+            else:
+                lengths[session] += max(1, int(pauses[row] * hurry))
+        own = begins[first : first + sessions]
+        _place_sessions(own, lengths, span)
+        session = -1
+        now = 0
+        for row in range(start, stop):
+            if pauses[row] == 0:
+                session += 1
+                now = own[session]
+            else:
+                now += max(1, int(pauses[row] * hurry))
+            times[row] = now
+        first += sessions
+    return times
+
+
 def schedule(
     seed: int,
     first_user: int,
@@ -91,40 +147,9 @@ def schedule(
         bounds: where each user's submissions begin among all, and the end.
         pauses: seconds since the submission before; 0 begins a session.
     """
-    times = np.empty(len(pauses), np.int64)
-    state = np.empty(1, np.uint64)
     span = weeks * 604_800
-    for user in range(len(bounds) - 1):
-        stream(state, seed, first_user + user, _CLOCK)
-        shift = 5400.0 * normal(state)
-        start, stop = bounds[user], bounds[user + 1]
-        sessions = 0
-        total = 0
-        for row in range(start, stop):
-            sessions += pauses[row] == 0
-            total += pauses[row]
-        # A person this busy hurries: pauses shrink until everything fits, which no ordinary user needs.
-        room = span - sessions * (SESSION_BREAK + 1) - (stop - start)
-        hurry = min(1.0, room / total) if total else 1.0
-        begins = np.empty(sessions, np.int64)
-        lengths = np.zeros(sessions, np.int64)
-        for session in range(sessions):
-            begins[session] = _begin(state, rhythm, weeks, shift)
-        begins.sort()
-        session = -1
-        for row in range(start, stop):
-            if pauses[row] == 0:
-                session += 1
-            else:
-                lengths[session] += max(1, int(pauses[row] * hurry))
-        _place_sessions(begins, lengths, span)
-        session = -1
-        now = 0
-        for row in range(start, stop):
-            if pauses[row] == 0:
-                session += 1
-                now = begins[session]
-            else:
-                now += max(1, int(pauses[row] * hurry))
-            times[row] = now
-    return times
+    counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
+    begins = _draw_begins(seed, first_user, counts, rhythm, weeks)
+    begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
+    begins -= np.repeat(np.arange(len(counts)), counts) * span
+    return _place_submissions(bounds, pauses, begins, counts, span)
