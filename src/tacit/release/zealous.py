@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
-from tacit.privacy.events import Event
+from tacit.privacy.events import Event, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import zealous as analysis
 from tacit.release.analysis.charge import Charge
@@ -111,8 +111,18 @@ class Zealous:
         )
 
     def event(self) -> Event:
-        """The whole guarantee."""
-        return charge_of(self.guarantee())
+        """What is charged: noisy counts and a rare disclosure where that is proven, else the guarantee.
+
+        A user gives distinct items and moves each count by 1, so under adding or removing a user the release
+        is m counts a histogram with noise λ, and a fresh item with probability δ
+        (docs/guarantees/ledger.md). The price is the same; the rule ``pld`` composes it more tightly.
+        """
+        p, found = self.parameters, self.guarantee()
+        if self.neighbours is Neighbours.ADD_REMOVE and self.kind is Kind.INDISTINGUISHABILITY:
+            counts = LaplaceCounts(p.noise, p.per_user * p.histograms)
+            if counts.guarantee.epsilon >= found.epsilon:
+                return Together((counts, RareDisclosure(found.delta)))
+        return charge_of(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter."""

@@ -1,0 +1,81 @@
+"""The public domain is the same everywhere, and files of queries and urls are read as they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tacit.errors import InfeasibleError, InputError, ParameterError
+from tacit.release.click import Click
+from tacit.release.pool import bundled_domain, read_domain, take_domain
+from tacit.release.request import Request, mechanism_for
+from tacit.release.surfaced import take_surfaced
+
+
+def test_the_bundled_domain_is_the_same_everywhere() -> None:
+    domain = bundled_domain()
+    queries = domain.queries.to_pylist()
+    assert len(domain) == 150_913
+    assert domain.digest.startswith("3f261b4577012c0356ba85dec0857c9978f7e501ec60fc434989b0ef6e69")
+    assert queries == sorted(set(queries))
+    assert {"java", "weather", "golden eagle", "new york", "person or company"} <= set(queries)
+
+
+def test_a_file_is_normalised_and_each_query_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_text("Weather\n\n  weather \nJAVA  Island\n", encoding="utf-8")
+    assert read_domain(path).queries.to_pylist() == ["java island", "weather"]
+    assert take_domain("none") is None
+    path.write_text("\n")
+    with pytest.raises(InputError, match="no query"):
+        read_domain(path)
+    path.write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_domain(path)
+
+
+def test_urls_of_a_file_are_those_of_the_queries_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "urls.tsv"
+    path.write_text("Weather\thttp://a\nweather\thttp://b\nnews\thttp://c\n")
+    surfaced = take_surfaced(str(path))
+    assert surfaced is not None
+    keys = surfaced.keys(pa.table({"query": ["weather", "unknown"]}))
+    assert keys.to_pylist() == [
+        {"query": "weather", "url": "http://a"},
+        {"query": "weather", "url": "http://b"},
+    ]
+    path.write_text("weather http://a\n")
+    with pytest.raises(InputError, match="line 1"):
+        take_surfaced(str(path))
+
+
+def test_the_wordnet_engine_surfaces_its_documents() -> None:
+    surfaced = take_surfaced("wordnet")
+    assert surfaced is not None
+    assert "https://wordnet.example/weather_forecast.n.01" in surfaced.urls("weather")
+
+
+def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_text("weather\nnews\n")
+    made = mechanism_for(Request("click", 1.0, domain=str(path)))
+    assert isinstance(made, Click) and made.parameters.clicks_per_user == 0
+    with pytest.raises(ParameterError, match="public urls"):
+        mechanism_for(Request("click", 1.0, domain=str(path), clicks_per_user=3))
+    with pytest.raises(ParameterError, match="public domain"):
+        mechanism_for(Request("click", 1.0, domain="none"))
+
+
+def test_given_parameters_must_keep_to_what_was_asked() -> None:
+    made = mechanism_for(Request("zealous", 1.0, 1e-5, noise=10.0, threshold=150))
+    assert made.guarantee().epsilon == pytest.approx(0.5)
+    for wrong in (
+        Request("zealous", 0.1, noise=10.0, threshold=150),
+        Request("session", noise=1.0, threshold=9, delta=1e-9),
+    ):
+        with pytest.raises(InfeasibleError, match="was asked for"):
+            mechanism_for(wrong)
+    with pytest.raises(ParameterError, match="together"):
+        Request("zealous", noise=10.0)

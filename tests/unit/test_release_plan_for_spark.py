@@ -1,0 +1,64 @@
+"""The plans of all mechanisms compile for Spark as for DuckDB: nothing in them belongs to one engine."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pytest
+
+from tacit.release.analysis import (
+    ClickMode,
+    ClickParameters,
+    KQueryParameters,
+    SessionClicks,
+    SessionParameters,
+    ZealousParameters,
+)
+from tacit.release.click import Click
+from tacit.release.k_query import KQuery
+from tacit.release.pool import Domain
+from tacit.release.preparation import Preparation
+from tacit.release.session import Session
+from tacit.release.zealous import Item, Zealous
+
+LOG = {"user": "string", "query": "string", "time": "timestamp(6)", "rank": "int32", "url": "string"}
+MECHANISMS = [
+    Zealous(ZealousParameters(5, 5.0, 1, 76, 4), tuple(Item)),
+    Click(
+        ClickParameters(5, 5, 5.0, 50, 5.0, 5.0, 5.0, mode=ClickMode.APPROXIMATE),
+        Domain("test", pa.array(["java"])),
+    ),
+    Session(SessionParameters(2, 4, 1.0, 20, 1.0, True, SessionClicks(4, 1.0, 20, 1.0))),
+    KQuery(KQueryParameters(5)),
+]
+
+
+class Compiling:
+    """An engine that compiles what it is asked to keep, and computes nothing."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+
+    def keep(self, expression: Any) -> Any:
+        self.statements.append(ibis.to_sql(expression, dialect="pyspark"))
+        return ibis.table(expression.schema(), name=f"kept_{len(self.statements)}")
+
+    def load(self, table: pa.Table) -> Any:
+        return ibis.table(ibis.Schema.from_pyarrow(table.schema), name="loaded")
+
+    def batches(self, expression: Any) -> list[pa.RecordBatch]:
+        self.statements.append(ibis.to_sql(expression, dialect="pyspark"))
+        return []
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
+def test_every_statement_compiles(mechanism: Any) -> None:
+    engine = Compiling()
+    log = Preparation(datetime(2006, 3, 1), datetime(2006, 4, 1)).apply(engine, ibis.table(LOG, name="log"))
+    mechanism.count(engine, log)
+    assert len(engine.statements) > 2
+    for statement in engine.statements:
+        assert statement.startswith("SELECT")

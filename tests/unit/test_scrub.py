@@ -1,0 +1,75 @@
+"""Scrubbing finds what names somebody, by the record's own text, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.release import scrub
+from tacit.release.engines import open_engine
+from tacit.release.scrub import Sensitive, scrubbed, sensitive_patterns
+from tacit.searchlog import SCHEMA
+
+FOUND = {
+    "jane.doe@mail.example.org": Sensitive.EMAIL,
+    "email jane+x @ mail.co": Sensitive.EMAIL,
+    "jane(at)mail.com": Sensitive.EMAIL,
+    "call 555-867-5309 now": Sensitive.PHONE,
+    "(212) 555 0199": Sensitive.PHONE,
+    "+44 20 7946 0958": Sensitive.PHONE,
+    "555-0199": Sensitive.PHONE,
+    "+442079460958": Sensitive.PHONE,
+    "4111 1111 1111 1111": Sensitive.CARD,
+    "5500-0000-0000-0004": Sensitive.CARD,
+    "ssn 078-05-1120": Sensitive.SOCIAL_SECURITY,
+    "078 05 1120": Sensitive.SOCIAL_SECURITY,
+    "account 12345678": Sensitive.LONG_DIGITS,
+}
+HARMLESS = [
+    "weather 2006",
+    "windows 95",
+    "1600 pennsylvania avenue",
+    "route 66 map",
+    "rfc 2616",
+    "ps3 360",
+    "@home",
+]
+
+
+@pytest.mark.parametrize(("text", "pattern"), FOUND.items())
+def test_a_pattern_is_found(text: str, pattern: Sensitive) -> None:
+    assert pattern in sensitive_patterns(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_is_left_alone(text: str) -> None:
+    assert sensitive_patterns(text) == frozenset()
+
+
+def test_a_card_number_needs_its_check_digit() -> None:
+    assert Sensitive.CARD not in sensitive_patterns("4111 1111 1111 1112")
+    assert Sensitive.SOCIAL_SECURITY not in sensitive_patterns("000-05-1120")
+
+
+@given(st.text("0123456789 .-()+@abAT[]", max_size=30))
+def test_what_is_found_is_suspect_to_the_engine(text: str) -> None:
+    """The engine looks for a simpler pattern first; nothing sensitive may slip through it."""
+    if sensitive_patterns(text):
+        assert re.search(scrub._SUSPECT, text)
+
+
+def test_records_are_dropped_by_their_own_text_alone() -> None:
+    texts = [*FOUND, *HARMLESS]
+    urls = [None] * len(texts) + ["http://x/?q=jane%40mail.example.org", "http://x/123456789012"]
+    texts += ["mail", "news"]
+    time = [datetime(2006, 3, 1)] * len(texts)
+    columns = [["u"] * len(texts), texts, time, [None] * len(texts), urls]
+    table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+    with open_engine(threads=1) as engine:
+        left = engine.table(scrubbed(engine, engine.load(table))).column("query").to_pylist()
+    assert sorted(left) == sorted([*HARMLESS, "news"])
