@@ -13,7 +13,7 @@ import pytest
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
 from tacit.device.exposure import union_risk
 from tacit.device.mapping import map_topics
-from tacit.errors import InputError, IntegrityError, ParameterError
+from tacit.errors import InputError, IntegrityError, ParameterError, TacitError
 from tacit.taxonomy import TopicTree
 
 TREE = TopicTree.from_paths(
@@ -53,7 +53,7 @@ def test_a_failed_change_leaves_nothing_behind(tmp_path: Path) -> None:
     with made(tmp_path) as store:
         with pytest.raises(InputError, match="overlap"):
             store.protect(TREE.find("Top/Health"), 1.0)
-        with pytest.raises(sqlite3.OperationalError), store.transaction() as connection:
+        with pytest.raises(TacitError, match="as it was before"), store.transaction() as connection:
             connection.execute("DELETE FROM topic").connection.execute("no such statement")
         assert len(store.profile().sensitivity) == 4
         assert store.profile().support[0] == 9
@@ -140,3 +140,25 @@ def test_a_profile_refuses_impossible_counts() -> None:
         UserProfile(TREE, {1: 0.0}, {})
     with pytest.raises(ParameterError):
         UserProfile(TREE, {len(TREE): 1.0}, {})
+
+
+def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
+    with made(tmp_path) as store:
+        pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(TacitError, match="full"):
+            store.add([(f"{number:016d}".encode(), MUSIC) for number in range(5_000)])
+        assert store.profile().support[0] == 9
+        store.connection.execute("PRAGMA max_page_count = 1000000")
+        store.add([(b"another", MUSIC)])
+        assert store.profile().support[0] == 10
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    made(tmp_path).close()
+    path = tmp_path / "me.profile"
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = bytes(len(damaged) - 4096)
+    path.write_bytes(damaged)
+    with pytest.raises(IntegrityError):
+        ProfileStore.open(path, TREE)

@@ -20,7 +20,7 @@ from types import TracebackType
 
 from tacit.device.cost import check_requirements
 from tacit.device.profile import UserProfile
-from tacit.errors import InputError, IntegrityError
+from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import TopicTree
 
 __all__ = ["ProfileStore"]
@@ -89,6 +89,8 @@ class ProfileStore:
         connection = _connect(path)
         try:
             store = cls(path, tree, connection)
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError
             found = store._meta("format")
             fingerprint = store._meta("fingerprint")
         except sqlite3.DatabaseError as error:
@@ -137,9 +139,19 @@ class ProfileStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes or none; other threads and processes wait."""
-        with self._lock, _transaction(self.connection):
-            yield self.connection
+        """All of the block's changes or none; other threads and processes wait.
+
+        Raises:
+            TacitError: the disk is full, the file cannot be written, or another process holds it too long.
+        """
+        try:
+            with self._lock, _transaction(self.connection):
+                yield self.connection
+        except sqlite3.OperationalError as error:
+            raise TacitError(
+                f"{self.path} could not be changed ({error}); it is as it was before.",
+                "Make room, or close what else has it open, and try again.",
+            ) from error
 
     def _meta(self, key: str) -> str:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -224,6 +236,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself rolls back on a full disk
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")

@@ -1,0 +1,60 @@
+"""Where the exact algorithms say that a problem is too large, and parameters out of range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.device import SeedProfile, generalise
+from tacit.device.brute_force import brute_force
+from tacit.device.optimal import optimal
+from tacit.errors import InputError, ParameterError
+
+
+def star(leaves: int) -> SeedProfile:
+    """All topics under the root, all sensitive, no two alike."""
+    random = np.random.default_rng(leaves)
+    share = random.exponential(1.0, leaves) + 0.01
+    prior = np.concatenate(([1.0], share / share.sum() * 0.8))
+    sensitivity = random.exponential(1.0, leaves) + 0.1
+    cost = np.concatenate(([float(np.sum(sensitivity * prior[1:]))], sensitivity))
+    mass = np.concatenate(([0.0], random.exponential(1.0, leaves)))
+    return SeedProfile.from_arrays([-1, *[0] * leaves], prior, mass, cost, float(sensitivity.sum()))
+
+
+def test_the_optimum_refuses_what_would_not_end() -> None:
+    with pytest.raises(InputError, match="partial solutions"):
+        optimal(star(14), 0.4, limit=20)
+    with pytest.raises(InputError, match="rooted subtrees"):
+        brute_force(star(30), 0.4)
+
+
+def test_the_optimum_of_a_star_is_found_by_trying_everything() -> None:
+    seed = star(9)
+    for delta in (0.2, 0.4, 0.7):
+        assert generalise(seed, delta, "optimal").power == pytest.approx(
+            generalise(seed, delta, "brute-force").power
+        )
+
+
+def test_a_seed_profile_must_be_a_tree_with_priors_and_preferences() -> None:
+    with pytest.raises(ParameterError, match="root first"):
+        SeedProfile.from_arrays([0, -1], [1, 1], [1, 1], [0, 0], 0)
+    with pytest.raises(ParameterError, match="prior"):
+        SeedProfile.from_arrays([-1, 0], [1, 0], [1, 1], [0, 0], 0)
+    with pytest.raises(ParameterError, match="preference"):
+        SeedProfile.from_arrays([-1, 0], [1, 0.5], [1, 0], [0, 0], 0)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan")])
+def test_delta_must_be_a_share(delta: float) -> None:
+    with pytest.raises(ParameterError, match="delta must be in"):
+        generalise(star(3), delta)
+
+
+def test_without_sensitive_topics_everything_may_be_exposed() -> None:
+    seed = SeedProfile.from_arrays([-1, 0, 0], [1, 0.4, 0.2], [0, 1, 2], [0, 0, 0], 0.0)
+    result = generalise(seed, 0.0)
+    assert result.risk == 0.0
+    assert result.topics.tolist() == [0, 1, 2]
+    assert result.steps == ()
