@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -101,25 +100,24 @@ def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: p
 
 def test_ctrl_c_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, time, tacit.commands as commands\n"
+        "import sys, time, typer, tacit.commands as commands\n"
         "from tacit.files import atomic_file\n"
-        "def slow():\n"
-        "    def write():\n"
-        "        with atomic_file(sys.argv[1]) as temporary:\n"
-        "            temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
-        "    return write\n"
-        "commands.application = slow\n"
+        "app = commands.application()\n"
+        "@app.command()\n"
+        "def slow(output: str):\n"
+        "    with atomic_file(output) as temporary:\n"
+        "        temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
+        "commands.application = lambda: app\n"
         "commands.main()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "out")],
+        [sys.executable, "-c", code, "slow", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130

@@ -21,7 +21,10 @@ from tacit import __version__
 from tacit.errors import TacitError
 from tacit.terminal import stderr, stdout
 
-__all__ = ["application", "main"]
+__all__ = ["STOPPED", "application", "main"]
+
+STOPPED = 130
+"""The exit code after Ctrl-C."""
 
 
 def _show_version(value: bool) -> None:
@@ -77,6 +80,10 @@ def main() -> None:
             soft_wrap=True,
         )
         sys.exit(1)
+    except SystemExit as stop:  # Typer turns Ctrl-C into an exit with 130
+        if stop.code == STOPPED:
+            stderr().print("stopped; nothing half-written was left")
+        raise
     except KeyboardInterrupt:
         stderr().print("stopped; nothing half-written was left")
-        sys.exit(130)
+        sys.exit(STOPPED)

@@ -112,9 +112,12 @@ def _invoke(app: typer.Typer, arguments: list[str], *, quiet: bool) -> None:
     import contextlib
     import io
 
+    from tacit.commands import STOPPED
+
     shown = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
     with shown:
-        app(arguments, standalone_mode=False)
+        if app(arguments, standalone_mode=False) == STOPPED:
+            raise KeyboardInterrupt
 
 
 def _clear(output: Path) -> None:
