@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.world.synth.compiled import compiled
+from tacit.compiled import compiled
 from tacit.world.synth.kinds import Kind
 from tacit.world.synth.queries import BASE, CLICKS, INTEREST, KIND, MEANING, PAGE, SLIP, Row
 from tacit.world.synth.randomness import State, stream, uniform

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tacit.compiled import compiled
 from tacit.taxonomy import WordNet
-from tacit.world.synth.compiled import compiled
 from tacit.world.synth.randomness import State, below, pick, stream, uniform
 
 __all__ = ["MOST_INTERESTS", "SENSITIVE_TOPICS", "Interests", "choose_interests", "draw_interests"]

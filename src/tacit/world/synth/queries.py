@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.world.synth.compiled import compiled
+from tacit.compiled import compiled
 from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, PLACE, Lexicon
 from tacit.world.synth.randomness import State, below, pick, uniform
 from tacit.world.synth.typos import NO_SLIP

@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from tacit.compiled import compiled
 from tacit.files import atomic_file, cache_directory
 from tacit.taxonomy import load_wordnet
 from tacit.world.index import index_folder, wordnet_engine
-from tacit.world.synth.compiled import compiled
 
 __all__ = ["DEPTH", "PAGE_SIZE", "load_results", "page_length"]
 

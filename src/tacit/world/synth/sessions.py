@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tacit.compiled import compiled
 from tacit.world.synth.clicks import clicks_of
-from tacit.world.synth.compiled import compiled
 from tacit.world.synth.kinds import Kind
 from tacit.world.synth.lexicon import PLACE, Lexicon
 from tacit.world.synth.queries import (

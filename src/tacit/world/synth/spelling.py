@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacit.world.synth.compiled import compiled
+from tacit.compiled import compiled
 from tacit.world.synth.lexicon import Spelling
 from tacit.world.synth.queries import BASE, BEFORE, FIRST, SECOND, SLIP
 from tacit.world.synth.randomness import GOLDEN, mix

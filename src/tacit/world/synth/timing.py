@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from tacit.world.synth.compiled import compiled
+from tacit.compiled import compiled
 from tacit.world.synth.randomness import State, below, normal, pick, stream, uniform
 
 __all__ = [

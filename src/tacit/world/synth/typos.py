@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tacit.world.synth.compiled import compiled
+from tacit.compiled import compiled
 
 __all__ = ["NO_SLIP", "mistype", "neighbouring_keys"]
 

@@ -1,0 +1,54 @@
+"""Inner loops as machine code (numba), kept on disk for the next process.
+
+Machine code lies in Tacit's cache folder, under a fingerprint of all sources beside the loop. Numba itself
+notices only a change in the file of the loop that is called, not in the loops it calls: it could go on
+enforcing a criterion that has since been corrected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import numba
+
+from tacit.files import cache_directory
+
+__all__ = ["compiled"]
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+@cache
+def _folder_for(package: Path) -> str | None:
+    """Where machine code of exactly this package's sources is kept; None where nothing can be kept."""
+    identity = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(package.glob("*.py")):
+        identity.update(source.read_bytes())
+    try:
+        folder = cache_directory() / f"compiled-{package.name}-{identity.hexdigest()[:16]}"
+        folder.mkdir(exist_ok=True)
+    except OSError:
+        return None
+    return str(folder)
+
+
+def compiled(loop: Loop, *, error_model: Literal["python", "numpy"] = "python") -> Loop:
+    """Compile ``loop`` on its first call; it then runs without the interpreter's lock.
+
+    Args:
+        loop: the function; what it calls must be compiled too, and live in the same package.
+        error_model: what division by zero does: raise as in Python, or give infinity as in numpy.
+    """
+    folder = _folder_for(Path(loop.__code__.co_filename).parent)
+    if folder is None:
+        return cast(Loop, numba.njit(loop, nogil=True, error_model=error_model))
+    usual = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder  # read while decorating only
+    try:
+        return cast(Loop, numba.njit(loop, nogil=True, cache=True, error_model=error_model))
+    finally:
+        numba.config.CACHE_DIR = usual
