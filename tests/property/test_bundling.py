@@ -8,12 +8,14 @@ import random
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
-from tacit.groups import Bundler, Bundling, Profiles
+from tacit.groups import Bundler, Bundling, Criterion, Profiles
+from tacit.groups.criterion import Scratch, released_terms
 
 WORDS = ["java", "coffee", "kitten", "pup", "riding", "tea", "dog", "island", "opera", "piano", "cat", "ship"]
 People = dict[str, dict[str, float]]
@@ -23,12 +25,12 @@ people = st.dictionaries(
     st.text("0123456789", min_size=1, max_size=4),
     st.dictionaries(st.sampled_from(WORDS), st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=5),
     min_size=2,
-    max_size=16,
+    max_size=24,
 )
 settings_of_bundler = st.fixed_dictionaries(
     {
         "p": st.sampled_from(list(SHARES)),
-        "known_terms": st.integers(0, 2),
+        "known_terms": st.sampled_from([0, 0, 1, 2]),
         "augment": st.sampled_from([None, 0, 1]),
         "method": st.sampled_from(["greedy", "cells"]),
         "cell_size": st.integers(3, 6),
@@ -67,6 +69,31 @@ def linked(term: str, members: list[str], population: People, p: Fraction, known
                 if Fraction(sum(term in population[user] for user in fitting), len(fitting)) > p:
                     return True
     return False
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 99).map(str), st.sets(st.sampled_from("abcdefg"), min_size=1), min_size=2, max_size=14
+    ),
+    st.sampled_from(list(SHARES)),
+    st.integers(0, 4),
+)
+@settings(max_examples=150)
+def test_a_group_releases_exactly_what_no_knowledge_links(
+    held: dict[str, set[str]], share: str, known_terms: int
+) -> None:
+    population = {user: dict.fromkeys(sorted(terms), 1.0) for user, terms in held.items()}
+    profiles = Profiles.from_mappings(population)
+    criterion = Criterion(SHARES[share], known_terms=known_terms)
+    everybody = np.arange(len(profiles))
+    _, shown = released_terms(everybody, profiles.rows, criterion.rule(profiles), Scratch.of(profiles))
+    if len(profiles) < criterion.fewest_members:
+        assert shown.size == 0
+        return
+    members, p = list(population), Fraction(share)
+    assert {profiles.vocabulary[term] for term in shown} == {
+        term for term in profiles.vocabulary if not linked(term, members, population, p, known_terms)
+    }
 
 
 @given(people, settings_of_bundler)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
 from tacit.groups import Bundler, Bundling, Profiles
-from tacit.groups.attacker import attack, believe
+from tacit.groups.attacker import Attacker
 from tacit.groups.report import report, similarity_within
 from tacit.groups.similarity import similarity
 
@@ -60,7 +60,7 @@ def test_beliefs_are_equations_1_to_3(population: People, criterion: str, known_
                 product *= rate(term, index)
             likelihood.append(product)
         posterior = [value / sum(likelihood) for value in likelihood]
-        found = believe(bundling, known)
+        found = Attacker(bundling).believe(known)
         assert found.groups == pytest.approx([float(value) for value in posterior])
         for column, term in enumerate(bundling.profiles.vocabulary):
             believed = sum(posterior[i] * rate(term, i) for i in range(len(groups)) if term in shown[i])
@@ -78,7 +78,7 @@ def test_the_informed_attacker_counts_members_who_fit(population: People) -> Non
     bundling = bundle(population, "strict")
     if bundling is None:
         return
-    none_known = attack(bundling, 0, victims=99)
+    none_known = Attacker(bundling).attack(0, victims=99)
     assert none_known.victims == len(population)
     assert none_known.informed_max <= bundling.criterion.p
     assert none_known.informed_above_p == 0
@@ -91,7 +91,7 @@ def test_dependence_defeats_a_bound_that_assumes_independence() -> None:
     # Each of ten users holds two terms nobody else does: knowing one gives the other to the informed.
     bundling = bundle({str(n): {f"a{n}", f"b{n}"} for n in range(10)}, "strict", p=0.4)
     assert bundling is not None
-    known = attack(bundling, 1, victims=10)
+    known = Attacker(bundling).attack(1, victims=10)
     assert known.belief_max <= 0.4
     assert known.informed_max == known.informed_above_p == 1.0
 
@@ -99,7 +99,7 @@ def test_dependence_defeats_a_bound_that_assumes_independence() -> None:
 def test_nobody_has_enough_terms() -> None:
     bundling = bundle({str(n): {f"a{n}", f"b{n}"} for n in range(10)}, "strict", p=0.4)
     assert bundling is not None
-    assert attack(bundling, 10).victims == 0
+    assert Attacker(bundling).attack(10).victims == 0
 
 
 def test_report_counts_what_it_says() -> None:

@@ -27,9 +27,10 @@ from scipy import sparse
 
 from tacit.groups.bundler import Bundling
 
-__all__ = ["Attack", "Beliefs", "attack", "believe"]
+__all__ = ["Attack", "Attacker", "Beliefs"]
 
 _BATCH = 32
+_NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -77,126 +78,107 @@ class Beliefs:
     change: NDArray[np.float64]
 
 
-def believe(bundling: Bundling, known: Sequence[str]) -> Beliefs:
-    """Eq. 1 to 3 for an attacker who knows these terms of the victim.
+class Attacker:
+    """Sees every group's released terms with n_t and n, and knows how popular each term is."""
 
-    The known terms must be some user's: a set that nobody holds tells of no victim.
-    """
-    column = {term: index for index, term in enumerate(bundling.profiles.vocabulary)}
-    public = _Public.of(bundling)
-    posterior = public.posterior(np.array([column[term] for term in known], np.int32))
-    belief, change = _beliefs(public, posterior[None, :])
-    return Beliefs(posterior, belief[0], change[0])
-
-
-@dataclass(frozen=True)
-class _Public:
-    """What the attacker sees and knows of everybody."""
-
-    shares: sparse.csr_array
-    """n_t / n, groups by terms, where released."""
-    shares_by_term: sparse.csc_array
-    prior: NDArray[np.float64]
-    """f_t"""
-    absent_rate: NDArray[np.float64]
-    """a_t"""
-    group_weight: NDArray[np.float64]
-    """n_i / users"""
-
-    @classmethod
-    def of(cls, bundling: Bundling) -> _Public:
+    def __init__(self, bundling: Bundling) -> None:
         released, users = bundling.released, len(bundling.profiles)
         terms = len(bundling.profiles.vocabulary)
         size_of = np.repeat(bundling.sizes, np.diff(released.offsets))
-        shares = sparse.csr_array(
-            (released.holders / size_of, released.terms, released.offsets), shape=(len(released), terms)
-        )
+        shape = (len(released), terms)
+        self._bundling = bundling
+        self._column = {term: index for index, term in enumerate(bundling.profiles.vocabulary)}
+        self._shares = sparse.csr_array((released.holders / size_of, released.terms, released.offsets), shape)
+        self._shares_by_term = self._shares.tocsc()
         holders = np.bincount(bundling.profiles.terms, minlength=terms)
         shown = np.bincount(released.terms, weights=released.holders, minlength=terms)
         present = np.bincount(released.terms, weights=size_of, minlength=terms)
-        return cls(
-            shares,
-            shares.tocsc(),
-            holders / users,
-            (holders - shown) / np.maximum(users - present, 1),
-            bundling.sizes / users,
-        )
+        self._prior = holders / users  # f_t
+        self._absent_rate = (holders - shown) / np.maximum(users - present, 1)  # a_t
+        self._group_weight = bundling.sizes / users
 
-    def posterior(self, known: NDArray[np.int32]) -> NDArray[np.float64]:
+    def believe(self, known: Sequence[str]) -> Beliefs:
+        """Eq. 1 to 3 for known terms of a victim.
+
+        They must be some user's: a set that nobody holds tells of no victim.
+        """
+        posterior = self._posterior(np.array([self._column[term] for term in known], np.int32))
+        belief, change = self._beliefs(posterior[None, :])
+        return Beliefs(posterior, belief[0], change[0])
+
+    def attack(self, known_terms: int, victims: int = 200, seed: int = 0) -> Attack:
+        """Attack ``victims`` users drawn at random, each with ``known_terms`` of their terms known."""
+        profiles = self._bundling.profiles
+        randomness = np.random.default_rng([seed, known_terms])
+        order = profiles.canonical_order(seed)  # so that the victims do not depend on the input's order
+        candidates = order[profiles.sizes[order] > known_terms]
+        chosen = candidates[np.sort(randomness.permutation(candidates.size)[:victims])]
+        if not chosen.size:
+            return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0)
+        known = []
+        for user in chosen:
+            held = profiles.terms[profiles.offsets[user] : profiles.offsets[user + 1]]
+            known.append(randomness.choice(held, known_terms, replace=False))
+        return self._summary(known_terms, chosen, known)
+
+    def _posterior(self, known: NDArray[np.int32]) -> NDArray[np.float64]:
         """P(V in G_i | V_b, G) for every group."""
-        likelihood = self.group_weight.copy()
+        likelihood = self._group_weight.copy()
         for term in known:
-            rate = np.full(likelihood.size, self.absent_rate[term])
-            held = slice(self.shares_by_term.indptr[term], self.shares_by_term.indptr[term + 1])
-            rate[self.shares_by_term.indices[held]] = self.shares_by_term.data[held]
+            rate = np.full(likelihood.size, self._absent_rate[term])
+            held = slice(self._shares_by_term.indptr[term], self._shares_by_term.indptr[term + 1])
+            rate[self._shares_by_term.indices[held]] = self._shares_by_term.data[held]
             likelihood *= rate
             likelihood /= likelihood.sum()  # the true group always has a rate above 0
         return likelihood
 
+    def _beliefs(self, posterior: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Eq. 3 and eq. 1 for each attacker (row) and term."""
+        # Groups that nobody believes in change nothing that a double could show.
+        believed = np.flatnonzero(posterior.max(axis=0) > _NEGLIGIBLE)
+        shares = self._shares if believed.size == posterior.shape[1] else self._shares[believed]
+        weight = posterior[:, believed].T
+        belief = np.asarray((shares.T @ weight).T)
+        # A mean of shares is none above the largest, whatever the rounding.
+        belief = np.minimum(belief, self._shares.data.max(initial=0.0))
+        shown = sparse.csr_array((np.ones_like(shares.data), shares.indices, shares.indptr), shares.shape)
+        releasing = np.asarray((shown.T @ weight).T)
+        change = belief + (1 - releasing) * self._absent_rate - self._prior
+        return belief, change
 
-def attack(bundling: Bundling, known_terms: int, victims: int = 200, seed: int = 0) -> Attack:
-    """Attack ``victims`` users drawn at random, each with ``known_terms`` of their terms known."""
-    profiles = bundling.profiles
-    randomness = np.random.default_rng([seed, known_terms])
-    order = profiles.canonical_order(seed)  # so that the victims do not depend on the input's order
-    candidates = order[profiles.sizes[order] > known_terms]
-    chosen = np.sort(randomness.permutation(candidates.size)[:victims])
-    known = []
-    for user in candidates[chosen]:
-        held = profiles.terms[profiles.offsets[user] : profiles.offsets[user + 1]]
-        known.append(randomness.choice(held, known_terms, replace=False))
-    return _summary(bundling, known_terms, candidates[chosen], known)
-
-
-def _summary(
-    bundling: Bundling, known_terms: int, victims: NDArray[np.int64], known: list[NDArray[np.int32]]
-) -> Attack:
-    if not victims.size:
-        return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0)
-    public = _Public.of(bundling)
-    largest, own_terms, change, own_group = [], [], [], []
-    for begin in range(0, victims.size, _BATCH):
-        batch = range(begin, min(begin + _BATCH, victims.size))
-        posterior = np.array([public.posterior(known[index]) for index in batch])
-        belief, moved = _beliefs(public, posterior)
-        for line, index in enumerate(batch):
-            belief[line, known[index]] = 0
-            moved[line, known[index]] = -1
-            group = bundling.labels[victims[index]]
-            largest.append(belief[line].max())
-            change.append(moved[line].max())
-            own_group.append(posterior[line, group])
-            own_terms.append(belief[line, _own_unknown(bundling, int(victims[index]), known[index])])
-    informed = np.array(
-        [_informed(bundling, int(v), b) for v, b in zip(victims, known, strict=True)], dtype=np.float64
-    )
-    own = np.concatenate(own_terms)
-    return Attack(
-        known_terms,
-        int(victims.size),
-        float(np.mean(own_group)),
-        float(np.max(largest)),
-        float(own.mean()) if own.size else 0.0,
-        tuple(float(q) for q in np.quantile(largest, (0.5, 0.9, 0.99))),  # type: ignore[arg-type]
-        float(np.max(change)),
-        float(informed.max()),
-        float(informed.mean()),
-        float((informed > bundling.criterion.p).mean()),
-    )
-
-
-def _beliefs(
-    public: _Public, posterior: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eq. 3 and eq. 1 for each attacker (row) and term."""
-    belief = np.asarray((public.shares.T @ posterior.T).T)
-    if public.shares.data.size:  # a mean of shares is none above the largest, whatever the rounding
-        belief = np.minimum(belief, public.shares.data.max())
-    shown = public.shares.copy()
-    shown.data = np.ones_like(shown.data)
-    releasing = (shown.T @ posterior.T).T
-    moved = belief + (1 - releasing) * public.absent_rate - public.prior
-    return belief, np.asarray(moved)
+    def _summary(
+        self, known_terms: int, victims: NDArray[np.int64], known: list[NDArray[np.int32]]
+    ) -> Attack:
+        bundling = self._bundling
+        largest, own_terms, changed, own_group = [], [], [], []
+        for begin in range(0, victims.size, _BATCH):
+            batch = range(begin, min(begin + _BATCH, victims.size))
+            posterior = np.array([self._posterior(known[index]) for index in batch])
+            belief, change = self._beliefs(posterior)
+            for line, index in enumerate(batch):
+                belief[line, known[index]] = 0
+                change[line, known[index]] = -1
+                largest.append(belief[line].max())
+                changed.append(change[line].max())
+                own_group.append(posterior[line, bundling.labels[victims[index]]])
+                own_terms.append(belief[line, _own_unknown(bundling, int(victims[index]), known[index])])
+        informed = np.array(
+            [_informed(bundling, int(v), b) for v, b in zip(victims, known, strict=True)], dtype=np.float64
+        )
+        own = np.concatenate(own_terms)
+        median, most, nearly_all = np.quantile(largest, (0.5, 0.9, 0.99)).tolist()
+        return Attack(
+            known_terms,
+            int(victims.size),
+            float(np.mean(own_group)),
+            float(np.max(largest)),
+            float(own.mean()) if own.size else 0.0,
+            (median, most, nearly_all),
+            float(np.max(changed)),
+            float(informed.max()),
+            float(informed.mean()),
+            float((informed > bundling.criterion.p).mean()),
+        )
 
 
 def _own_unknown(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.attacker import Attack, attack
+from tacit.groups.attacker import Attack, Attacker
 from tacit.groups.bundler import Bundling
 from tacit.groups.compiled import compiled
 
@@ -95,6 +95,7 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
     """
     if victims is None:
         victims = 200 if len(bundling.profiles) <= _MANY else 50
+    attacker = Attacker(bundling)
     return Report(
         len(bundling.profiles),
         len(bundling.released),
@@ -104,7 +105,7 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         bundling.criterion.kind,
         bundling.criterion.known_terms,
         _linkability(bundling),
-        [attack(bundling, known, victims, seed) for known in KNOWN_TERMS],
+        [attacker.attack(known, victims, seed) for known in KNOWN_TERMS],
         _information(bundling),
     )
 
