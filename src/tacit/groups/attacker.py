@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.errors import InputError
 from tacit.groups.bundler import Bundling
 
 __all__ = ["Attack", "Attacker", "Beliefs"]
@@ -102,7 +103,10 @@ class Attacker:
 
         They must be some user's: a set that nobody holds tells of no victim.
         """
-        posterior = self._posterior(np.array([self._column[term] for term in known], np.int32))
+        columns = [self._column.get(term, -1) for term in known]
+        if -1 in columns:
+            raise InputError("nobody holds one of the known terms.", "Give terms of one user's profile.")
+        posterior = self._posterior(np.array(columns, np.int32))
         belief, change = self._beliefs(posterior[None, :])
         return Beliefs(posterior, belief[0], change[0])
 

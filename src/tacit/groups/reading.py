@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -53,15 +53,8 @@ def profiles_from_log(
         raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
     if largest is not None and largest < 1:
         raise ParameterError.outside("largest", largest, "at least 1")
-    table = pq.read_table(check_log(path), columns=["user", "query", "time"])
-    table = table.group_by(["user", "query", "time"]).aggregate([])
-    users = pc.dictionary_encode(table["user"].combine_chunks())
-    queries = pc.dictionary_encode(table["query"].combine_chunks())
-    incidence, vocabulary = _words_of_queries(queries.dictionary, advance)
-    asked = sparse.coo_array(
-        (np.ones(len(table)), (users.indices.to_numpy(), queries.indices.to_numpy())),
-        shape=(len(users.dictionary), len(queries.dictionary)),
-    ).tocsr()
+    asked, users, queries = _asked(check_log(path))
+    incidence, vocabulary = _words_of_queries(queries, advance)
     counts = (asked @ incidence).tocsr()
     counts = _weigh(counts, weights)
     if largest is not None:
@@ -69,12 +62,29 @@ def profiles_from_log(
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
         raise InputError(
-            f"none of the log's {len(users.dictionary)} users has a term that WordNet's nouns know.",
+            f"none of the log's {len(users)} users has a term that WordNet's nouns know.",
             "Profiles need queries in English.",
         )
     found = counts[usable].tocoo()
-    names = users.dictionary.take(pa.array(usable)).to_pylist()
+    names = users.take(pa.array(usable)).to_pylist()
     return Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
+
+
+def _asked(path: Path) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
+    """How often each user asked each query (clicks on one list of results are one time), and both's names."""
+    sql = "SELECT user, query, count(DISTINCT time) AS times FROM read_parquet(?) GROUP BY user, query"
+    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
+        connection.execute("SET temp_directory = ?", [scratch])
+        table = connection.sql(sql, params=[str(path)]).to_arrow_table().combine_chunks()
+    if not len(table):
+        raise InputError("the log holds no record.", "Profiles need queries.")
+    users = table["user"].chunk(0).dictionary_encode()
+    queries = table["query"].chunk(0).dictionary_encode()
+    asked = sparse.coo_array(
+        (table["times"].to_numpy().astype(float), (users.indices.to_numpy(), queries.indices.to_numpy())),
+        shape=(len(users.dictionary), len(queries.dictionary)),
+    ).tocsr()
+    return asked, users.dictionary, queries.dictionary
 
 
 def _words_of_queries(
