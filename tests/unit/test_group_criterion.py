@@ -1,5 +1,8 @@
 """The two criteria on populations small enough to count by hand."""
 
+import random
+import threading
+
 import numpy as np
 import pytest
 
@@ -129,3 +132,21 @@ def test_too_few_users_and_too_few_terms_say_so() -> None:
         Bundler(p=0.1).fit(population("a b", "c d"))
     with pytest.raises(InfeasibleError, match=r"at least 10 distinct terms; all profiles together have 2"):
         Bundler(p=0.1).fit(population(*["a", "b"] * 10))
+
+
+def test_a_search_in_machine_code_stops_when_it_is_told_to() -> None:
+    # Half of forty terms each, six known: hours of search. The flag is set while it runs.
+    chance = random.Random(1)
+    words = [f"w{number}" for number in range(40)]
+    profiles = population(*(" ".join(chance.sample(words, 20)) for _ in range(4000)))
+    rule, scratch = Criterion(0.95, known_terms=6).rule(profiles), Scratch.of(profiles)
+    judge(np.arange(3), profiles.rows, rule, scratch)  # compiles
+    searching = threading.Thread(
+        target=judge, args=(np.arange(4000), profiles.rows, rule, scratch), daemon=True
+    )
+    searching.start()
+    searching.join(1)
+    assert searching.is_alive()
+    scratch.stop[0] = True
+    searching.join(20)
+    assert not searching.is_alive()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.groups.compiled import compiled, is_raised
 from tacit.groups.criterion import Rule, Scratch, judge
 from tacit.groups.profiles import Rows
 
@@ -65,7 +65,7 @@ def grow_groups(
     places = np.empty(count, np.int64)
     members = np.empty(count, np.int64)
     seed, group, remaining = 0, 0, count
-    while remaining > 0 and not scratch.stop[0]:
+    while remaining > 0 and not is_raised(scratch.stop):
         seed = _least_similar(similarities[seed], free)
         closeness = np.zeros(count, np.float64)
         chosen, size, holds, check_at = seed, 0, False, 1
@@ -77,7 +77,7 @@ def grow_groups(
             if size >= check_at or remaining == 0:
                 holds = judge(members[:size], rows, rule, scratch)
                 check_at = size + 1 + (size // _SELDOM if rule.known_terms > 0 else 0)
-            if holds or remaining == 0 or scratch.stop[0]:
+            if holds or remaining == 0 or is_raised(scratch.stop):
                 break
             for other in range(count):
                 closeness[other] += similarities[chosen, other]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.groups.compiled import compiled, is_raised
 
 __all__ = ["mark_linked_by_knowledge"]
 
@@ -145,7 +145,7 @@ def _links_together(
     known = np.empty((depth_limit, sets.shape[1]), np.uint64)
     next_choice = np.zeros(depth_limit + 1, np.int64)
     depth = 0
-    while depth >= 0 and not stop[0]:
+    while depth >= 0 and not is_raised(stop):
         if depth == depth_limit or next_choice[depth] == useful.size:
             depth -= 1
             continue
