@@ -4,7 +4,7 @@ Articles whose title has exactly one meaning in WordNet have a known topic. Repo
 exactly that topic, and under its parent or anything below the parent; with the title as the query (as for
 pages of a browsing history) and from the text alone (as for plain documents).
 
-Run: python benchmarks/topic_detection.py ARTICLES.jsonl.gz [--quick]   (lines with title and text)
+Run: python benchmarks/topic_detection.py [ARTICLES.jsonl.gz] [--quick]   (lines with title and text)
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from pathlib import Path
 from tacit.device import wordnet_repository
 from tacit.device.construction import file_document
 from tacit.taxonomy import load_wordnet
+
+ARTICLES = Path(__file__).parents[2] / "shared" / "data" / "wikispeedia_abstracts.jsonl.gz"
+"""Where the articles lie beside the project, if they do."""
 
 
 def articles(path: Path) -> list[tuple[str, str, int]]:
@@ -36,9 +39,12 @@ def articles(path: Path) -> list[tuple[str, str, int]]:
 def main() -> None:
     """Print both rates."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("articles", type=Path)
+    parser.add_argument("articles", type=Path, nargs="?", default=ARTICLES)
     parser.add_argument("--quick", action="store_true", help="every tenth article")
     arguments = parser.parse_args()
+    if not arguments.articles.is_file():
+        print(f"nothing measured: there are no articles at {arguments.articles}")
+        return
     repository = wordnet_repository()
     tree = repository.tree
     known = articles(arguments.articles)[:: 10 if arguments.quick else 1]
