@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -228,8 +231,8 @@ def release(
         memory and memory << 20,
         threads,
     )
-    console = stderr()
-    done = publish_log(order, report=lambda stage: console.print(f"{stage} …", style="dim", markup=False))
+    with _stages() as report:
+        done = publish_log(order, report=report)
     remaining = order.ledger.remaining()
     result = {
         "folder": str(done.folder),
@@ -237,6 +240,17 @@ def release(
         "remaining": remaining.to_dict(),
     }
     emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
+
+
+@contextmanager
+def _stages() -> Iterator[Callable[[str], None]]:
+    """What is under way, on stderr: a running line on a terminal, else a line a stage with its time."""
+    console, begun = stderr(), time.monotonic()
+    if console.is_terminal:
+        with console.status("checking …") as status:
+            yield lambda stage: status.update(f"{stage} …")
+        return
+    yield lambda stage: console.print(f"{time.monotonic() - begun:6.1f} s  {stage}", markup=False)
 
 
 def _items(names: list[str] | None) -> Any:

@@ -136,6 +136,10 @@ def _told_apart() -> Iterator[None]:
         ) from None
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if "interrupted" in str(error):  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
     except (duckdb.IOException, duckdb.InvalidInputException):
         raise LogError("the log could not be read to its end.", "Check it with `tacit stats`.") from None
     except duckdb.Error as error:
