@@ -47,7 +47,7 @@ record = st.tuples(
 logs = st.lists(record, max_size=25)
 choices = st.sampled_from(list(Choice))
 SETTINGS = settings(
-    max_examples=35, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
