@@ -87,6 +87,15 @@ def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> 
         Criterion(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"p": 2}, {"augment": -1}, {"representative": "mean"}, {"method": "k-means"}, {"cell_size": 1}],
+)
+def test_a_bundler_refuses_wrong_parameters_before_any_work(wrong: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must be"):
+        Bundler(**wrong)  # type: ignore[arg-type]
+
+
 def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # The last user owns more terms than three others together: joining the closest group breaks it.
     big = " ".join(f"z{n}" for n in range(8))

@@ -21,7 +21,7 @@ from tacit.groups.cells import cells_of_similar_users
 from tacit.groups.criterion import Criterion
 from tacit.groups.partition import LARGEST_CELL, bundle_cells
 from tacit.groups.profiles import Profiles
-from tacit.groups.representative import Released, Representatives, release
+from tacit.groups.representative import REPRESENTATIVES, Released, Representatives, release
 from tacit.groups.semantics import Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors
 
@@ -96,6 +96,12 @@ class Bundler:
 
     def __post_init__(self) -> None:
         self.rule_of_release  # noqa: B018  (refuses a wrong parameter now, not after hours)
+        if self.augment is not None and self.augment < 0:
+            raise ParameterError.outside("augment", self.augment, "at least 0")
+        if self.representative not in REPRESENTATIVES:
+            raise ParameterError.outside(
+                "representative", self.representative, f"one of {', '.join(REPRESENTATIVES)}"
+            )
         if self.method not in METHODS:
             raise ParameterError.outside("method", self.method, f"one of {', '.join(METHODS)}")
         if not 2 <= self.cell_size <= LARGEST_CELL:

@@ -15,7 +15,6 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ParameterError
 from tacit.groups.compiled import compiled
 from tacit.groups.criterion import Rule, Scratch, released_terms
 from tacit.groups.profiles import Profiles, Rows
@@ -111,8 +110,6 @@ def release(
     kind: str,
 ) -> tuple[Released, NDArray[np.bool_]]:
     """Judge every group once more and make its representative; also say which groups hold."""
-    if kind not in REPRESENTATIVES:
-        raise ParameterError.outside("representative", kind, f"one of {', '.join(REPRESENTATIVES)}")
     offsets, terms, holders, weights, distinct, holds = _release(
         member_offsets,
         members,
