@@ -138,6 +138,7 @@ def _somebody(log: Path, truth: Path) -> tuple[str, str]:
     """A person with an ordinary and a sensitive interest and enough clicks: (user, sensitive topic)."""
     import duckdb
 
+    from tacit.files import literal_path
     from tacit.taxonomy import load_wordnet
 
     with duckdb.connect() as database:
@@ -145,15 +146,15 @@ def _somebody(log: Path, truth: Path) -> tuple[str, str]:
             """
             WITH people AS (
                 SELECT "user", interests[list_position(sensitive, true)] AS topic
-                FROM read_parquet($truth)
+                FROM read_parquet($truth, hive_partitioning=false)
                 WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
             ), clicks AS (
-                SELECT "user", count(url) AS clicked FROM read_parquet($log)
+                SELECT "user", count(url) AS clicked FROM read_parquet($log, hive_partitioning=false)
                 GROUP BY ALL HAVING clicked BETWEEN 50 AND 300
             )
             SELECT "user", topic FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
             """,
-            {"log": str(log), "truth": str(truth)},
+            {"log": literal_path(log), "truth": literal_path(truth)},
         ).fetchone()
     assert row is not None  # 500 people and more always have such a one among them
     return str(row[0]), load_wordnet().name(row[1])
@@ -164,10 +165,15 @@ def _telling_query(log: Path, user: str, profile: Path) -> str:
     import duckdb
 
     from tacit.device import OnlineProfiler, ProfileStore, wordnet_repository
+    from tacit.files import literal_path
 
     with duckdb.connect() as database:
         asked = database.execute(
-            'SELECT DISTINCT query FROM read_parquet(?) WHERE "user" = ? ORDER BY query', [str(log), user]
+            """
+            SELECT DISTINCT query FROM read_parquet(?, hive_partitioning=false)
+            WHERE "user" = ? ORDER BY query
+            """,
+            [literal_path(log), user],
         ).fetchall()
     repository = wordnet_repository()
     with ProfileStore.open(profile, repository.tree) as store:

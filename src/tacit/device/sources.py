@@ -43,7 +43,7 @@ def clicked_documents(
     """
     path = check_log(log)
     if user is None:
-        users = pc.unique(pq.read_table(path, columns=["user"])["user"])
+        users = pc.unique(pq.read_table(path, columns=["user"], partitioning=None)["user"])
         if len(users) != 1:
             raise LogError(
                 f"{path} holds {len(users):,} users; a profile is one person's.", "Name one with --user."
@@ -52,6 +52,7 @@ def clicked_documents(
     table = pq.read_table(
         path,
         columns=["query", "time", "url"],
+        partitioning=None,
         filters=(pc.field("user") == user) & pc.field("url").is_valid(),
     )
     if table.num_rows == 0:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
+from tacit.files import literal_path
 from tacit.groups.profiles import Profiles
 from tacit.searchlog import check_log
 from tacit.taxonomy import load_wordnet
@@ -72,10 +73,13 @@ def profiles_from_log(
 
 def _asked(path: Path) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """How often each user asked each query (clicks on one list of results are one time), and both's names."""
-    sql = "SELECT user, query, count(DISTINCT time) AS times FROM read_parquet(?) GROUP BY user, query"
+    sql = (
+        'SELECT "user", query, count(DISTINCT "time") AS times '
+        'FROM read_parquet(?, hive_partitioning=false) GROUP BY "user", query'
+    )
     with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
         connection.execute("SET temp_directory = ?", [scratch])
-        table = connection.sql(sql, params=[str(path)]).to_arrow_table().combine_chunks()
+        table = connection.sql(sql, params=[literal_path(path)]).to_arrow_table().combine_chunks()
     if not len(table):
         raise InputError("the log holds no record.", "Profiles need queries.")
     users = table["user"].chunk(0).dictionary_encode()

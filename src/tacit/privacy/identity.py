@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import LogError
+from tacit.files import literal_path
 
 __all__ = ["LogIdentity", "log_identity"]
 
@@ -30,12 +31,13 @@ def log_identity(log: str | Path, opening: int = _OPENING) -> LogIdentity:
     import duckdb
 
     earliest = (
-        """SELECT epoch_us("time"), "user", query, coalesce(url, '') FROM read_parquet($log) """
+        """SELECT epoch_us("time"), "user", query, coalesce(url, '') """
+        """FROM read_parquet($log, hive_partitioning=false) """
         """ORDER BY "time", "user", query, url NULLS FIRST LIMIT $opening"""
     )
     with duckdb.connect() as connection:
         try:
-            rows = connection.execute(earliest, {"log": str(log), "opening": opening}).fetchall()
+            rows = connection.execute(earliest, {"log": literal_path(log), "opening": opening}).fetchall()
         except duckdb.Error:
             # The message of the engine may quote data; the kind of the problem is enough.
             raise LogError(f"{log} cannot be read as a search log.", "Check it with `tacit stats`.") from None

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.errors import InfeasibleError, LogError, TacitError
+from tacit.files import literal_path
 
 __all__ = ["Engine", "memory_for", "open_engine"]
 
@@ -42,7 +43,7 @@ class Engine:
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
         with _told_apart():
-            return self.backend.read_parquet(str(path))
+            return self.backend.read_parquet(literal_path(path), hive_partitioning=False)
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.release.mechanism import Mechanism, Tables
 from tacit.release.picture import draw_steps
 from tacit.release.reading import meaning_of, still_learns
@@ -68,15 +68,21 @@ def _is_flag(value: object) -> bool:
     return value is None or isinstance(value, bool)
 
 
-def _beliefs(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """How far a belief about one person can move: odds by at most e^ε."""
-    if guarantee.kind is Kind.K_QUERY or guarantee.epsilon > 700:
+def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
+    """How far a belief about one person can move: before, then after seeing the release.
+
+    Under add-remove, odds of the person's being in the log move by at most e^ε. What somebody in the log did
+    compares two histories, one taken out and another put in: odds move by e^(2ε). Under replace the
+    number of users is public, and the latter is e^ε.
+    """
+    added = guarantee.neighbours is Neighbours.ADD_REMOVE
+    if guarantee.kind is Kind.K_QUERY or guarantee.epsilon > 350:
         return []
-    factor = math.exp(guarantee.epsilon)
+    factors = [math.exp(guarantee.epsilon * times) for times in ((1, 2) if added else (1,))]
     return [
         (
             f"{prior:.0%}" if prior >= 0.01 else f"{prior:.1%}",
-            f"{prior * factor / (1 + prior * (factor - 1)):.1%}",
+            *(f"{prior * factor / (1 + prior * (factor - 1)):.1%}" for factor in factors),
         )
         for prior in (0.001, 0.01, 0.1, 0.5)
     ]

@@ -37,8 +37,9 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
         )
     else:
         lines.append(
-            f"Nothing that can be seen becomes more than e^{guarantee.epsilon:.4g} times as likely, plus "
-            f"a chance of at most {guarantee.delta:.3g} that something only one person did is shown."
+            f"Nothing that can be seen becomes more than e^{guarantee.epsilon:.4g} times as likely, except "
+            f"that of any one given person, with a chance of at most {guarantee.delta:.3g}, something only "
+            "this person did is shown."
         )
     return tuple(lines)
 
@@ -57,15 +58,15 @@ def still_learns(mechanism: str, guarantee: Guarantee) -> tuple[str, ...]:
         "something about everybody who is like the many.",
         "A little about each person: the bound above, not nothing. Several releases of the same log add up; "
         "the ledger keeps the sum.",
-        "Nothing is promised about a group acting as one: k people who share a secret are protected k times "
-        "less.",
+        "More about a group acting as one: for k people who share a secret, ε counts k times and δ grows.",
         "The parameters, the public lists and this page. They were chosen without looking at the log, or "
         "else they tell what was looked at.",
     ]
     if guarantee.delta:
         lines.insert(
             1,
-            f"With a chance of at most {guarantee.delta:.3g}, something that one person alone did, outright.",
+            f"Outright, something that one person alone did: for any given person with a chance of at most "
+            f"{guarantee.delta:.3g}, so among U people of up to {guarantee.delta:.3g} times U of them.",
         )
     if mechanism == "click" and guarantee.kind is Kind.PURE:
         lines.append("Some published rows have no user at all: they come from the public domain by noise.")

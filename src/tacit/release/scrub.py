@@ -33,17 +33,24 @@ class Sensitive(StrEnum):
     LONG_DIGITS = "long-digits"
 
 
-_EMAIL = re.compile(r"[\w.+%-]+\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", re.IGNORECASE)
-_SOCIAL = re.compile(r"(?<!\d)(?!000|666|9\d\d)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?!\d)")
+# Digits are 0 to 9 and letters those of ASCII here, as for the engine, so that both agree on every text.
+_EMAIL = re.compile(
+    r"[\w.+%-]+\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", re.IGNORECASE | re.ASCII
+)
+_SOCIAL = re.compile(r"(?<!\d)(?!000|666|9\d\d)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?!\d)", re.ASCII)
 _PHONE = re.compile(
     r"(?<!\d)(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)\s?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}(?!\d)"
-    r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)|\+\d{7,15}(?!\d)"
+    r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)|\+\d{7,15}(?!\d)",
+    re.ASCII,
 )
-_CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
-_LONG = re.compile(rf"\d{{{LONG_RUN},}}")
+_CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)", re.ASCII)
+_LONG = re.compile(rf"\d{{{LONG_RUN},}}", re.ASCII)
 
 _SUSPECT = r"[0-9][ -]?[0-9][ -]?[0-9]|@|[(\[][aA][tT][)\]]"
-"""What the engine looks for; every pattern above implies it, and only its matches are looked at closely."""
+"""What the engine looks for in queries: every pattern above implies it, and only its matches are looked at
+closely."""
+_SUSPECT_URL = r"@|%40|[(\[][aA][tT][)\]]"
+"""The same for urls, where only addresses count."""
 
 
 def _luhn(digits: str) -> bool:
@@ -82,17 +89,17 @@ def scrubbed(engine: Engine, log: Any) -> Any:
 
     Urls are full of long numbers that name articles and products; only addresses are looked for there.
     """
-    query, url = log["query"], log.url
-    suspect = query.re_search(_SUSPECT) | url.contains("@") | url.contains("%40")
-    queries: set[str] = set()
-    urls: set[str] = set()
-    for batch in engine.batches(log.filter(suspect).select("query", "url").distinct()):
-        queries.update(text for text in set(batch.column("query").to_pylist()) if sensitive_patterns(text))
-        urls.update(text for text in set(batch.column("url").to_pylist()) if text and _addressed(text))
-    for column, bad in (("query", queries), ("url", urls)):
+    for column, suspect, names_somebody in (
+        ("query", _SUSPECT, sensitive_patterns),
+        ("url", _SUSPECT_URL, _addressed),
+    ):
+        # The verdict on a text must not depend on the records it stands in: one user could otherwise have
+        # the records of others dropped. So a column is searched, judged and filtered by itself.
+        texts = log[column]
+        found = engine.batches(log.filter(texts.re_search(suspect)).select(column).distinct())
+        bad = [text for batch in found for text in batch.column(0).to_pylist() if names_somebody(text)]
         if bad:
-            listed = engine.load(pa.table({column: pa.array(sorted(bad), pa.string())}))
-            log = log.anti_join(listed, column)
+            log = log.anti_join(engine.load(pa.table({column: pa.array(bad, pa.string())})), column)
     return log
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.errors import InfeasibleError, LogError, ParameterError
+from tacit.files import literal_path
 from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.schema import check_log
 from tacit.searchlog.sessions import SESSION_GAP, with_pauses
@@ -207,7 +208,7 @@ def opened_for_statistics(path: str | Path, memory: str = "2GB") -> Iterator[Sta
             raise ParameterError.outside("--memory", repr(memory), "a size such as 2GB or 500MB") from error
         try:
             with connection:
-                connection.read_parquet(str(path)).create_view("log")
+                connection.read_parquet(literal_path(path), hive_partitioning=False).create_view("log")
                 yield StatisticsSource(connection)
         except duckdb.OutOfMemoryException as error:
             raise InfeasibleError(
