@@ -95,6 +95,7 @@ def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path:
     again = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
     assert again.guarantee() == order.mechanism.guarantee()
     assert "weather" in (tmp_path / "out/release.html").read_text()
+    assert (manifest["paper"] is None) == (name == "k-query")
 
 
 @pytest.mark.parametrize("name", REQUESTS)

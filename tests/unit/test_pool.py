@@ -79,3 +79,7 @@ def test_given_parameters_must_keep_to_what_was_asked() -> None:
             mechanism_for(wrong)
     with pytest.raises(ParameterError, match="together"):
         Request("zealous", noise=10.0)
+    with pytest.raises(ParameterError, match="--noise-clicks given without"):
+        Request("click", 1.0, noise_clicks=3.0)
+    with pytest.raises(ParameterError, match="--minimum-frequency given without"):
+        Request("click", 1.0, minimum_frequency=5)

@@ -25,7 +25,7 @@ from tacit.privacy.events import Event
 from tacit.privacy.noise import bernoulli
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import click as analysis
-from tacit.release.analysis.charge import Charge
+from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.click import ClickMode, ClickParameters
 from tacit.release.click_steps import click_steps
 from tacit.release.contribution import Choice, bounded_clicks, bounded_searches, clicks_of, steps_of
@@ -71,6 +71,10 @@ class Click:
     def charges(self) -> tuple[Charge, ...]:
         """Selection, query counts, clicks, transitions."""
         return analysis.charges(self.parameters)
+
+    def paper(self) -> PaperFigure:
+        """Theorem 1 of the thesis."""
+        return analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
         """The whole guarantee."""

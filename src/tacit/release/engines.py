@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +118,13 @@ def _clear_leftovers(parent: Path) -> None:
     """Remove the spill folders of processes of ours that are gone."""
     for folder in parent.glob(f"{_SPILL}*"):
         owner = folder.name.removeprefix(_SPILL).split("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another release may be clearing the same
+            if (
+                owner.isdigit()
+                and not Path(f"/proc/{owner}").exists()
+                and folder.stat().st_uid == os.getuid()
+            ):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -45,6 +45,9 @@ class KQuery:
         """None: no ε describes it."""
         return ()
 
+    def paper(self) -> None:
+        """The paper claims no ε either."""
+
     def event(self) -> Event:
         """Recorded, not charged."""
         return KQueryRelease(self.parameters.k)

@@ -23,6 +23,7 @@ from tacit import __version__
 from tacit.errors import IntegrityError
 from tacit.privacy import Neighbours
 from tacit.privacy.ledger import Entry
+from tacit.release.analysis.statement import figure_document
 from tacit.release.click import Click
 from tacit.release.k_query import KQuery
 from tacit.release.mechanism import Mechanism, Tables
@@ -78,6 +79,7 @@ def make_manifest(
             {"part": charge.what, "epsilon": factor * charge.epsilon, "delta": charge.delta}
             for charge in mechanism.charges()
         ],
+        "paper": _paper(mechanism),
         "parameters": mechanism.to_dict(),
         "preparation": preparation.to_dict(),
         "published": {name: _described(table) for name, table in tables.items()},
@@ -93,6 +95,12 @@ def make_manifest(
             **{name: version(name) for name in _LIBRARIES},
         },
     }
+
+
+def _paper(mechanism: Mechanism) -> dict[str, Any] | None:
+    """The paper's figure, labelled as such: what is promised and charged is the guarantee above it."""
+    figure = mechanism.paper()
+    return None if figure is None else figure_document(figure)
 
 
 def _described(table: pa.Table) -> dict[str, Any]:

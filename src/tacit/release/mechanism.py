@@ -19,7 +19,7 @@ import pyarrow as pa
 from tacit.privacy import Guarantee, Neighbours
 from tacit.privacy.events import Event, GuaranteedRelease
 from tacit.privacy.randomness import RandomSource
-from tacit.release.analysis.charge import Charge
+from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.engines import Engine
 
 __all__ = ["Counting", "Mechanism", "Step", "Tables", "charge_of", "run"]
@@ -59,6 +59,10 @@ class Mechanism(Protocol):
 
     def charges(self) -> tuple[Charge, ...]:
         """What each published thing costs, for adding or removing a user."""
+        ...
+
+    def paper(self) -> PaperFigure | None:
+        """What the paper prints for these parameters, to stand beside the provable guarantee."""
         ...
 
     def event(self) -> Event:

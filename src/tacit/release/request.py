@@ -32,6 +32,15 @@ from tacit.release.zealous import Item, Zealous
 
 __all__ = ["MECHANISMS", "Request", "mechanism_for"]
 
+_GIVEN = (
+    "noise_counts",
+    "noise_clicks",
+    "noise_transitions",
+    "threshold_1",
+    "threshold_clicks",
+    "threshold_transitions",
+)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -78,6 +87,14 @@ class Request:
             raise ParameterError(
                 "noise and threshold are given together, or neither.",
                 "Give --epsilon (and --delta) alone to have both planned.",
+            )
+
+        given = [name for name in _GIVEN if getattr(self, name) is not None]
+        if self.planned and (given or self.minimum_frequency > 1):
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in given) or "--minimum-frequency"
+            raise ParameterError(
+                f"{named} given without --noise and --threshold, where all parameters are planned.",
+                "Give --noise and --threshold too, or leave it out.",
             )
 
     @property

@@ -22,7 +22,7 @@ from tacit.privacy import Guarantee, Neighbours
 from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import session as analysis
-from tacit.release.analysis.charge import Charge
+from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.session import SessionClicks, SessionParameters
 from tacit.release.contribution import Choice, bounded_clicks, bounded_sessions, clicks_of, searches_of
 from tacit.release.engines import Engine
@@ -70,6 +70,10 @@ class Session:
     def charges(self) -> tuple[Charge, ...]:
         """Sequences, their counts; clicks, theirs."""
         return analysis.charges(self.parameters)
+
+    def paper(self) -> PaperFigure:
+        """Eq. 4.7 of the thesis, or eq. 4.5 without clicks."""
+        return analysis.paper_with_clicks(self.parameters) or analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
         """The whole guarantee."""

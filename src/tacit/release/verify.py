@@ -15,6 +15,7 @@ from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Ledger
 from tacit.release.manifest import MANIFEST, file_hash, mechanism_from_dict, read_manifest
+from tacit.release.pool import BUNDLED, bundled_domain
 
 __all__ = ["Check", "verify_release"]
 
@@ -32,7 +33,12 @@ def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tupl
     """Check a release; every check is made, whether earlier ones hold or not."""
     folder = Path(folder)
     manifest = read_manifest(folder)
-    checks = [_guarantee(manifest), *_files(folder, manifest), *_tables(folder, manifest)]
+    checks = [
+        _guarantee(manifest),
+        *_domain(manifest),
+        *_files(folder, manifest),
+        *_tables(folder, manifest),
+    ]
     if ledger is not None:
         checks += _ledger(folder, manifest, ledger)
     return tuple(checks)
@@ -47,6 +53,15 @@ def _guarantee(manifest: dict[str, Any]) -> Check:
         found.to_dict() == manifest["guarantee"],
         str(found),
     )
+
+
+def _domain(manifest: dict[str, Any]) -> list[Check]:
+    """A pure guarantee holds over a public domain: the bundled one can be made again and compared."""
+    stated = manifest["parameters"].get("domain")
+    if not stated or stated["name"] != BUNDLED:
+        return []
+    same = bundled_domain().digest == stated["sha256"]
+    return [Check("the public domain is the bundled one", same, f"{stated['queries']:,} queries")]
 
 
 def _files(folder: Path, manifest: dict[str, Any]) -> list[Check]:

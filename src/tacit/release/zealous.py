@@ -19,7 +19,7 @@ from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.events import Event, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import zealous as analysis
-from tacit.release.analysis.charge import Charge
+from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.zealous import ZealousParameters
 from tacit.release.contribution import Choice, bounded_items, searches_of, steps_of
 from tacit.release.engines import Engine
@@ -109,6 +109,12 @@ class Zealous:
             Charge(item.value, charge.epsilon, charge.delta)
             for item, charge in zip(self.items, listed, strict=True)
         )
+
+    def paper(self) -> PaperFigure:
+        """The figure of paper 004 for the same kind of guarantee."""
+        if self.kind is Kind.PROBABILISTIC and self.users is not None:
+            return analysis.paper_probabilistic(self.parameters, self.users)
+        return analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
         """What is charged: noisy counts and a rare disclosure where that is proven, else the guarantee.
