@@ -40,7 +40,15 @@ def group_experiments(
     The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
     paper's, with charts that open in a browser without a network.
     """
+    from importlib.util import find_spec
+
     from tacit.errors import InputError
+
+    missing = [name for name in ("altair", "ir_measures", "vl_convert") if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"the experiments need {', '.join(missing)}, not installed here.", "Install tacit[report]."
+        )
     from tacit.evaluate.personalised_charts import write_experiments
     from tacit.evaluate.personalised_experiments import run_experiments, settings
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import InputError
 from tacit.evaluate.personalised_experiments import AUGMENTS, BENEFIT, BOUNDS, Experiments, Run
 from tacit.files import atomic_directory
 from tacit.groups.criterion import CRITERIA
@@ -18,10 +17,8 @@ _COLOURS = {"strict": "#00796b", "paper": "#ef6c00", "no personalisation": "#9e9
 
 def write_experiments(experiments: Experiments, folder: str | Path) -> Path:
     """Write ``results.json`` and, as HTML and SVG, a chart for each of the paper's figures 2 to 6."""
-    try:
-        import altair
-    except ImportError:
-        raise InputError("charts need Altair, which is not installed.", "Install tacit[report].") from None
+    import altair  # heavy, and an extra: tacit[report]
+
     folder = Path(folder)
     with atomic_directory(folder) as temporary:
         text = json.dumps(experiments.as_dict(), indent=2, allow_nan=False)
