@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.compiled import compiled
 from tacit.groups import Profiles
-from tacit.groups.compiled import compiled
 from tacit.taxonomy import WordNet, load_wordnet
 
 __all__ = ["interest_profiles"]

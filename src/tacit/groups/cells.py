@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.compiled import compiled
 from tacit.groups.similarity import UnitVectors
 
 __all__ = ["cells_of_similar_users"]

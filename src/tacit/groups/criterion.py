@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.compiled import compiled
 from tacit.errors import ParameterError
-from tacit.groups.compiled import compiled
 from tacit.groups.knowledge import mark_linked_by_knowledge
 from tacit.groups.profiles import Profiles, Rows
 

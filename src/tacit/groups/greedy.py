@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled, is_raised
+from tacit.compiled import compiled
 from tacit.groups.criterion import Rule, Scratch, judge
 from tacit.groups.profiles import Rows
+from tacit.groups.stop_flag import is_raised
 
 __all__ = ["grow_groups"]
 

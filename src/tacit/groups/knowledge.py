@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled, is_raised
+from tacit.compiled import compiled
+from tacit.groups.stop_flag import is_raised
 
 __all__ = ["mark_linked_by_knowledge"]
 

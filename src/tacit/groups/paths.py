@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.compiled import compiled
 from tacit.groups.profiles import Rows
 from tacit.taxonomy import WordNet
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.compiled import compiled
 from tacit.groups.attacker import Attack, Attacker
 from tacit.groups.bundler import Bundling
-from tacit.groups.compiled import compiled
 
 __all__ = ["KNOWN_TERMS", "Information", "Linkability", "Report", "report", "similarity_within"]
 

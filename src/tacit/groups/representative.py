@@ -15,7 +15,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.compiled import compiled
 from tacit.groups.criterion import Rule, Scratch, released_terms
 from tacit.groups.profiles import Profiles, Rows
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.compiled import compiled
 from tacit.errors import ParameterError
-from tacit.groups.compiled import compiled
 from tacit.groups.paths import PathTable, choose_paths
 from tacit.groups.profiles import Profiles, Rows
 from tacit.groups.similarity import UnitVectors

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.compiled import compiled
+from tacit.compiled import compiled
 
 __all__ = ["UnitVectors", "pairwise_similarity", "similarity"]
 
