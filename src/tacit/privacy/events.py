@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.rounding import per_scale, sum_up
 
 __all__ = [
     "Event",
@@ -94,19 +95,12 @@ class LaplaceCounts:
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(Kind.PURE, self.neighbours, self._epsilon())
+        return Guarantee(Kind.PURE, self.neighbours, sum_up([self.loss]))
 
-    def _epsilon(self) -> float:
-        """counts·step/scale, rounded up: a guarantee never states less than it costs."""
-        if self.counts == 0:
-            return 0.0
-        if self.scale == 0:
-            return math.inf
-        exact = Fraction(self.counts * self.step) / Fraction(self.scale)
-        if exact > Fraction(1e300):
-            return math.inf
-        nearest = float(exact)
-        return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    @property
+    def loss(self) -> Fraction | float:
+        """ε = counts·step/scale exactly; the guarantee states it rounded up."""
+        return per_scale(self.counts * self.step, self.scale)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -162,14 +156,21 @@ class Together:
     @property
     def guarantee(self) -> Guarantee:
         promises = [part.guarantee for part in self.parts]
-        epsilon = math.fsum(promise.epsilon for promise in promises)
-        delta = min(1.0, math.fsum(promise.delta for promise in promises))
+        epsilon = sum_up(_losses(self))
+        delta = min(1.0, sum_up(promise.delta for promise in promises))
         pure = all(promise.kind is Kind.PURE for promise in promises)
         kind = Kind.PURE if pure else Kind.INDISTINGUISHABILITY
         return Guarantee(kind, promises[0].neighbours, epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
         return {"event": "together", "parts": [part.to_dict() for part in self.parts]}
+
+
+def _losses(event: Event) -> list[Fraction | float]:
+    """The ε of an event's parts, exactly where it is known exactly, so that a sum is rounded once."""
+    if isinstance(event, Together):
+        return [loss for part in event.parts for loss in _losses(part)]
+    return [event.loss if isinstance(event, LaplaceCounts) else event.guarantee.epsilon]
 
 
 @dataclass(frozen=True)

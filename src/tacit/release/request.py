@@ -7,6 +7,7 @@ that follows must keep to what was asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -79,6 +80,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
             raise ParameterError.outside("the mechanism", self.mechanism, "one of " + ", ".join(MECHANISMS))
+        if self.epsilon is not None and not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ParameterError.outside("epsilon", self.epsilon, "a finite number above 0")
+        if self.delta is not None and not 0 <= self.delta <= 1:
+            raise ParameterError.outside("delta", self.delta, "at least 0 and at most 1")
         for name in ("noise", "noise_counts", "noise_clicks", "noise_transitions"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -124,7 +129,7 @@ def mechanism_for(request: Request) -> Mechanism:
     ):
         if limit is not None and value > limit:
             raise InfeasibleError(
-                f"these parameters cost {name} {value:.6g}; at most {limit:g} was asked for.",
+                f"these parameters cost {name} {value!r}; at most {limit!r} was asked for.",
                 "Give more noise or a higher threshold, or leave them out to have them planned.",
             )
     return mechanism

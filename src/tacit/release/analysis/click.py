@@ -109,13 +109,6 @@ class ClickParameters:
         return self.queries_per_user - 1 if self.transitions else 0
 
 
-def _per_record(contributions: int, noise: float) -> float:
-    """d/b; infinite where the noise is off and there is something to hide."""
-    if contributions == 0:
-        return 0.0
-    return contributions / noise if noise else math.inf
-
-
 def _selection(p: ClickParameters) -> Charge:
     """Which queries are selected.
 
@@ -123,38 +116,39 @@ def _selection(p: ClickParameters) -> Charge:
     takes part with chance p_g only: appearing tells ln(1/p_g) more, and not appearing tells
     φ + ln(1 - p_g s(0)). All of these are convex in k, so the worst users are the two extremes.
     """
+    what, t, d = "which queries", p.threshold + 1, p.queries_per_user
+    approximate = p.mode is ClickMode.APPROXIMATE
     if p.noise == 0:
-        return Charge("which queries", math.inf, 1.0 if p.mode is ClickMode.APPROXIMATE else 0.0)
-    t, d = p.threshold + 1, p.queries_per_user
+        return Charge(what, math.inf, 1.0 if approximate else 0.0)
+    delta = fresh_key_delta(p.noise, t, d, p.minimum_frequency) if approximate else 0.0
+    if p.pool_probability == 1:  # what not appearing tells is then never more: d keys moved by τ each
+        return Charge.of_counts(what, d * p.minimum_frequency, p.noise, delta)
 
     def loss(records: int) -> float:
         moved = p.minimum_frequency - 1 + records
-        if p.pool_probability == 1:
-            return moved / p.noise  # what not appearing tells is then never more
         appearing = moved / p.noise - math.log(p.pool_probability)
         idle = math.log1p(-p.pool_probability * survival(p.noise, t))
         return max(appearing, miss_loss(p.noise, t - moved) + idle)
 
-    epsilon = largest_sum(loss(d), loss(1), d)
-    if p.mode is ClickMode.PURE:
-        return Charge("which queries", epsilon)
-    return Charge("which queries", epsilon, fresh_key_delta(p.noise, t, d, p.minimum_frequency))
+    # Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that.
+    return Charge(what, largest_sum(loss(d), loss(1), d) * (1 + 1e-12), delta)
 
 
 def _histogram(p: ClickParameters, what: str, contributions: int, noise: float, threshold: int) -> Charge:
     """Counts published with the noisy value that was compared with the threshold."""
-    epsilon = _per_record(contributions, noise)
     if p.mode is ClickMode.PURE or contributions == 0:
-        return Charge(what, epsilon)
-    return Charge(what, epsilon, fresh_key_delta(noise, threshold + 1, contributions))
+        return Charge.of_counts(what, contributions, noise)
+    return Charge.of_counts(what, contributions, noise, fresh_key_delta(noise, threshold + 1, contributions))
 
 
 def charges(parameters: ClickParameters) -> tuple[Charge, ...]:
     """What each published thing costs: selection, query counts, clicks, transitions."""
     p = parameters
     assert p.threshold_clicks is not None and p.threshold_transitions is not None  # set on construction
-    counts = 0.0 if p.noise_queries is None else _per_record(p.queries_per_user, p.noise_queries)
-    listed = [_selection(p), Charge("query counts", counts)]
+    counts = Charge("query counts", 0.0)
+    if p.noise_queries is not None:
+        counts = Charge.of_counts("query counts", p.queries_per_user, p.noise_queries)
+    listed = [_selection(p), counts]
     if p.clicks_per_user:
         listed.append(_histogram(p, "clicks", p.clicks_per_user, p.noise_clicks, p.threshold_clicks))
     if p.steps_per_user:
@@ -192,7 +186,8 @@ def paper_figure(parameters: ClickParameters, threshold: float | None = None) ->
         p.queries_per_user * log_alpha(p.noise, K, p.pool_probability) + p.clicks_per_user / p.noise_clicks
     )
     epsilon += p.queries_per_user / (p.noise if p.noise_queries is None else p.noise_queries)
-    epsilon += _per_record(p.steps_per_user, p.noise_transitions)
+    if p.steps_per_user:
+        epsilon += p.steps_per_user / p.noise_transitions
     return PaperFigure(
         epsilon,
         0.0,

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Neighbours
+from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.charge import Charge, PaperFigure, total
 from tacit.release.analysis.ranges import check_noise, check_whole
 from tacit.release.analysis.theorem_1 import log_alpha
-from tacit.release.analysis.threshold import largest_sum, miss_loss
+from tacit.release.analysis.threshold import appearance, largest_sum, miss_loss
 
 __all__ = ["SessionClicks", "SessionParameters", "charges", "guarantee", "paper_figure", "paper_with_clicks"]
 
@@ -113,13 +114,11 @@ def _select(what: str, noise: float, threshold: int, moves: tuple[int, ...], onc
     t = threshold + 1
     single = miss_loss(noise, t - 1)
     missing = [n * single if once else largest_sum(miss_loss(noise, t - n), single, n) for n in moves]
-    return Charge(what, sum(moves) / noise, -math.expm1(-math.fsum(missing)))
+    return Charge.of_counts(what, sum(moves), noise, appearance(sum_up(missing)))
 
 
 def _counts(what: str, noise: float | None, records: int) -> Charge:
-    if noise is None:
-        return Charge(what, 0.0)
-    return Charge(what, records / noise if noise else math.inf)
+    return Charge(what, 0.0) if noise is None else Charge.of_counts(what, records, noise)
 
 
 def charges(parameters: SessionParameters) -> tuple[Charge, ...]:

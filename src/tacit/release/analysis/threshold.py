@@ -29,8 +29,12 @@ total count d is therefore largest at an extreme, all records on one key or each
 from __future__ import annotations
 
 import math
+import sys
 
-__all__ = ["fresh_key_delta", "largest_sum", "miss_loss", "survival"]
+__all__ = ["appearance", "fresh_key_delta", "largest_sum", "miss_loss", "survival"]
+
+_OUTWARD = 2.0**-42
+"""More than floating point loses: e^-x is off by a part x·2^-53 at most, and x < 709 where it is normal."""
 
 
 def survival(noise: float, t: int) -> float:
@@ -44,13 +48,20 @@ def survival(noise: float, t: int) -> float:
 
 
 def miss_loss(noise: float, t: int) -> float:
-    """φ = -ln(1 - P(X >= t)): what it tells that a key did not appear, though it might have."""
+    """φ = -ln(1 - P(X >= t)): what it tells that a key did not appear, though it might have.
+
+    Rounded outward, and with noise never 0: however high the threshold is, the noise may pass it.
+    """
     if noise == 0:
         return math.inf if t <= 0 else 0.0
     a = math.exp(-1 / noise)
-    if t > 0:
-        return -math.log1p(-math.exp(-t / noise) / (1 + a))
-    return (1 - t) / noise + math.log1p(a)
+    loss = -math.log1p(-math.exp(-t / noise) / (1 + a)) if t > 0 else (1 - t) / noise + math.log1p(a)
+    return max(sys.float_info.min, loss * (1 + _OUTWARD))
+
+
+def appearance(loss: float) -> float:
+    """1 - e^-φ, the chance that one of the keys of loss φ in all appears; rounded outward."""
+    return min(1.0, -math.expm1(-loss) * (1 + _OUTWARD))
 
 
 def largest_sum(one_key: float, single_record: float, contributions: int) -> float:
@@ -76,4 +87,4 @@ def fresh_key_delta(noise: float, threshold: int, contributions: int, minimum: i
     """
     spread = miss_loss(noise, threshold - minimum)
     together = miss_loss(noise, threshold - minimum - contributions + 1)
-    return -math.expm1(-largest_sum(together, spread, contributions))
+    return appearance(largest_sum(together, spread, contributions))

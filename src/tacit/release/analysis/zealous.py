@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.charge import Charge, PaperFigure, total
 from tacit.release.analysis.ranges import check_noise, check_whole
-from tacit.release.analysis.threshold import miss_loss
+from tacit.release.analysis.threshold import appearance, miss_loss
 
 __all__ = [
     "ZealousParameters",
@@ -21,6 +22,7 @@ __all__ = [
     "guarantee",
     "paper_figure",
     "paper_probabilistic",
+    "probabilistic_charges",
     "probabilistic_guarantee",
 ]
 
@@ -59,9 +61,9 @@ def _miss_loss(parameters: ZealousParameters) -> float:
 
 def charges(parameters: ZealousParameters) -> tuple[Charge, ...]:
     """What each histogram costs, as indistinguishability: m/λ, and the chance that a fresh item appears."""
-    epsilon = parameters.per_user / parameters.noise if parameters.noise else math.inf
-    delta = -math.expm1(-parameters.per_user * _miss_loss(parameters))
-    return (Charge("items and their counts", epsilon, delta),) * parameters.histograms
+    delta = appearance(parameters.per_user * _miss_loss(parameters))
+    charge = Charge.of_counts("items and their counts", parameters.per_user, parameters.noise, delta)
+    return (charge,) * parameters.histograms
 
 
 def guarantee(parameters: ZealousParameters, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Guarantee:
@@ -71,8 +73,41 @@ def guarantee(parameters: ZealousParameters, neighbours: Neighbours = Neighbours
     """
     epsilon = total(charges(parameters), neighbours).epsilon
     items = parameters.per_user * parameters.histograms
-    delta = -math.expm1(-items * _miss_loss(parameters))
+    delta = appearance(items * _miss_loss(parameters))
     return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
+
+
+def _items_at_first_threshold(parameters: ZealousParameters, users: int) -> int:
+    """floor(U m/τ), the most items with count exactly τ: each needs τ of the U users, who give m at most.
+
+    As τ <= U, these are at least the m items that one user can bring, so the probabilistic δ is never below
+    that of indistinguishability.
+    """
+    check_whole("users", users, 1)
+    if parameters.threshold_1 > users:
+        raise ParameterError(
+            f"the first threshold is {parameters.threshold_1} with a public bound of {users} users; it must "
+            "be at most the number of users.",
+            "Give a lower --threshold-1, or in --users a bound that no log can exceed.",
+        )
+    return users * parameters.per_user // parameters.threshold_1
+
+
+def probabilistic_charges(
+    parameters: ZealousParameters, users: int, neighbours: Neighbours = Neighbours.ADD_REMOVE
+) -> tuple[Charge, ...]:
+    """What each histogram costs, as probabilistic differential privacy."""
+    m, noise = parameters.per_user, parameters.noise
+    delta = appearance(_items_at_first_threshold(parameters, users) * _miss_loss(parameters))
+    charge = Charge.of_counts("items and their counts", m, noise, delta)
+    if noise:
+        # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ.
+        # Of a replaced user one history does so at a time: half of it here, since replacing doubles it.
+        excess = m * max(0.0, _miss_loss(parameters) - 1 / noise)
+        if excess:
+            share = excess / 2 if neighbours is Neighbours.REPLACE else excess
+            charge = Charge(charge.what, sum_up([charge.epsilon, share]), delta)
+    return (charge,) * parameters.histograms
 
 
 def probabilistic_guarantee(
@@ -81,21 +116,15 @@ def probabilistic_guarantee(
     """(ε,δ)-probabilistic differential privacy: δ = 1 - (1-p)^floor(U m/τ); tight.
 
     Args:
-        parameters: the release's parameters.
+        parameters: the release's parameters; τ is at most U.
         users: U. Under replacing it is the number of users, which is then public. Under adding or removing
             the number is protected: give a public upper bound on it.
         neighbours: which logs are neighbours.
     """
-    check_whole("users", users, 1)
-    epsilon = total(charges(parameters), neighbours).epsilon
-    if parameters.noise:
-        # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ.
-        excess = max(0.0, _miss_loss(parameters) - 1 / parameters.noise)
-        epsilon += parameters.histograms * parameters.per_user * excess
-    # An item with count exactly τ needs τ of the U users, each giving at most m of them.
-    items = users * parameters.per_user // parameters.threshold_1 if parameters.threshold_1 <= users else 0
-    exponent = items * parameters.histograms * _miss_loss(parameters) if items else 0.0
-    return Guarantee(Kind.PROBABILISTIC, neighbours, epsilon=epsilon, delta=-math.expm1(-exponent))
+    epsilon = total(probabilistic_charges(parameters, users, neighbours), neighbours).epsilon
+    items = _items_at_first_threshold(parameters, users) * parameters.histograms
+    delta = appearance(items * _miss_loss(parameters))
+    return Guarantee(Kind.PROBABILISTIC, neighbours, epsilon=epsilon, delta=delta)
 
 
 _WHY_INDISTINGUISHABLE = (

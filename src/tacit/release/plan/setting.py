@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee
+from tacit.privacy.rounding import per_scale
 
 __all__ = ["PaperSetting", "Plan", "check_request", "larger", "noise_for", "smallest"]
 
@@ -63,7 +64,7 @@ def noise_for(records: int, epsilon: float, cost: Callable[[float], float] | Non
             last bit.
     """
     scale = _readable(records / epsilon)
-    while (cost(scale) if cost else records / scale) > epsilon:
+    while (cost(scale) if cost else per_scale(records, scale)) > epsilon:
         scale = larger(scale)
     return scale
 

@@ -86,7 +86,8 @@ def _first_thresholds(noise: float, per_user: int, users: int) -> range:
     if users * per_user <= 50 * noise:  # so few items that floor(U m/τ) moves in large steps
         return range(1, users + 1)
     reach = 2 * math.sqrt(2 * noise) + 5
-    return range(max(1, math.floor(noise - reach)), max(2, min(users, math.ceil(noise + reach)) + 1))
+    least = min(users, max(1, math.floor(noise - reach)))
+    return range(least, min(users, math.ceil(noise + reach)) + 1)
 
 
 def _figures(parameters: ZealousParameters) -> dict[str, float]:
