@@ -25,12 +25,13 @@ from tacit.privacy.events import Event
 from tacit.privacy.noise import bernoulli
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import click as analysis
+from tacit.release.analysis.accounting import click_event
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.click import ClickMode, ClickParameters
 from tacit.release.click_steps import click_steps
 from tacit.release.contribution import Choice, bounded_clicks, bounded_searches, clicks_of, steps_of
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Counting, Step, Tables, charge_of
+from tacit.release.mechanism import Counting, Step, Tables
 from tacit.release.pool import Domain
 from tacit.release.surfaced import Surfaced
 from tacit.release.thresholding import Selected, publish, select
@@ -77,8 +78,8 @@ class Click:
         return analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
-        """The whole guarantee."""
-        return charge_of(self.guarantee())
+        """Noisy counts and, beyond public sets, a rare disclosure: less than their sum by ``pld``."""
+        return click_event(self.parameters, self.neighbours)
 
     @property
     def pure(self) -> bool:

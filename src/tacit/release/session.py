@@ -22,11 +22,12 @@ from tacit.privacy import Guarantee, Neighbours
 from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import session as analysis
+from tacit.release.analysis.accounting import session_event
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.session import SessionClicks, SessionParameters
 from tacit.release.contribution import Choice, bounded_clicks, bounded_sessions, clicks_of, searches_of
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Counting, Step, Tables, charge_of
+from tacit.release.mechanism import Counting, Step, Tables
 from tacit.release.thresholding import Selected, publish, select
 from tacit.release.zealous import key_schema
 from tacit.searchlog.sessions import SESSION_GAP
@@ -76,8 +77,8 @@ class Session:
         return analysis.paper_with_clicks(self.parameters) or analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
-        """The whole guarantee."""
-        return charge_of(self.guarantee())
+        """Noisy counts and a rare disclosure: less than their sum by ``pld``."""
+        return session_event(self.parameters, self.neighbours)
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter."""

@@ -8,7 +8,7 @@ others get integer noise λ and are published iff their noisy count is at least 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
-from tacit.privacy.events import Event, LaplaceCounts, RareDisclosure, Together
+from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis import zealous as analysis
+from tacit.release.analysis.accounting import zealous_event
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.analysis.zealous import ZealousParameters
 from tacit.release.contribution import Choice, bounded_items, searches_of, steps_of
@@ -105,10 +106,10 @@ class Zealous:
     def charges(self) -> tuple[Charge, ...]:
         """One a histogram."""
         listed = analysis.charges(self.parameters)
-        return tuple(
-            Charge(item.value, charge.epsilon, charge.delta)
-            for item, charge in zip(self.items, listed, strict=True)
-        )
+        if self.kind is Kind.PROBABILISTIC:
+            assert self.users is not None  # checked on construction
+            listed = analysis.probabilistic_charges(self.parameters, self.users, self.neighbours)
+        return tuple(replace(charge, what=item) for item, charge in zip(self.items, listed, strict=True))
 
     def paper(self) -> PaperFigure:
         """The figure of paper 004 for the same kind of guarantee."""
@@ -117,18 +118,13 @@ class Zealous:
         return analysis.paper_figure(self.parameters)
 
     def event(self) -> Event:
-        """What is charged: noisy counts and a rare disclosure where that is proven, else the guarantee.
+        """What is charged: noisy counts and a rare disclosure; a probabilistic guarantee as it is stated.
 
-        A user gives distinct items and moves each count by 1, so under adding or removing a user the release
-        is m counts a histogram with noise λ, and a fresh item with probability δ
-        (docs/guarantees/ledger.md). The price is the same; the rule ``pld`` composes it more tightly.
+        The price is that of the guarantee; the rule ``pld`` composes counts more tightly.
         """
-        p, found = self.parameters, self.guarantee()
-        if self.neighbours is Neighbours.ADD_REMOVE and self.kind is Kind.INDISTINGUISHABILITY:
-            counts = LaplaceCounts(p.noise, p.per_user * p.histograms)
-            if counts.guarantee.epsilon >= found.epsilon:
-                return Together((counts, RareDisclosure(found.delta)))
-        return charge_of(found)
+        if self.kind is Kind.PROBABILISTIC:
+            return charge_of(self.guarantee())
+        return zealous_event(self.parameters, self.neighbours)
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter."""
@@ -167,7 +163,8 @@ class Zealous:
         )
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Users an item, of those with at least τ."""
+        """Users an item, of those with at least τ. More users than the public bound are refused."""
+        self._require_bound(engine, log)
         counting = {}
         for item in self.items:
             keys = ITEM_KEYS[item]
@@ -177,6 +174,21 @@ class Zealous:
                 histogram.filter(histogram["count"] >= self.parameters.threshold_1)
             )
         return counting
+
+    def _require_bound(self, engine: Engine, log: Any) -> None:
+        """The probabilistic guarantee holds for at most U users, so a log of more is not released.
+
+        How many there are is protected, and not said.
+        """
+        if self.kind is not Kind.PROBABILISTIC:
+            return
+        found = engine.table(log.aggregate(users=log.user.nunique())).column("users")[0].as_py()
+        if self.users is None or found > self.users:
+            raise ParameterError(
+                f"the log has more users than the {self.users} of --users, a public bound on their number on "
+                "which the probabilistic guarantee rests.",
+                "Nothing was charged or published. Give a bound from public knowledge, with room to spare.",
+            )
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Noise, second threshold."""
