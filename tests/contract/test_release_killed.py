@@ -87,8 +87,6 @@ def test_killed_at_twenty_moments(tmp_path: Path) -> None:
         if output.exists():
             assert charged == 1
             assert all(check.holds for check in verify_release(output, ledger.path))
-        else:
-            assert all(entry.manifest is None for entry in state.entries[before:])
     # A rerun to the same place starts clean, with a charge of its own, and clears what was left behind.
     charges = len(ledger.state().entries)
     missing = next(tmp_path / f"out-{n}" for n in range(KILLS) if not (tmp_path / f"out-{n}").exists())

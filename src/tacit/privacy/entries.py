@@ -32,7 +32,7 @@ class Entry:
     event: Event
     torn: bool = False
     manifest: str | None = None
-    """SHA-256 of the manifest of what was published for it, once it was."""
+    """SHA-256 of the manifest of what is published for it, noted just before it is."""
 
     @property
     def guarantee(self) -> Guarantee:

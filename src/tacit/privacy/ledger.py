@@ -9,7 +9,7 @@ The file is a hash chain of JSON lines (:mod:`tacit.privacy.journal`), with four
 
 - ``opened``: the budget, its neighbour relation, the rule of composition, the data set's label;
 - ``spent``: a charge;
-- ``released``: a note that binds a charge to the manifest of what was published for it;
+- ``released``: a note that binds a charge to the manifest of what is published for it, made just before;
 - ``torn``: what a crash left of a charge whose :meth:`Ledger.spend` never returned. Nobody drew noise
   for it; it counts all the same if it still can be read.
 
@@ -19,8 +19,6 @@ add up in one ledger.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,8 +30,9 @@ from tacit.privacy.composition import Rule
 from tacit.privacy.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.events import Event, event_from_dict
 from tacit.privacy.guarantee import Guarantee, Kind
-from tacit.privacy.identity import LogIdentity, log_identity
+from tacit.privacy.identity import begins_as, opening_fingerprint
 from tacit.privacy.journal import Chain, Journal, Record
+from tacit.privacy.place import refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
 
 __all__ = ["Entry", "Ledger", "LedgerState"]
@@ -66,7 +65,8 @@ class Ledger:
             label: what people call the data set.
             composition: how charges add up.
             log: bind the ledger to this log (see :meth:`require_log`). The file keeps a random key and a
-                keyed hash of the log's first records; the hash without the key reveals nothing.
+                keyed hash of the log's first records; the hash without the key reveals nothing. Refused if
+                ``LOG.ledger`` lies beside the log and is another one.
         """
         Account(budget, composition)
         first: dict[str, Any] = {
@@ -78,9 +78,9 @@ class Ledger:
             "composition": composition.value,
         }
         if log is not None:
-            salt, identity = OperatingSystemRandomness().bits(32), log_identity(log)
-            fingerprint = _fingerprint(salt, identity)
-            first |= {"opening": identity.opening, "salt": salt.hex(), "fingerprint": fingerprint}
+            refuse_second_ledger(path, log)
+            salt = OperatingSystemRandomness().bits(32)
+            first |= {"salt": salt.hex(), "fingerprint": opening_fingerprint(log, salt)}
         Journal.create(path, first)
         return cls(path)
 
@@ -121,7 +121,10 @@ class Ledger:
         return read_entry(self._journal.append(charged, describe_fragment=_torn))
 
     def note_release(self, entry: Entry | int, manifest: str) -> None:
-        """Bind a charge to the SHA-256 of the manifest published for it, once and for all."""
+        """Bind a charge to the SHA-256 of the manifest published for it, once and for all.
+
+        To be called before the release is put in its place: then nothing is ever published without its note.
+        """
         number = entry if isinstance(entry, int) else entry.number
         if not _SHA256.fullmatch(manifest):
             raise ParameterError("the manifest's hash must be 64 hexadecimal digits (SHA-256).")
@@ -164,9 +167,7 @@ class Ledger:
         opened = self._journal.read().records[0]
         if "fingerprint" not in opened:
             return
-        identity = log_identity(log, opened["opening"])
-        fingerprint = _fingerprint(bytes.fromhex(opened["salt"]), identity)
-        if not hmac.compare_digest(opened["fingerprint"], fingerprint):
+        if not begins_as(log, bytes.fromhex(opened["salt"]), opened["fingerprint"]):
             raise InputError(
                 "this ledger was opened for another data set.",
                 "Use the ledger of the data set that you release.",
@@ -185,10 +186,6 @@ def _text(name: str, text: str) -> str:
             f"one printable line of at most {_LONGEST_TEXT} characters",
         )
     return text
-
-
-def _fingerprint(salt: bytes, identity: LogIdentity) -> str:
-    return hmac.new(salt, identity.digest, hashlib.sha256).hexdigest()
 
 
 def _torn(fragment: bytes) -> Record:

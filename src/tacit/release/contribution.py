@@ -17,7 +17,7 @@ from typing import Any
 
 import ibis
 
-from tacit.searchlog.sessions import SESSION_GAP
+from tacit.searchlog.sessions import SESSION_GAP, sensible_time
 
 __all__ = [
     "Choice",
@@ -80,7 +80,8 @@ def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
     stepped = searches.mutate(
         next_query=searches["query"].lead().over(history), next_time=searches.time.lead().over(history)
     )
-    soon = stepped.next_time <= stepped.time + _pause(gap)
+    soon = sensible_time(stepped.next_time) <= sensible_time(stepped.time) + _pause(gap)
+    soon = stepped.next_time.notnull() & soon
     return stepped.filter(soon & (stepped.next_query != stepped["query"])).drop("next_time")
 
 
@@ -120,7 +121,8 @@ def bounded_sessions(
     seen = searches.mutate(
         before=searches["query"].lag().over(history), before_time=searches.time.lag().over(history)
     )
-    begins = seen.before_time.isnull() | (seen.time > seen.before_time + _pause(gap))
+    paused = sensible_time(seen.time) > sensible_time(seen.before_time) + _pause(gap)
+    begins = seen.before_time.isnull() | paused
     seen = seen.mutate(begins=begins.fill_null(True))
     changed = seen.filter(seen.begins | (seen.before != seen["query"])).drop("before", "before_time")
     # From the search that begins a session, the next ones follow until one begins another.

@@ -6,13 +6,13 @@
     count    bounded histograms (the long part, no randomness)
     charge   the ledger, flushed to the disk
     draw     noise
-    write    a hidden folder beside the output, flushed
-    rename   into place, in one step
-    note     in the ledger: this charge was released
+    write    a hidden folder beside the output
+    note     in the ledger: this charge is released with this manifest
+    rename   flushed, into place, in one step
 
-Whatever ends the work before the rename leaves no release. A charge once made stays made, even if the
-release was lost: noise may have been drawn for it, and whoever saw the machine may have seen it. A new run
-starts anew, with a new charge and new noise.
+Whatever ends the work before the rename leaves no release; every release that is in its place is noted, since
+the note comes first. A charge once made stays made, even if the release was lost: noise may have been drawn
+for it, and whoever saw the machine may have seen it. A new run starts anew, with a new charge and new noise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,21 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tacit.errors import InfeasibleError, InputError
+from tacit.errors import InfeasibleError, InputError, IntegrityError
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Entry, Ledger
+from tacit.privacy.noise import exact_scale
+from tacit.privacy.place import default_ledger, refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import memory_for, open_engine
-from tacit.release.manifest import MANIFEST, file_hash, make_manifest
+from tacit.release.manifest import MANIFEST, file_hash, make_manifest, read_manifest
 from tacit.release.mechanism import Mechanism, Tables
 from tacit.release.page import PAGE, render_page
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 
-__all__ = ["Order", "Released", "default_ledger", "open_ledger", "publish_log"]
+__all__ = ["Order", "Released", "default_ledger", "noise_scales", "open_ledger", "publish_log"]
 
 _LEAST_SPACE = 64 << 20
 
@@ -80,18 +82,14 @@ class Released:
     entry: Entry
 
 
-def default_ledger(log: str | Path) -> Path:
-    """``LOG.ledger``, beside the log."""
-    log = Path(log)
-    return log.with_name(f"{log.name}.ledger")
-
-
 def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> Ledger:
     """The data set's ledger; made with ``budget`` if there is none yet.
 
     A budget given again must be the one that the ledger has, so that the same command can be run each week.
+    Another ledger than ``LOG.ledger`` is refused where that exists.
     """
     path = Path(path)
+    refuse_second_ledger(path, log)
     if not path.exists():
         if budget is None:
             raise InputError(
@@ -110,11 +108,22 @@ def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> 
     return ledger
 
 
+def noise_scales(parameters: Mapping[str, Any]) -> Iterator[float]:
+    """The scales of all noise that a mechanism with these parameters (as its manifest has them) draws."""
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            yield from noise_scales(value)
+        elif name.startswith("noise") and value is not None:
+            yield value
+
+
 def _check(order: Order) -> None:
     """Everything that can be known to fail before the long work."""
     if order.output.exists():
         raise InputError(f"{order.output} exists already.", "Choose another output, or remove it first.")
     check_log(order.log)
+    for scale in noise_scales(order.mechanism.to_dict()):
+        exact_scale(scale)  # refuses what no noise can be drawn for
     if order.mechanism.guarantee().kind is not Kind.K_QUERY:
         order.ledger.state().account.charge(order.mechanism.event())  # a dry run: refused now or never
     needed = max(_LEAST_SPACE, order.log.stat().st_size)
@@ -142,25 +151,38 @@ def publish_log(
     _check(order)
     source = source or OperatingSystemRandomness()
     memory = order.memory or memory_for(order.log)
-    with (
-        open_engine(memory=memory, threads=order.threads) as engine,
-        atomic_directory(order.output) as folder,
-    ):
-        report("counting")
-        log = order.preparation.apply(engine, engine.log(order.log))
-        counting = order.mechanism.count(engine, log)
-        report("charging the ledger")
-        entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)
-        try:
+    entry = None
+    try:
+        with (
+            open_engine(memory=memory, threads=order.threads) as engine,
+            atomic_directory(order.output) as folder,
+        ):
+            report("counting")
+            log = order.preparation.apply(engine, engine.log(order.log))
+            counting = order.mechanism.count(engine, log)
+            report("charging the ledger")
+            entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)
             report("drawing noise")
             tables = order.mechanism.publish(engine, counting, source)
             report("writing")
             manifest = _write(folder, order, tables, entry)
-        except BaseException:
-            report(f"failed after the charge: entry {entry.number} of the ledger stays spent")
-            raise
-    order.ledger.note_release(entry, file_hash(order.output / MANIFEST))
+            order.ledger.note_release(entry, file_hash(folder / MANIFEST))
+    except BaseException:
+        if entry is not None:
+            report(_what_became_of(order, entry))
+        raise
     return Released(order.output, manifest, entry)
+
+
+def _what_became_of(order: Order, entry: Entry) -> str:
+    """What to say when the work ended after the charge: nothing was published, or all of it."""
+    try:
+        published = read_manifest(order.output)["ledger"]["hash"] == entry.hash
+    except (OSError, KeyError, TypeError, IntegrityError):
+        published = False
+    if published:
+        return f"{order.output} was published before this, whole and noted as entry {entry.number}"
+    return f"failed after the charge: entry {entry.number} of the ledger stays spent, nothing was published"
 
 
 def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str, Any]:

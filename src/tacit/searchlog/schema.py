@@ -46,4 +46,35 @@ def check_log(path: str | Path) -> Path:
             f"{path} holds the columns ({columns}), not those of a search log ({', '.join(COLUMNS)}).",
             "Bring it in with `tacit import`, which takes a column mapping.",
         )
+    _refuse_nulls(path, found)
     return path
+
+
+def _refuse_nulls(path: Path, found: pa.Schema) -> None:
+    """Every record has a user, a query and a time: what a file may leave open is looked up in it."""
+    needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
+    if not needed:
+        return
+    try:
+        with pq.ParquetFile(path) as file:
+            missing = [name for name in needed if _has_nulls(file, name)]
+    except (pa.ArrowException, OSError) as error:
+        raise LogError(f"{path} cannot be read to its end.", "Bring it in again.") from error
+    if missing:
+        raise LogError(
+            f"{path} has records without {' and '.join(missing)}; every record of a search log has them.",
+            "Bring it in with `tacit import`, which leaves such records out and says how many.",
+        )
+
+
+def _has_nulls(file: pq.ParquetFile, name: str) -> bool:
+    """From the figures that the file keeps about itself; read where it keeps none."""
+    place = file.schema_arrow.get_field_index(name)
+    for group in range(file.num_row_groups):
+        kept = file.metadata.row_group(group).column(place).statistics
+        if kept is None or not kept.has_null_count:
+            if file.read_row_group(group, [name]).column(0).null_count:
+                return True
+        elif kept.null_count:
+            return True
+    return False

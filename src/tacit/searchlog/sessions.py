@@ -7,11 +7,14 @@ every pause is.
 
 Records of the same user and time always share a session, so the order in which a log lists them cannot
 change a session number. Both forms below, over arrays and as a query, give the same numbers.
+
+A time outside the years 1 to 9999 counts as the nearest inside: one record with an absurd time, which any
+user may cause, must neither overflow the arithmetic nor stop the work on everybody else's.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SESSION_GAP",
     "history_order",
+    "sensible_time",
     "session_numbers",
     "session_starts",
     "with_pauses",
@@ -35,6 +39,8 @@ __all__ = [
 
 SESSION_GAP = timedelta(minutes=30)
 """The pause that ends a session when it is exceeded."""
+
+_EARLIEST, _LATEST = datetime.min, datetime.max.replace(microsecond=0)
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray | npt.NDArray[Any]
 
@@ -63,6 +69,19 @@ def _instants(time: Column) -> npt.NDArray[np.int64]:
     return time.astype("datetime64[us]").astype(np.int64)
 
 
+def _sensible(instants: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    bounds = np.array([_EARLIEST, _LATEST], "datetime64[us]").astype(np.int64)
+    return np.clip(instants, *bounds)
+
+
+def sensible_time(time: Any) -> Any:
+    """A column of times within the years 1 to 9999, as an Ibis expression: safe to add a pause to."""
+    import ibis
+
+    earliest, latest = (ibis.literal(bound, "timestamp(6)") for bound in (_EARLIEST, _LATEST))
+    return ibis.least(ibis.greatest(time, earliest), latest)
+
+
 def history_order(user: Column, time: Column) -> npt.NDArray[np.int64]:
     """The positions that put a log in order: user by user, by time, ties as they stood."""
     return np.lexsort((_instants(time), _codes(user))).astype(np.int64, copy=False)
@@ -74,7 +93,7 @@ def _cut(
     """The order of the histories and, in that order, where a user and where a session begins."""
     codes, instants, widest = _codes(user), _instants(time), _microseconds(gap)
     order = np.lexsort((instants, codes)).astype(np.int64, copy=False)
-    codes, instants = codes[order], instants[order]
+    codes, instants = codes[order], _sensible(instants[order])
     first = np.ones(len(order), np.bool_)
     first[1:] = codes[1:] != codes[:-1]
     starts = first.copy()
@@ -122,7 +141,9 @@ def with_pauses(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
 
     longest = ibis.interval(microseconds=_microseconds(gap))
     before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
-    return table.mutate(paused=ibis.ifelse(before + longest < table.time, 1, 0))
+    paused = sensible_time(before) + longest < sensible_time(table.time)
+    # The first record has none before it; some engines take the other bound for a missing one.
+    return table.mutate(paused=ibis.ifelse(before.notnull() & paused, 1, 0))
 
 
 def with_sessions(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
