@@ -185,9 +185,13 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
     manifest.write_text(json.dumps(form))
     failed = {check.what for check in verify_release(tmp_path / "out", order.ledger.path) if not check.holds}
     assert failed == {
+        "the manifest has the form of a release's, and nothing besides",
         "the guarantee follows from the parameters",
+        "the cost of each part follows from the parameters",
         "queries.tsv is the file that was released",
+        "queries.tsv says the same as queries.parquet",
         "nothing else is in the folder",
+        "the charge is that of the release",
         "the ledger notes this very manifest",
     }
 

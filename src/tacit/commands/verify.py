@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from tacit.errors import IntegrityError
 from tacit.terminal import JsonFlag, emit
@@ -24,25 +25,37 @@ def verify(
     ledger: Annotated[Path | None, typer.Option(help="Check the charge in this ledger too.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check a release: its guarantee follows from its parameters, its files are unchanged, it was charged."""
+    """Check a release: its statement follows from its parameters and fits its tables; it was charged.
+
+    Without --ledger this shows that a release is consistent, not that it is authentic: whoever rewrites the
+    whole manifest consistently passes. The ledger knows the very manifest.
+    """
     from dataclasses import asdict
 
     from tacit.release.manifest import read_manifest
     from tacit.release.verify import verify_release
 
-    checks = verify_release(folder, ledger)
+    checks, manifest = verify_release(folder, ledger), read_manifest(folder)
     holds = all(check.holds for check in checks)
     result = {
         "holds": holds,
-        "mechanism": read_manifest(folder)["mechanism"],
-        "guarantee": read_manifest(folder)["guarantee"],
+        "authenticity_checked": ledger is not None,
+        "mechanism": manifest.get("mechanism"),
+        "guarantee": manifest.get("guarantee"),
         "checks": [asdict(check) for check in checks],
     }
 
     def render(console: Console) -> None:
         for check in checks:
             mark = "[green]holds[/]" if check.holds else "[bold red]FAILS[/]"
-            console.print(f"{mark}  {check.what}" + (f" [dim]({check.found})[/]" if check.found else ""))
+            found = f" [dim]({escape(check.found)})[/]" if check.found else ""
+            console.print(f"{mark}  {check.what}{found}", soft_wrap=True)
+        if ledger is None:
+            console.print(
+                "Consistency only: whether this is the release that was charged shows with --ledger.",
+                style="dim",
+                soft_wrap=True,
+            )
 
     emit(result, as_json=as_json, render=render)
     if not holds:

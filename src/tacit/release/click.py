@@ -87,7 +87,7 @@ class Click:
         return self.parameters.mode is ClickMode.PURE
 
     def to_dict(self) -> dict[str, Any]:
-        """Every parameter; the domain by name and digest."""
+        """Every parameter; the public sets by name and digest."""
         domain = self.domain and {
             "name": self.domain.name,
             "queries": len(self.domain),
@@ -97,7 +97,7 @@ class Click:
             **asdict(self.parameters),
             "mode": self.parameters.mode.value,
             "domain": domain,
-            "surfaced": self.surfaced and self.surfaced.name,
+            "surfaced": self.surfaced and {"name": self.surfaced.name, "sha256": self.surfaced.digest},
             "neighbours": self.neighbours.value,
             "choice": self.choice.value,
         }

@@ -31,11 +31,29 @@ from tacit.release.preparation import Preparation
 from tacit.release.session import Session
 from tacit.release.zealous import Zealous
 
-__all__ = ["FORMAT", "MANIFEST", "file_hash", "make_manifest", "mechanism_from_dict", "read_manifest"]
+__all__ = [
+    "FIELDS",
+    "FORMAT",
+    "MANIFEST",
+    "describe_table",
+    "file_hash",
+    "make_manifest",
+    "manifest_text",
+    "mechanism_from_dict",
+    "paper_of",
+    "parts_of",
+    "read_manifest",
+]
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 """The version of the manifest's form."""
+
+FIELDS = frozenset(
+    {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "preparation"}
+    | {"published", "files", "ledger", "released", "versions"}
+)
+"""What a manifest states; it has no other field."""
 
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 _FORMS: Mapping[str, Callable[[Mapping[str, Any]], Mechanism]] = {
@@ -50,7 +68,9 @@ def mechanism_from_dict(name: str, form: Mapping[str, Any]) -> Mechanism:
     """The mechanism that a manifest describes (for its guarantee; a public domain is not in it)."""
     try:
         return _FORMS[name](form)
-    except (KeyError, TypeError, ValueError) as error:
+    except IntegrityError:
+        raise
+    except Exception as error:  # a forged manifest can make anything of its parameters go wrong
         raise IntegrityError(
             f"the manifest describes no known mechanism ({type(error).__name__})."
         ) from error
@@ -70,19 +90,15 @@ def make_manifest(
     entry: Entry,
 ) -> dict[str, Any]:
     """All that is to be said about a release, from public constants and from what is published."""
-    factor = 2 if mechanism.neighbours is Neighbours.REPLACE else 1
     return {
         "format": FORMAT,
         "mechanism": mechanism.name,
         "guarantee": mechanism.guarantee().to_dict(),
-        "parts": [
-            {"part": charge.what, "epsilon": factor * charge.epsilon, "delta": charge.delta}
-            for charge in mechanism.charges()
-        ],
-        "paper": _paper(mechanism),
+        "parts": parts_of(mechanism),
+        "paper": paper_of(mechanism),
         "parameters": mechanism.to_dict(),
         "preparation": preparation.to_dict(),
-        "published": {name: _described(table) for name, table in tables.items()},
+        "published": {name: describe_table(table) for name, table in tables.items()},
         "files": {
             name: {"sha256": file_hash(path), "bytes": path.stat().st_size}
             for name, path in sorted(files.items())
@@ -97,13 +113,27 @@ def make_manifest(
     }
 
 
-def _paper(mechanism: Mechanism) -> dict[str, Any] | None:
+def parts_of(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """What each published thing costs, under the mechanism's neighbour relation."""
+    factor = 2 if mechanism.neighbours is Neighbours.REPLACE else 1
+    return [
+        {"part": charge.what, "epsilon": factor * charge.epsilon, "delta": charge.delta}
+        for charge in mechanism.charges()
+    ]
+
+
+def paper_of(mechanism: Mechanism) -> dict[str, Any] | None:
     """The paper's figure, labelled as such: what is promised and charged is the guarantee above it."""
     figure = mechanism.paper()
     return None if figure is None else figure_document(figure)
 
 
-def _described(table: pa.Table) -> dict[str, Any]:
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """A manifest as its file holds it, the one form there is."""
+    return json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def describe_table(table: pa.Table) -> dict[str, Any]:
     """A published table in numbers that it shows itself."""
     return {
         "rows": table.num_rows,
@@ -119,8 +149,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise IntegrityError(f"there is no {MANIFEST} in {folder}.", "Give the folder of a release.")
     try:
         manifest = json.loads(path.read_bytes())
-        known = manifest["format"] == FORMAT
-    except (ValueError, KeyError, TypeError) as error:
+        form = manifest["format"] if isinstance(manifest, dict) else None
+        known = type(form) is int and form == FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} is not a manifest of a release.") from error
     if not known:
         raise IntegrityError(f"{path} has a form that this version of Tacit does not know.")

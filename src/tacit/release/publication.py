@@ -17,7 +17,6 @@ for it, and whoever saw the machine may have seen it. A new run starts anew, wit
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -37,10 +36,11 @@ from tacit.privacy.noise import exact_scale
 from tacit.privacy.place import default_ledger, refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import memory_for, open_engine
-from tacit.release.manifest import MANIFEST, file_hash, make_manifest, read_manifest
+from tacit.release.manifest import MANIFEST, file_hash, make_manifest, manifest_text, read_manifest
 from tacit.release.mechanism import Mechanism, Tables
 from tacit.release.page import PAGE, render_page
 from tacit.release.preparation import Preparation
+from tacit.release.tables import as_text
 from tacit.searchlog import check_log
 
 __all__ = ["Order", "Released", "default_ledger", "noise_scales", "open_ledger", "publish_log"]
@@ -192,20 +192,10 @@ def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str
         pq.write_table(table, files[f"{name}.parquet"], compression="zstd", store_schema=False)
         files[f"{name}.tsv"] = folder / f"{name}.tsv"
         options = pa.csv.WriteOptions(delimiter="\t", quoting_style="needed")
-        pa.csv.write_csv(_flat(table), files[f"{name}.tsv"], options)
+        pa.csv.write_csv(as_text(table), files[f"{name}.tsv"], options)
     manifest = make_manifest(order.mechanism, order.preparation, tables, files, entry)
     files[PAGE] = folder / PAGE
     files[PAGE].write_text(render_page(order.mechanism, manifest, tables), encoding="utf-8")
     manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8")
     return manifest
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    """Lists as JSON text, which a cell of a TSV file can hold."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_list(field.type):
-            texts = [json.dumps(row, ensure_ascii=False) for row in table.column(place).to_pylist()]
-            table = table.set_column(place, field.name, pa.array(texts, pa.string()))
-    return table

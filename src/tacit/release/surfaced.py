@@ -7,8 +7,10 @@ which are published anyway.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata, resources
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,6 +29,8 @@ class Surfaced:
 
     name: str
     urls: Callable[[str], tuple[str, ...]]
+    digest: str = ""
+    """SHA-256 of what the map is made from: who has the file, or the engine, can check it."""
 
     def keys(self, queries: pa.Table) -> pa.Table:
         """(query, url) for each of the given queries."""
@@ -48,14 +52,17 @@ def surfaced_from_wordnet() -> Surfaced:
     def urls(query: str) -> tuple[str, ...]:
         return tuple(corpus[hit.document].url for hit in engine.search(query, _RESULTS))
 
-    return Surfaced("wordnet", urls)
+    content = (resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes()
+    made_by = f"{_RESULTS} results of tantivy {metadata.version('tantivy')}\n".encode()
+    return Surfaced("wordnet", urls, hashlib.sha256(made_by + content).hexdigest())
 
 
 def surfaced_from_file(path: str | Path) -> Surfaced:
     """A text file in UTF-8: query, tab, url; a line each."""
     path = Path(path)
     listed: dict[str, list[str]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    content = path.read_bytes()
+    for number, line in enumerate(content.decode("utf-8").splitlines(), start=1):
         query, tab, url = line.partition("\t")
         if not (query and tab and url.strip()):
             raise InputError(
@@ -63,7 +70,8 @@ def surfaced_from_file(path: str | Path) -> Surfaced:
                 "Give a text file with a pair a line.",
             )
         listed.setdefault(normalise(query), []).append(url.strip())
-    return Surfaced(path.name, lambda query: tuple(listed.get(query, ())))
+    digest = hashlib.sha256(content).hexdigest()
+    return Surfaced(path.name, lambda query: tuple(listed.get(query, ())), digest)
 
 
 def take_surfaced(given: str | None) -> Surfaced | None:

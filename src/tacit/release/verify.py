@@ -1,23 +1,42 @@
-"""Verifying a release: the guarantee follows from its parameters, the files are those it names.
+"""Verifying a release: what its manifest says follows from its parameters and fits its tables.
 
-Whoever has the folder can do this. Whoever has the ledger too can check that the release was paid for.
+Without the ledger this is **consistency**: whoever writes a whole new manifest, with other parameters that
+fit the tables, passes. With the ledger it is **authenticity** too: the ledger holds the hash of the very
+manifest, noted before the release was put in its place, and the charge.
+
+A malformed manifest fails checks; it never ends them with another error.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from tacit.errors import IntegrityError
-from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Ledger
-from tacit.release.manifest import MANIFEST, file_hash, mechanism_from_dict, read_manifest
+from tacit.release.expected import expected_files, expected_tables
+from tacit.release.manifest import (
+    FIELDS,
+    MANIFEST,
+    file_hash,
+    manifest_text,
+    mechanism_from_dict,
+    paper_of,
+    parts_of,
+    read_manifest,
+)
+from tacit.release.mechanism import Mechanism
 from tacit.release.pool import BUNDLED, bundled_domain
+from tacit.release.preparation import Preparation
+from tacit.release.tables import table_checks
 
 __all__ = ["Check", "verify_release"]
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True)
@@ -30,94 +49,141 @@ class Check:
 
 
 def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tuple[Check, ...]:
-    """Check a release; every check is made, whether earlier ones hold or not."""
+    """Check a release; every check is made, whether earlier ones hold or not.
+
+    Raises IntegrityError if there is no manifest to check, or no JSON in it.
+    """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    checks = [
-        _guarantee(manifest),
-        *_domain(manifest),
-        *_files(folder, manifest),
-        *_tables(folder, manifest),
-    ]
+    checks = [_form(folder, manifest)]
+    try:
+        mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+        tables = expected_tables(mechanism)
+    except (KeyError, IntegrityError) as error:
+        problem = getattr(error, "problem", "it names none")
+        return (*checks, Check("the manifest describes a mechanism", False, problem))
+    checks += _promise(manifest, mechanism)
+    checks += _files(folder, manifest, expected_files(tables))
+    for what, test in table_checks(folder, manifest, mechanism.name, tables):
+        checks.append(_made(what, test))
     if ledger is not None:
-        checks += _ledger(folder, manifest, ledger)
+        checks += _ledger(folder, manifest, mechanism, ledger)
     return tuple(checks)
 
 
-def _guarantee(manifest: dict[str, Any]) -> Check:
-    """What the parameters provably give is what the manifest states."""
-    mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
-    found = mechanism.guarantee()
-    return Check(
-        "the guarantee follows from the parameters",
-        found.to_dict() == manifest["guarantee"],
-        str(found),
-    )
-
-
-def _domain(manifest: dict[str, Any]) -> list[Check]:
-    """A pure guarantee holds over a public domain: the bundled one can be made again and compared."""
-    stated = manifest["parameters"].get("domain")
-    if not stated or stated["name"] != BUNDLED:
-        return []
-    same = bundled_domain().digest == stated["sha256"]
-    return [Check("the public domain is the bundled one", same, f"{stated['queries']:,} queries")]
-
-
-def _files(folder: Path, manifest: dict[str, Any]) -> list[Check]:
-    named = manifest["files"]
-    checks = []
-    for name, stated in named.items():
-        path = folder / name
-        there = Path(name).name == name and path.is_file()
-        same = there and file_hash(path) == stated["sha256"]
-        found = "as stated" if same else "changed" if there else "missing"
-        checks.append(Check(f"{name} is the file that was released", same, found))
-    strays = sorted(path.name for path in folder.iterdir() if path.name not in {*named, MANIFEST})
-    checks.append(Check("nothing else is in the folder", not strays, f"{len(strays)} files not named"))
-    return checks
-
-
-def _tables(folder: Path, manifest: dict[str, Any]) -> list[Check]:
-    checks = []
-    for name, stated in manifest["published"].items():
-        try:
-            rows = pq.ParquetFile(folder / f"{name}.parquet").metadata.num_rows
-        except (OSError, ValueError):
-            checks.append(Check(f"{name} has the rows stated", False, "not readable"))
-            continue
-        checks.append(Check(f"{name} has the rows stated", rows == stated["rows"], f"{rows:,} rows"))
-    return checks
-
-
-def _ledger(folder: Path, manifest: dict[str, Any], path: str | Path) -> list[Check]:
-    stated = manifest["ledger"]
-    ledger = Ledger(path)
+def _made(what: str, test: Callable[[], tuple[bool, str]]) -> Check:
+    """The check, or its failure if what is checked is too broken to be looked at."""
     try:
-        state = ledger.verify(stated["hash"])
+        return Check(what, *test())
+    except Exception as error:  # whatever a forged manifest or file makes go wrong
+        return Check(what, False, f"not readable ({type(error).__name__})")
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal as JSON, to the last digit: True is not 1, and 5 is not 5.0."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _form(folder: Path, manifest: dict[str, Any]) -> Check:
+    def test() -> tuple[bool, str]:
+        whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
+        entry, versions = manifest["ledger"], manifest["versions"]
+        datetime.fromisoformat(manifest["released"])
+        return (
+            whole
+            and set(entry) == {"entry", "hash"}
+            and type(entry["entry"]) is int
+            and _is_hash(entry["hash"])
+            and all(isinstance(number, str) for number in versions.values()),
+            "",
+        )
+
+    return _made("the manifest has the form of a release's, and nothing besides", test)
+
+
+def _is_hash(value: object) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
+
+
+def _promise(manifest: dict[str, Any], mechanism: Mechanism) -> Iterator[Check]:
+    """What the parameters provably give is what the manifest states."""
+    stated = manifest["parameters"]
+
+    def guarantee() -> tuple[bool, str]:
+        found = mechanism.guarantee()
+        return _same(found.to_dict(), manifest["guarantee"]), str(found)
+
+    def parts() -> tuple[bool, str]:
+        return _same([parts_of(mechanism), paper_of(mechanism)], [manifest["parts"], manifest["paper"]]), ""
+
+    def parameters() -> tuple[bool, str]:
+        public = {name: stated[name] for name in ("domain", "surfaced") if name in stated}
+        prepared = Preparation.from_dict(manifest["preparation"]).to_dict()
+        flag = isinstance(prepared["scrub"], bool)
+        return _same(mechanism.to_dict() | public, stated) and flag and _same(
+            prepared, manifest["preparation"]
+        ), ""
+
+    yield _made("the guarantee follows from the parameters", guarantee)
+    yield _made("the cost of each part follows from the parameters", parts)
+    yield _made("the parameters are those of the mechanism, and no others", parameters)
+    if mechanism.name == "click":
+        yield _made("the public sets are named, with their digests", lambda: _public_sets(stated))
+
+
+def _public_sets(stated: dict[str, Any]) -> tuple[bool, str]:
+    """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
+    domain, surfaced, pure = stated["domain"], stated["surfaced"], stated["mode"] == "pure"
+    if pure and (domain is None or (stated["clicks_per_user"] and surfaced is None)):
+        return False, "a pure release without them"
+    for listed, fields in ((domain, {"name", "queries", "sha256"}), (surfaced, {"name", "sha256"})):
+        if listed is not None and not (set(listed) == fields and _is_hash(listed["sha256"])):
+            return False, "no digest"
+    if domain is not None and domain["name"] == BUNDLED:
+        made = bundled_domain()
+        return (len(made), made.digest) == (domain["queries"], domain["sha256"]), "made again"
+    return True, ""
+
+
+def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterator[Check]:
+    def names() -> tuple[bool, str]:
+        return set(manifest["files"]) == expected, "" if set(manifest["files"]) == expected else "others"
+
+    yield _made("the files are those that the mechanism publishes", names)
+    for name in sorted(expected):
+        path = folder / name
+
+        def unchanged(name: str = name, path: Path = path) -> tuple[bool, str]:
+            if not path.is_file() or path.is_symlink():
+                return False, "missing"
+            found = {"sha256": file_hash(path), "bytes": path.stat().st_size}
+            same = _same(found, manifest["files"][name])
+            return same, "as stated" if same else "changed"
+
+        yield _made(f"{name} is the file that was released", unchanged)
+    strays = {path.name for path in folder.iterdir()} - expected - {MANIFEST}
+    yield Check("nothing else is in the folder", not strays, f"{len(strays)} others" if strays else "")
+
+
+def _ledger(
+    folder: Path, manifest: dict[str, Any], mechanism: Mechanism, path: str | Path
+) -> Iterator[Check]:
+    stated = manifest.get("ledger")
+    try:
+        entries = {entry.number: entry for entry in Ledger(path).state().entries}
     except IntegrityError as error:
-        return [Check("the charge is in the ledger", False, error.problem)]
-    entry = {known.number: known for known in state.entries}.get(stated["entry"])
-    charged = entry is not None and entry.hash == stated["hash"]
-    checks = [Check("the charge is in the ledger", charged, f"entry {stated['entry']}")]
-    if entry is not None and charged:
-        covered = _covers(entry.guarantee, Guarantee.from_dict(manifest["guarantee"]))
-        checks.append(Check("the charge covers the guarantee of the release", covered, str(entry.guarantee)))
-        if entry.manifest is None:
-            # Stopped between rename and note: paid for and published, only the note is missing.
-            checks.append(Check("the ledger notes no other release for the charge", True, "none noted"))
-        else:
-            bound = entry.manifest == file_hash(folder / MANIFEST)
-            checks.append(Check("the ledger notes this very manifest", bound))
-    return checks
-
-
-def _covers(charge: Guarantee, promise: Guarantee) -> bool:
-    """Whether as much was charged as the release costs, but for the last digits of a sum."""
-    if Kind.K_QUERY in (charge.kind, promise.kind):
-        return charge == promise
-    return (
-        charge.neighbours is promise.neighbours
-        and charge.epsilon >= promise.epsilon * (1 - 1e-12)
-        and charge.delta >= promise.delta * (1 - 1e-12)
+        yield Check("the ledger is sound", False, error.problem)
+        return
+    number = stated.get("entry") if isinstance(stated, dict) else None
+    entry = entries.get(number) if type(number) is int else None
+    if entry is None or not isinstance(stated, dict) or entry.hash != stated.get("hash"):
+        yield Check("the charge is in the ledger", False, "another ledger, or it was rewritten")
+        return
+    yield Check("the charge is in the ledger", True, f"entry {entry.number}")
+    yield _made(
+        "the charge is that of the release",
+        lambda: (_same(mechanism.event().to_dict(), entry.event.to_dict()), str(entry.guarantee)),
     )
+    bound = entry.manifest == file_hash(folder / MANIFEST)
+    found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""
+    yield Check("the ledger notes this very manifest", bound, found)

@@ -1,0 +1,220 @@
+"""Forged releases: every change to a manifest is found with the ledger, and none ends in a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.release_log import write_log
+
+from tacit.errors import IntegrityError
+from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.ledger import Ledger
+from tacit.release.manifest import file_hash, manifest_text, mechanism_from_dict, paper_of, parts_of
+from tacit.release.preparation import Preparation
+from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.release.request import Request, mechanism_for
+from tacit.release.verify import verify_release
+
+BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
+NAMES = ("zealous", "click-pure", "click-approximate", "session", "k-query")
+JSON = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([10**9, 10**30, -(10**30), 0.0, -1.0, 1e-9, 1e300, float("nan"), float("inf")]),
+    st.sampled_from(["", "pure", "queries", "../queries", "\ud800"]),
+    st.sampled_from([[], {}, [1], {"a": 1}]),
+)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A release by each mechanism, charged to one ledger."""
+    home = tmp_path_factory.mktemp("released")
+    log = write_log(home / "log.parquet")
+    (home / "domain.txt").write_text("weather\nnews\n")
+    (home / "urls.tsv").write_text("weather\thttp://weather.example/\n")
+    requests = {
+        "zealous": Request("zealous", noise=5.0, threshold=120),
+        "click-pure": Request("click", 2.0, domain=str(home / "domain.txt"), surfaced=str(home / "urls.tsv")),
+        "click-approximate": Request("click", 4.0, 1e-9, same_counts=True),
+        "session": Request("session", 4.0, 1e-9),
+        "k-query": Request("k-query", k=5),
+    }
+    ledger = open_ledger(default_ledger(log), log, BUDGET)
+    for name, request in requests.items():
+        publish_log(Order(log, home / name, mechanism_for(request), Preparation(), ledger, threads=1))
+    return {name: home / name for name in NAMES}
+
+
+def ledger_of(folder: Path) -> Path:
+    return folder.with_name("log.parquet.ledger")
+
+
+def forge(original: Path, manifest: dict[str, Any]) -> Path:
+    """A copy of a release with another manifest."""
+    folder = original.with_name("forged")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder)
+    try:
+        text = manifest_text(manifest)
+    except ValueError:  # NaN and infinity, which no manifest holds
+        text = json.dumps(manifest)
+    (folder / "manifest.json").write_text(text, encoding="utf-8", errors="surrogatepass")
+    return folder
+
+
+def failed(folder: Path, ledger: Path | None = None) -> set[str]:
+    return {check.what for check in verify_release(folder, ledger) if not check.holds}
+
+
+def read(folder: Path) -> dict[str, Any]:
+    form: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    return form
+
+
+def places(form: Any) -> Iterator[tuple[Any, Any]]:
+    """Every field of a document: its holder and its name or place."""
+    pairs = form.items() if isinstance(form, dict) else enumerate(form) if isinstance(form, list) else ()
+    for name, value in list(pairs):
+        yield form, name
+        yield from places(value)
+
+
+def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
+    """All that follows from the parameters, made anew."""
+    mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    manifest |= {"guarantee": mechanism.guarantee().to_dict(), "parts": parts_of(mechanism)}
+    return manifest | {"paper": paper_of(mechanism)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_as_it_was_made_holds(name: str, released: dict[str, Path]) -> None:
+    assert failed(released[name], ledger_of(released[name])) == set()
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_field_deleted_or_altered_is_found(data: st.DataObject, released: dict[str, Path]) -> None:
+    original = released[data.draw(st.sampled_from(NAMES))]
+    before = read(original)
+    manifest = copy.deepcopy(before)
+    holder, name = data.draw(st.sampled_from(list(places(manifest))))
+    if data.draw(st.booleans()):
+        del holder[name]
+    else:
+        holder[name] = data.draw(JSON)
+    if json.dumps(manifest) == json.dumps(before):
+        return
+    folder = forge(original, manifest)
+    try:
+        verify_release(folder)
+        assert failed(folder, ledger_of(original))
+    except IntegrityError:
+        pass  # no manifest at all
+
+
+def test_understated_costs_are_found_without_the_ledger(released: dict[str, Path]) -> None:
+    """More noise than was drawn, a threshold above the published counts, a smaller guarantee."""
+    manifest = read(released["zealous"])
+    manifest["parameters"] |= {"noise": 500.0, "threshold_2": 7000}
+    assert failed(forge(released["zealous"], consistent(manifest))) == {
+        "no count of queries lies below its threshold"
+    }
+    manifest = read(released["click-approximate"])
+    for name in ("threshold", "threshold_clicks", "threshold_transitions"):
+        manifest["parameters"][name] = 7000
+    found = failed(forge(released["click-approximate"], consistent(manifest)))
+    assert "no count of queries lies below its threshold" in found
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "what"),
+    [
+        (("guarantee", "epsilon"), 0.01, "the guarantee follows from the parameters"),
+        (("parts",), [], "the cost of each part follows from the parameters"),
+        (("published", "queries", "sum_of_counts"), 1, "queries has the columns, rows and sum stated"),
+        (("published", "queries", "columns"), ["q"], "queries has the columns, rows and sum stated"),
+        (("parameters", "items"), ["keywords"], "the tables are those that the mechanism publishes"),
+    ],
+)
+def test_each_statement_is_checked_without_the_ledger(
+    place: tuple[str, ...], value: object, what: str, released: dict[str, Path]
+) -> None:
+    manifest = read(released["zealous"])
+    holder = manifest
+    for name in place[:-1]:
+        holder = holder[name]
+    holder[place[-1]] = value
+    assert what in failed(forge(released["zealous"], manifest))
+
+
+def test_a_file_that_no_mechanism_publishes_is_found_though_it_is_named(released: dict[str, Path]) -> None:
+    manifest = read(released["zealous"])
+    raw = released["zealous"].with_name("log.parquet")
+    manifest["files"]["raw.parquet"] = {"sha256": file_hash(raw), "bytes": raw.stat().st_size}
+    folder = forge(released["zealous"], manifest)
+    shutil.copy(raw, folder / "raw.parquet")
+    assert failed(folder) == {
+        "the files are those that the mechanism publishes",
+        "nothing else is in the folder",
+    }
+
+
+def test_a_table_with_another_column_is_found_though_its_hash_is_stated(released: dict[str, Path]) -> None:
+    manifest = read(released["zealous"])
+    folder = forge(released["zealous"], manifest)
+    table = pq.read_table(folder / "queries.parquet")
+    pq.write_table(table.append_column("user", pa.array(["u"] * len(table))), folder / "queries.parquet")
+    stated = {"sha256": file_hash(folder / "queries.parquet")}
+    manifest["files"]["queries.parquet"] = stated | {"bytes": (folder / "queries.parquet").stat().st_size}
+    manifest["published"]["queries"]["columns"] = ["query", "count", "user"]
+    (folder / "manifest.json").write_text(manifest_text(manifest))
+    assert "queries has the columns, rows and sum stated" in failed(folder)
+
+
+@pytest.mark.parametrize("name", ["domain", "surfaced"])
+def test_a_pure_release_without_its_public_sets_is_found(name: str, released: dict[str, Path]) -> None:
+    what = "the public sets are named, with their digests"
+    manifest = read(released["click-pure"])
+    assert len(manifest["parameters"][name]["sha256"]) == 64
+    del manifest["parameters"][name]["sha256"]
+    assert failed(forge(released["click-pure"], manifest)) == {what}
+    manifest["parameters"][name] = None
+    assert failed(forge(released["click-pure"], manifest)) == {what}
+
+
+def test_a_charge_without_a_note_is_not_confirmed(released: dict[str, Path], tmp_path: Path) -> None:
+    """An unnoted charge of the same price does not vouch for a manifest that was made up."""
+    manifest = read(released["zealous"])
+    mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    ledger = Ledger.create(tmp_path / "ledger", BUDGET)
+    entry = ledger.spend(mechanism.event(), "lost")
+    manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
+    manifest["preparation"]["scrub"] = False
+    folder = forge(released["zealous"], manifest)
+    assert failed(folder) == set()  # consistent, and no more can be said without the ledger
+    found = [check for check in verify_release(folder, ledger.path) if not check.holds]
+    assert [check.what for check in found] == ["the ledger notes this very manifest"]
+    assert "not confirmed" in found[0].found
+
+
+def test_the_charge_must_be_that_of_the_release(released: dict[str, Path], tmp_path: Path) -> None:
+    """A larger charge than the release states covers it, and is still not its charge."""
+    manifest = read(released["zealous"])
+    ledger = Ledger.create(tmp_path / "ledger", BUDGET)
+    entry = ledger.spend(mechanism_for(Request("zealous", noise=4.0, threshold=120)).event(), "dearer")
+    manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
+    folder = forge(released["zealous"], manifest)
+    ledger.note_release(entry, file_hash(folder / "manifest.json"))
+    assert failed(folder, ledger.path) == {"the charge is that of the release"}
