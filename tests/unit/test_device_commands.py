@@ -116,6 +116,10 @@ def test_exposures_are_recorded_bounded_and_exported(folder: Path) -> None:
     arguments += ["--least-utility", "-1"]
     found = as_json("generalise", "diabetes", *arguments, cwd=folder)
     assert found["risk"] <= 0.05
+    assert (found["upstream"], found["bound"], found["days"]) == ("engine", 0.05, 30)
+    assert 0 < found["bound_used"] <= 0.05
+    said = tacit("generalise", "diabetes", *arguments, cwd=folder).stdout
+    assert f"engine was told in 30 days: risk {found['bound_used']:.4f} of at most 0.05" in said
     done = tacit("profile", "export", "me.profile", "--output", "out.json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert stat.S_IMODE((folder / "out.json").stat().st_mode) == 0o600
@@ -136,6 +140,10 @@ def test_errors_explain_and_never_tell_the_profile(folder: Path) -> None:
         (["generalise", "secret", "-p", "me.profile", "--delta", "1.5"], "delta must be in [0, 1]"),
         (["generalise", "secret", "-p", "me.profile", "--algorithm", "x"], "algorithm must be one of"),
         (["generalise", "secret", "-p", "me.profile", "--bound", "0.1"], "needs --upstream"),
+        (
+            ["generalise", "secret", "-p", "me.profile", "--upstream", "x", "--days", "3"],
+            "--days needs --bound",
+        ),
         (["profile", "build", "me.profile"], "exactly one of"),
         (["profile", "build", "new.profile", "--history", "absent.csv"], "no browsing history"),
     ]:
@@ -145,6 +153,36 @@ def test_errors_explain_and_never_tell_the_profile(folder: Path) -> None:
         assert "secret" not in done.stderr
         assert "Traceback" not in done.stderr
     assert not (folder / "new.profile").exists()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "--delta nan",
+        "--distinct nan",
+        "--distinct inf",
+        "--least-utility nan",
+        "--least-utility -inf",
+        "--bound nan",
+        *(f"--days {days}" for days in ("nan", "inf", "1e300", "0", "-1", "1e-300")),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused_by_the_name_of_their_option(
+    folder: Path, refused: str
+) -> None:
+    option, value = refused.split()
+    bounded = [] if option == "--bound" else ["--bound", ".1"]
+    arguments = ["-p", "me.profile", "--upstream", "x", *bounded, option, value]
+    done = tacit("generalise", "java", *arguments, cwd=folder)
+    assert done.returncode == 1
+    assert f"{option} must be" in done.stderr
+
+
+def test_a_sensitivity_that_would_drown_all_others_is_refused(folder: Path) -> None:
+    done = tacit("profile", "protect", "me.profile", "person.n.01", "--sensitivity", "1e308", cwd=folder)
+    assert done.returncode == 1
+    assert "sensitivity must be" in done.stderr
+    assert "person.n.01" not in tacit("profile", "export", "me.profile", cwd=folder).stdout
 
 
 def test_show_and_find(folder: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
-from tacit.device import SeedProfile, generalise
+from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
 from tacit.device.brute_force import brute_force
 from tacit.device.optimal import optimal
+from tacit.device.risk import acceptable
 from tacit.errors import InputError, ParameterError
 
 
@@ -58,3 +63,22 @@ def test_without_sensitive_topics_everything_may_be_exposed() -> None:
     assert result.risk == 0.0
     assert result.topics.tolist() == [0, 1, 2]
     assert result.steps == ()
+
+
+@pytest.mark.parametrize("algorithm", list(Algorithm))
+@pytest.mark.parametrize("wealth", [math.inf, math.nan, 0.0, -1.0])
+def test_a_total_that_means_nothing_never_lets_a_topic_out(algorithm: Algorithm, wealth: float) -> None:
+    result = generalise(replace(star(5), wealth=wealth), 1.0, algorithm)
+    assert not result.feasible
+    assert result.topics.size == 0
+
+
+@pytest.mark.parametrize("risk", [math.inf, math.nan, -1.0])
+def test_a_risk_that_means_nothing_never_counts_as_within_the_bound(risk: float) -> None:
+    assert not acceptable(risk, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("days", [0, -1, 36_501, 999_999_999])
+def test_a_bound_counts_over_a_time_that_can_be_looked_back(days: int) -> None:
+    with pytest.raises(ParameterError, match="period must be longer than 0 and at most 36500 days"):
+        ExposureBound(0.1, timedelta(days=days))

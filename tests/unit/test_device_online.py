@@ -118,7 +118,7 @@ def test_parameters_are_checked(repository: Repository) -> None:
     profile = UserProfile(TREE, {CODE: 1}, {})
     with pytest.raises(ParameterError, match="delta"):
         OnlineProfiler(repository, profile, -0.1)
-    with pytest.raises(ParameterError, match="mu"):
+    with pytest.raises(ParameterError, match="distinct must be"):
         OnlineProfiler(repository, profile, distinct=float("nan"))
 
 

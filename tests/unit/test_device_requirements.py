@@ -53,10 +53,12 @@ def test_overlapping_requirements_are_refused_without_naming_them() -> None:
     assert "Skating" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_sensitivity_must_be_a_positive_number(value: float) -> None:
-    with pytest.raises(ParameterError, match="sensitivity must be a positive number"):
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), 1e308, 1.1e6, 1e-320])
+def test_a_sensitivity_lies_within_limits(value: float) -> None:
+    with pytest.raises(ParameterError, match="sensitivity must be a number from 1e-06 to 1e\\+06"):
         check_requirements(TREE, {topic("Sports"): value})
+    with pytest.raises(ParameterError, match="sensitivity"):
+        UserProfile(TREE, {topic("Sports"): 1}, {topic("Sports"): value})
 
 
 def test_the_root_cannot_be_sensitive() -> None:

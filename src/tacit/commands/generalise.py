@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ from rich.text import Text
 from tacit.terminal import JsonFlag, emit, progress
 
 if TYPE_CHECKING:
-    from tacit.device import OnlineProfiler, RuntimeProfile
+    from tacit.device import ExposureBound, OnlineProfiler, RuntimeProfile
 
 __all__ = ["register"]
 
@@ -61,11 +62,11 @@ def generalise(
     Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
     recorded as exposed, and --bound limits what that upstream learns over time.
     """
-    from tacit.device import ExposureBound, ExposureLedger, OnlineProfiler, ProfileStore, load_repository
-    from tacit.errors import ParameterError
+    from tacit.device import ExposureLedger, OnlineProfiler, ProfileStore, load_repository
 
-    if bound is not None and upstream is None:
-        raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
+    _check(delta, distinct, least_utility)
+    limit = _limit(bound, days, upstream)
+    used = None
     repository = load_repository(ProfileStore.taxonomy_of(profile))
     with ProfileStore.open(profile, repository.tree) as store:
         profiler = OnlineProfiler(
@@ -80,11 +81,57 @@ def generalise(
             profiler.warm_up(query)
         result = profiler.profile_query(query)
         if upstream is not None:
-            limit = None
-            if bound is not None:
-                limit = ExposureBound(bound, timedelta(days=days) if days is not None else None)
-            result = profiler.expose(query, result, ExposureLedger(store), upstream, limit)
-    emit(_summary(profiler, result), as_json=as_json, render=lambda console: _draw(console, profiler, result))
+            ledger = ExposureLedger(store)
+            result = profiler.expose(query, result, ledger, upstream, limit)
+            if limit is not None:
+                used = ledger.used(upstream, profiler.profile, limit)
+    summary = _summary(profiler, result)
+    if used is not None:
+        summary |= {"upstream": upstream, "bound": bound, "days": days, "bound_used": used}
+
+    def render(console: Console) -> None:
+        _draw(console, profiler, result)
+        if used is not None:
+            period = f" in {days:g} days" if days is not None else ""
+            console.print(
+                f"Everything {upstream} was told{period}: risk {used:.4f} of at most {bound:g}", markup=False
+            )
+
+    emit(summary, as_json=as_json, render=render)
+
+
+def _check(delta: float, distinct: float, least_utility: float) -> None:
+    """Refuse values that mean nothing, by the names of their options."""
+    from tacit.errors import ParameterError
+
+    if not 0 <= delta <= 1:
+        raise ParameterError.outside("--delta", delta, "in [0, 1]")
+    if not (distinct >= 0 and math.isfinite(distinct)):
+        raise ParameterError.outside("--distinct", distinct, "a number of 0 or more")
+    if not -1 <= least_utility <= 1:
+        raise ParameterError.outside("--least-utility", least_utility, "in [-1, 1]")
+
+
+def _limit(bound: float | None, days: float | None, upstream: str | None) -> ExposureBound | None:
+    """The bound on what an upstream learns, if one is asked for."""
+    from tacit.device import ExposureBound
+    from tacit.device.exposure import LONGEST_PERIOD
+    from tacit.errors import ParameterError
+
+    if bound is not None and upstream is None:
+        raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
+    if days is not None and bound is None:
+        raise ParameterError("--days needs --bound: it says over how many days the bound counts.")
+    if bound is None:
+        return None
+    if not 0 <= bound <= 1:
+        raise ParameterError.outside("--bound", bound, "in [0, 1]")
+    if days is None:
+        return ExposureBound(bound)
+    # A microsecond is the shortest time that is told apart.
+    if not 0 < days <= LONGEST_PERIOD.days or not timedelta(days=days):
+        raise ParameterError.outside("--days", days, f"above 0 and at most {LONGEST_PERIOD.days}")
+    return ExposureBound(bound, timedelta(days=days))
 
 
 def _summary(profiler: OnlineProfiler, result: RuntimeProfile) -> dict[str, Any]:

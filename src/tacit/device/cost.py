@@ -11,7 +11,6 @@ recovered from the profile, and is kept for the day it appears there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -21,19 +20,28 @@ from tacit.device.seed import Floats
 from tacit.errors import InputError, ParameterError
 from tacit.taxonomy import TopicTree
 
-__all__ = ["check_requirements", "cost_layer"]
+__all__ = ["HIGHEST_SENSITIVITY", "LOWEST_SENSITIVITY", "check_requirements", "cost_layer"]
+
+LOWEST_SENSITIVITY, HIGHEST_SENSITIVITY = 1e-6, 1e6
+"""Only ratios of sensitivities matter. Within these limits no sum of them overflows and no share of one
+rounds to nothing: either would make every risk 0."""
 
 
 def check_requirements(tree: TopicTree, sensitivity: Mapping[int, float]) -> None:
     """Make sure that requirements can be used.
 
     Raises:
-        ParameterError: a sensitivity is not a positive number, or the root is named.
+        ParameterError: a sensitivity lies outside its limits, or the root is named.
         InputError: the subtree of one sensitive topic lies inside that of another.
     """
     for topic, value in sensitivity.items():
-        if not (value > 0 and math.isfinite(value)):
-            raise ParameterError.outside("sensitivity", value, "a positive number")
+        if not LOWEST_SENSITIVITY <= value <= HIGHEST_SENSITIVITY:
+            raise ParameterError.outside(
+                "sensitivity",
+                value,
+                f"a number from {LOWEST_SENSITIVITY:g} to {HIGHEST_SENSITIVITY:g}",
+                "A profile that holds another: `tacit profile protect … --remove`, then protect it again.",
+            )
         if topic == 0:
             raise ParameterError(
                 "the root cannot be sensitive: it covers everything.", "Name a topic below it."

@@ -19,12 +19,15 @@ import numpy as np
 
 from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.profile import UserProfile
-from tacit.device.risk import risk, risk_layer
+from tacit.device.risk import normalised, risk, risk_layer
 from tacit.device.seed import Floats, Integers, SeedProfile
 from tacit.device.store import ProfileStore
 from tacit.errors import ParameterError
 
-__all__ = ["Exposure", "ExposureBound", "ExposureLedger", "union_risk", "with_exposed"]
+__all__ = ["LONGEST_PERIOD", "Exposure", "ExposureBound", "ExposureLedger", "union_risk", "with_exposed"]
+
+LONGEST_PERIOD = timedelta(days=36_500)
+"""Of a bound that does not hold for ever."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,14 @@ class ExposureBound:
     def __post_init__(self) -> None:
         if not 0 <= self.risk <= 1:
             raise ParameterError.outside("bound", self.risk, "in [0, 1]")
-        if self.period is not None and self.period <= timedelta(0):
-            raise ParameterError.outside("period", self.period, "longer than 0")
+        if self.period is not None and not timedelta(0) < self.period <= LONGEST_PERIOD:
+            raise ParameterError.outside(
+                "period", self.period, f"longer than 0 and at most {LONGEST_PERIOD.days} days"
+            )
+
+    def since(self, now: datetime) -> datetime | None:
+        """From when on exposures count at ``now``; None for all of them."""
+        return now - self.period if self.period is not None else None
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ class ExposureLedger:
             now: the time of the exposure.
         """
         now = now or datetime.now(UTC)
-        since = now - bound.period if bound is not None and bound.period is not None else None
+        since = bound.since(now) if bound is not None else None
         with self._store.transaction() as connection:
             before = self.exposed(upstream, since)
             admitted = proposed
@@ -119,6 +128,10 @@ class ExposureLedger:
                 [(number, self._store.tree.label(int(topic))) for topic in topics],
             )
         return admitted
+
+    def used(self, upstream: str, profile: UserProfile, bound: ExposureBound) -> float:
+        """What of a bound is used: the risk of everything this upstream was told in the period."""
+        return union_risk(profile, self.exposed(upstream, bound.since(datetime.now(UTC))))
 
     def history(self, upstream: str | None = None) -> list[Exposure]:
         """Everything that was sent, oldest first."""
@@ -178,9 +191,9 @@ def _within(
 
 def union_risk(profile: UserProfile, exposed: Integers) -> float:
     """The risk of a set of exposed topics (a rooted subtree); 0 for none."""
-    if len(exposed) == 0 or profile.wealth <= 0:
+    if len(exposed) == 0:
         return 0.0
-    return float(_exposed_layer(profile, exposed)[0]) / profile.wealth
+    return normalised(float(_exposed_layer(profile, exposed)[0]), profile.wealth)
 
 
 def _exposed_layer(profile: UserProfile, exposed: Integers) -> Floats:

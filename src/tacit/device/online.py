@@ -91,8 +91,10 @@ class OnlineProfiler:
     ) -> None:
         if not 0 <= delta <= 1:
             raise ParameterError.outside("delta", delta, "in [0, 1]")
-        if not distinct >= 0:
-            raise ParameterError.outside("mu", distinct, "at least 0")
+        if not (distinct >= 0 and math.isfinite(distinct)):
+            raise ParameterError.outside("distinct", distinct, "a number of 0 or more")
+        if math.isnan(least_utility):
+            raise ParameterError.outside("least_utility", least_utility, "a number")
         self.repository = repository
         self.profile = profile
         self.delta = delta

@@ -7,13 +7,14 @@ a topic is in the profile when its support is above 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from tacit.device.cost import cost_layer
+from tacit.device.cost import check_requirements, cost_layer
 from tacit.device.seed import Floats, Integers
 from tacit.errors import ParameterError
 from tacit.taxonomy import TopicTree
@@ -37,10 +38,13 @@ class UserProfile:
 
     def __post_init__(self) -> None:
         for topic, count in self.documents.items():
-            if not count > 0:
-                raise ParameterError.outside("number of documents of a topic", count, "greater than 0")
+            if not (count > 0 and math.isfinite(count)):
+                raise ParameterError.outside(
+                    "number of documents of a topic", count, "finite and greater than 0"
+                )
             if not 0 <= topic < len(self.tree):
                 raise ParameterError.outside("topic", topic, f"a number below {len(self.tree)}")
+        check_requirements(self.tree, self.sensitivity)
 
     @cached_property
     def own(self) -> Floats:

@@ -37,9 +37,15 @@ def risk_layer(
 
 @kernel
 def normalised(unnormalised: float, wealth: float) -> float:
-    """A risk as a share of the total sensitivity (equation 15); 0 where nothing is sensitive."""
-    if wealth <= 0.0:
+    """A risk as a share of the total sensitivity (equation 15); 0 where nothing is sensitive.
+
+    Infinite where the numbers mean nothing (one overflowed, is no number or negative, or something is at
+    risk of a total of nothing), so that no bound counts as kept.
+    """
+    if wealth == 0.0 and unnormalised == 0.0:
         return 0.0
+    if not (0.0 < wealth < np.inf and 0.0 <= unnormalised < np.inf):
+        return np.inf
     return min(1.0, unnormalised / wealth)  # sums may round to above 1
 
 
