@@ -221,6 +221,7 @@ def release(
     )
     made = mechanism_for(request)
     budget = _budget(budget_epsilon, budget_delta, neighbours)
+    _require_room(made.guarantee(), budget)
     order = Order(
         log,
         output,
@@ -272,11 +273,35 @@ def _budget(epsilon: float | None, delta: float, neighbours: str) -> Any:
     return Guarantee(kind, Neighbours(neighbours), epsilon, delta)
 
 
+def _require_room(guarantee: Any, budget: Any) -> None:
+    """Refuse a budget that the first release already exceeds, before a ledger is opened with it for good."""
+    from tacit.errors import BudgetError
+    from tacit.privacy import Kind
+
+    if budget is None or guarantee.kind is Kind.K_QUERY:
+        return
+    for name, asked, given in (
+        ("epsilon", guarantee.epsilon, budget.epsilon),
+        ("delta", guarantee.delta, budget.delta),
+    ):
+        if asked > given:
+            raise BudgetError(
+                f"this release costs a {name} of {asked:.4g}; the budget has {given:.4g}.",
+                f"Give a larger --budget-{name}; no ledger was opened and nothing was spent.",
+            )
+
+
 def _render(console: Console, result: dict[str, Any], done: Any, remaining: Any) -> None:
     from tacit.privacy import Guarantee
 
     console.print(f"[bold]{result['folder']}[/]: {Guarantee.from_dict(result['guarantee'])}")
     for name, table in result["published"].items():
-        console.print(f"  {name}: {table['rows']:,} rows")
+        console.print(f"  {name}: {table['rows']:,} row{'' if table['rows'] == 1 else 's'}")
+    if not any(table["rows"] for table in result["published"].values()):
+        console.print(
+            "Nothing was frequent enough to appear: "
+            f"`tacit plan {result['mechanism']}` says how many users it takes. More users, other items or a "
+            "larger ε would show more."
+        )
     console.print(f"charged as entry {done.entry.number}; left: {remaining}", markup=False)
     console.print("Read release.html; check with `tacit verify`.", style="dim")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.privacy import Guarantee, Kind, Neighbours
 
 __all__ = ["meaning_of", "still_learns"]
@@ -27,21 +29,25 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
         "know or control all other users.",
     ]
     if guarantee.kind is Kind.PURE:
-        lines.append(
-            f"Nothing seen in the release becomes more than e^{guarantee.epsilon:.4g} times as likely."
-        )
+        lines.append(f"Nothing seen in the release becomes more than {_times(guarantee)} times as likely.")
     elif guarantee.kind is Kind.PROBABILISTIC:
         lines.append(
             f"Except with probability {guarantee.delta:.3g}, nothing seen in the release becomes more than "
-            f"e^{guarantee.epsilon:.4g} times as likely."
+            f"{_times(guarantee)} times as likely."
         )
     else:
         lines.append(
-            f"Nothing that can be seen becomes more than e^{guarantee.epsilon:.4g} times as likely, except "
+            f"Nothing that can be seen becomes more than {_times(guarantee)} times as likely, except "
             f"that of any one given person, with a chance of at most {guarantee.delta:.3g}, something only "
             "this person did is shown."
         )
     return tuple(lines)
+
+
+def _times(guarantee: Guarantee) -> str:
+    """The factor as a number that a person can judge: ``2.72 (e^1)``."""
+    factor = f"{math.exp(guarantee.epsilon):,.3g}" if guarantee.epsilon < 12 else "hundreds of thousands of"
+    return f"{factor} (e^{guarantee.epsilon:.4g})"
 
 
 def still_learns(mechanism: str, guarantee: Guarantee) -> tuple[str, ...]:
@@ -56,8 +62,8 @@ def still_learns(mechanism: str, guarantee: Guarantee) -> tuple[str, ...]:
     lines = [
         "What is true of many: that a query is popular is the purpose of the release, and it may tell "
         "something about everybody who is like the many.",
-        "A little about each person: the bound above, not nothing. Several releases of the same log add up; "
-        "the ledger keeps the sum.",
+        "Something about each person, within the bound above. Several releases of the same log add up; the "
+        "ledger keeps the sum.",
         "More about a group acting as one: for k people who share a secret, ε counts k times and δ grows.",
         "The parameters, the public lists and this page. They were chosen without looking at the log, or "
         "else they tell what was looked at.",

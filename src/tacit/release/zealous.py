@@ -157,7 +157,9 @@ class Zealous:
         return (
             Step("Bound", f"of each user the {self.choice.value} {p.per_user} different items: {listed}"),
             Step("Count", "how many users have each item"),
-            Step("First threshold", f"drop items with fewer than {p.threshold_1} users"),
+            Step(
+                "First threshold", f"keep items of at least {p.threshold_1} user{'s' * (p.threshold_1 > 1)}"
+            ),
             Step("Noise", f"add whole-number Laplace noise of scale {p.noise:g} to every count", noisy=True),
             Step("Second threshold", f"publish what has a noisy count of {p.threshold_2} or more"),
         )
