@@ -11,7 +11,10 @@ from tacit.errors import ParameterError
 from tacit.privacy import Guarantee
 from tacit.privacy.rounding import per_scale
 
-__all__ = ["PaperSetting", "Plan", "check_request", "larger", "noise_for", "smallest"]
+__all__ = ["LARGEST_EPSILON", "PaperSetting", "Plan", "check_request", "larger", "noise_for", "smallest"]
+
+LARGEST_EPSILON = 1000.0
+"""Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
 
 P = TypeVar("P")
 DIGITS = 6
@@ -42,8 +45,10 @@ class Plan(Generic[P]):
 
 def check_request(epsilon: float, delta: float, *, delta_needed: bool = True) -> None:
     """A request for ε > 0 and, where the mechanism pays it, 0 < δ < 1."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError.outside("epsilon", epsilon, "a finite number above 0")
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise ParameterError.outside(
+            "epsilon", epsilon, "above 0 and at most 1,000", "From about 10 on it protects hardly anybody."
+        )
     if delta_needed and not 0 < delta < 1:
         raise ParameterError.outside(
             "delta", delta, "above 0 and below 1", "Well below one over the number of users is usual."
