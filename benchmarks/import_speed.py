@@ -68,7 +68,9 @@ def make_source(folder: Path, records: int) -> Path:
     users = max(1, round(records * _USERS_A_RECORD))
     source, log = folder / f"aol-{users}-users.txt", folder / f"aol-{users}-users.parquet"
     if not source.exists():
-        made = measured([*_TACIT, "synth", "--users", str(users), "--seed", "2006", "-o", str(log)])
+        made = measured(
+            [*_TACIT, "synth", "--users", str(users), "--seed", "2006", "-o", str(log), "--force"]
+        )
         print(f"made in {made.seconds:.0f} s", end=", ")
         exported = measured([*_TACIT, "export", str(log), "-o", str(source), "--format", "aol"])
         print(f"exported in {exported.seconds:.0f} s")
@@ -97,7 +99,7 @@ def main() -> None:
             "DuckDB read_csv to Parquet": measured(
                 [sys.executable, "-c", _DUCKDB.format(source=source, output=output)]
             ),
-            "tacit import": measured([*_TACIT, "import", str(source), "-o", str(output)]),
+            "tacit import": measured([*_TACIT, "import", str(source), "-o", str(output), "--force"]),
             "tacit stats": measured([*_TACIT, "stats", str(output)]),
         }
     ours = runs["tacit import"].seconds

@@ -40,7 +40,7 @@ def test_the_result_is_json_on_stdout_and_never_holds_a_line(tmp_path: Path) -> 
     assert sum(result["bad_lines"].values()) == 21
     assert result["files"][0]["bad_lines"]["click"] == {"count": 2, "first_lines": [26, 27]}
     assert "canary" not in (done.stdout + done.stderr).lower()
-    readable = _run("import", _DEFECTS, "-o", tmp_path / "log.parquet")
+    readable = _run("import", _DEFECTS, "-o", tmp_path / "log.parquet", "--force")
     assert "8 records from 32 lines" in readable.stdout
     assert "canary" not in (readable.stdout + readable.stderr).lower()
 
@@ -119,7 +119,7 @@ def test_an_import_that_fails_keeps_the_file_that_was_there(tmp_path: Path) -> N
     output = tmp_path / "log.parquet"
     assert _run("import", _DEFECTS, "-o", output).returncode == 0
     before = output.read_bytes()
-    assert _run("import", _DEFECTS, "-o", output, "--strict").returncode == 1
+    assert _run("import", _DEFECTS, "-o", output, "--strict", "--force").returncode == 1
     assert output.read_bytes() == before
 
 

@@ -146,7 +146,7 @@ def test_the_command_reports_in_json_and_in_words(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert found["calibration"]["users"] == {"target": 30, "got": 30}
     assert found["calibration"]["records"]["got"] == pq.read_metadata(path).num_rows
-    told = CliRunner().invoke(application(), [*arguments, "--report"])
+    told = CliRunner().invoke(application(), [*arguments, "--report", "--force"])
     assert "distinct queries" in told.stdout
     assert "target" in told.stdout
 

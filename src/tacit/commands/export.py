@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.terminal import ForceFlag, JsonFlag, emit, progress, stderr
 
 __all__ = ["register"]
 
@@ -20,9 +22,11 @@ def register(app: typer.Typer) -> None:
 def export(
     log: Annotated[Path, typer.Argument(help="A search log, as `tacit import` writes it.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write; gzipped if it ends in .gz.")
+        Path,
+        typer.Option("--output", "-o", help="The file to write, gzipped if it ends in .gz; - is stdout."),
     ],
     format_name: Annotated[str, typer.Option("--format", help="aol, tsv or jsonl.")] = "aol",
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Write a search log as text: in AOL's format, as TSV or as JSON Lines.
@@ -31,18 +35,33 @@ def export(
     """
     import pyarrow.parquet as pq
 
+    from tacit.errors import ParameterError
+    from tacit.files import check_output
     from tacit.searchlog import check_log
     from tacit.searchlog.export import export_log
 
-    with progress("Exporting", total=pq.read_metadata(check_log(log)).num_rows) as shown:
-        report = export_log(log, output, format_name, shown.advance)
+    to_stdout = output == Path("-")
+    if not to_stdout:
+        check_output(output, force=force, inputs=[log])
+    elif as_json:
+        raise ParameterError("--json and the log cannot both go to stdout.", "Name a file with -o.")
+    total = pq.read_metadata(check_log(log)).num_rows
+    try:
+        with progress("Exporting", total=total) as shown:
+            report = export_log(log, sys.stdout.buffer if to_stdout else output, format_name, shown.advance)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
     result = {
         "output": str(output),
         "format": format_name,
         "records": report.records,
         "values_with_separators": report.values_with_separators,
     }
-    said = f"{report.records:,} records in {output}"
+    said = f"{report.records:,} records in {'the standard output' if to_stdout else output}"
     if report.values_with_separators:
         said += f"; tabs or line ends in {report.values_with_separators:,} values were written as spaces"
+    if to_stdout:
+        stderr().print(said, markup=False, soft_wrap=True)
+        return
     emit(result, as_json=as_json, render=lambda console: console.print(said, markup=False, soft_wrap=True))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.terminal import ForceFlag, JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.searchlog.intake import ImportReport
@@ -52,18 +52,24 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
     no_normalise: Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")] = False,
     max_bad: Annotated[float, typer.Option(help="The share of bad lines above which to stop.")] = 0.05,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring a search log in: read files in a known format, check every line, write one Parquet file.
 
     Bad lines are left out, and counted by reason; what stands in them is never shown.
     """
+    from tacit.files import check_output
     from tacit.searchlog.intake import ImportOptions, import_log
     from tacit.searchlog.readers import ColumnMapping, find_sources
 
     options = ImportOptions(
         format_name, ColumnMapping.parse(columns), time_format, encoding, strict, not no_normalise, max_bad
     )
+    inputs = [source.path for source in find_sources(files, encoding=encoding)]
+    if _is_parquet(output):  # then it is an earlier import into the same folder, unless it is named
+        inputs = files
+    check_output(output, force=force, inputs=inputs, ledger_stays=True)
     size = sum(source.size for source in find_sources(files, encoding=encoding, besides=output))
     with progress("Importing", total=-(-size // _MEGABYTE), unit="MB") as shown:
         begun = time.monotonic()
@@ -76,6 +82,13 @@ def import_(
         report = import_log(files, output, options, watch)
     result = _result(report, options.normalise)
     emit(result, as_json=as_json, render=lambda console: _render(console, result))
+
+
+def _is_parquet(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.terminal import ForceFlag, JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
@@ -245,13 +245,16 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here (readable by you only), not to stdout.")
     ] = None,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Write everything the profile file holds as JSON: topics, requirements, and all exposures."""
     from tacit.device import ExposureLedger
-    from tacit.files import atomic_file
+    from tacit.files import atomic_file, check_output
 
     del as_json  # an export is JSON either way
+    if output is not None:
+        check_output(output, force=force, inputs=[profile])
     with _opened(profile) as store:
         loaded = store.profile()
         data = _as_data(loaded)

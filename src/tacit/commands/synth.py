@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.terminal import ForceFlag, JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.world.synth import Outcome
@@ -79,6 +79,7 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(help="Threads; one a processor by default. The log is the same.", min=1)
         ] = None,
         report: Annotated[bool, typer.Option("--report", help="Compare the log with AOL's shape.")] = False,
+        force: ForceFlag = False,
         as_json: JsonFlag = False,
     ) -> None:
         """Make a realistic search log over the embedded world, in the shape of AOL's.
@@ -86,8 +87,12 @@ def register(app: typer.Typer) -> None:
         People with interests, some of them sensitive, search in sessions, mistype, narrow down, drift,
         come back and click. Nobody in it is real.
         """
+        from tacit.files import check_output
         from tacit.world.synth import SyntheticLog
 
+        for path in (output, truth):
+            if path is not None:
+                check_output(path, force=force)
         log = SyntheticLog(users, seed=seed, weeks=weeks, sensitive_share=sensitive_share)
         begun = time.monotonic()
         with progress("Searching", total=log.expected_records, unit="records") as shown:

@@ -3,5 +3,13 @@
 from tacit.files.atomic import atomic_directory, atomic_file, sync_directory
 from tacit.files.cache import cache_directory
 from tacit.files.literal import literal_path
+from tacit.files.output import check_output
 
-__all__ = ["atomic_directory", "atomic_file", "cache_directory", "literal_path", "sync_directory"]
+__all__ = [
+    "atomic_directory",
+    "atomic_file",
+    "cache_directory",
+    "check_output",
+    "literal_path",
+    "sync_directory",
+]

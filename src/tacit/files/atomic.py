@@ -8,6 +8,7 @@ clears away.
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from collections.abc import Iterator
@@ -62,11 +63,22 @@ def _temporary_beside(destination: Path) -> Path:
     if not parent.is_dir():
         raise InputError(f"the folder {parent} does not exist.", "Create it first, or choose another output.")
     prefix = f".{destination.name}{_MARK}"
-    for leftover in parent.glob(f"{prefix}*"):
+    for leftover in parent.glob(f"{glob.escape(prefix)}*"):
         owner = leftover.name.removeprefix(prefix)
         if owner.isdigit() and not _alive(int(owner)):
             _remove(leftover)
     return parent / f"{prefix}{os.getpid()}"
+
+
+@contextmanager
+def _naming(destination: Path) -> Iterator[None]:
+    """Let an error of the operating system speak of the output, not of the hidden temporary."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{destination} cannot be written: {error.strerror}.", "Choose another output."
+        ) from error
 
 
 @contextmanager
@@ -78,17 +90,18 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
         mode: permission bits of the new file, for example ``0o600`` for private state.
     """
     destination = Path(destination)
-    temporary = _temporary_beside(destination)
-    _remove(temporary)
-    if mode is not None:
-        os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY, mode))
+    with _naming(destination):
+        temporary = _temporary_beside(destination)
+        _remove(temporary)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode))
     try:
         yield temporary
         if mode is not None:
             temporary.chmod(mode)
         _fsync_tree(temporary)
-        temporary.replace(destination)
-        sync_directory(destination.parent)
+        with _naming(destination):
+            temporary.replace(destination)
+            sync_directory(destination.parent)
     except BaseException:
         _remove(temporary)
         raise
@@ -100,9 +113,10 @@ def atomic_directory(destination: str | Path) -> Iterator[Path]:
     destination = Path(destination)
     if destination.exists():
         raise InputError(f"{destination} exists already.", "Choose another output, or remove it first.")
-    temporary = _temporary_beside(destination)
-    _remove(temporary)
-    temporary.mkdir()
+    with _naming(destination):
+        temporary = _temporary_beside(destination)
+        _remove(temporary)
+        temporary.mkdir()
     try:
         yield temporary
         _fsync_tree(temporary)

@@ -89,19 +89,24 @@ def _as_objects(batch: pa.RecordBatch) -> tuple[bytes, int]:
 
 
 @contextmanager
-def _opened(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
-    if not gzipped:
-        with path.open("wb") as plain:
-            yield plain
+def _opened(output: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
+    """Where to write the text to: a stream as it is, or a file that appears whole or not at all."""
+    if not isinstance(output, str | Path):
+        yield output
+        output.flush()
         return
-    # No name and time inside, so that the same log gives the same file.
-    with path.open("wb") as stored, gzip.GzipFile("", "wb", 6, stored, mtime=0) as text:
-        yield text  # type: ignore[misc]  # GzipFile writes bytes as a file does
+    with atomic_file(output, mode=0o600) as temporary, temporary.open("wb") as stored:
+        if Path(output).suffix != ".gz":
+            yield stored
+            return
+        # No name and time inside, so that the same log gives the same file.
+        with gzip.GzipFile("", "wb", 6, stored, mtime=0) as text:
+            yield text  # type: ignore[misc]  # GzipFile writes bytes as a file does
 
 
 def export_log(
     log: str | Path,
-    output: str | Path,
+    output: str | Path | IO[bytes],
     format_name: str,
     watch: Callable[[int], None] = lambda _records: None,
 ) -> ExportReport:
@@ -109,21 +114,20 @@ def export_log(
 
     Args:
         log: a search log in canonical Parquet.
-        output: the file to make or replace; it appears whole or not at all.
+        output: the file to make or replace, which appears whole or not at all, readable by its owner only;
+            or a stream, which takes the text as it comes.
         format_name: one of :data:`EXPORT_FORMATS`.
         watch: told how many more records were written.
     """
     if format_name not in EXPORT_FORMATS:
         raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
-    output = Path(output)
-    if output.is_dir():
+    if isinstance(output, str | Path) and Path(output).is_dir():
         raise InputError(f"the output {output} is a folder.", "Name a file in it.")
     headers = {"aol": "\t".join(HEADER) + "\n", "tsv": "\t".join(COLUMNS) + "\n", "jsonl": ""}
     records = replaced = 0
     with (
         pq.ParquetFile(check_log(log)) as file,
-        atomic_file(output) as temporary,
-        _opened(temporary, output.suffix == ".gz") as text,
+        _opened(output) as text,
     ):
         text.write(headers[format_name].encode())
         for batch in file.iter_batches(_BATCH, columns=list(COLUMNS)):

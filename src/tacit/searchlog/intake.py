@@ -178,7 +178,7 @@ def import_log(
         )
     if report.output.is_dir():
         raise InputError(f"the output {report.output} is a folder.", "Name a file in it.")
-    with atomic_file(report.output) as temporary:
+    with atomic_file(report.output, mode=0o600) as temporary:
         with LogWriter(temporary) as writer:
             _take_in(sources, report, writer, options, watch)
         if not report.records:

@@ -10,10 +10,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-__all__ = ["JsonFlag", "emit", "stderr", "stdout"]
+__all__ = ["ForceFlag", "JsonFlag", "emit", "stderr", "stdout"]
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 """The ``--json`` option that every command takes."""
+
+ForceFlag = Annotated[bool, typer.Option("--force", "-f", help="Replace the output if it exists.")]
+"""The ``--force`` option of commands that write a file."""
 
 
 def stdout() -> Console:

@@ -115,7 +115,7 @@ class SyntheticLog:
             )
         tally = Tally()
         with ExitStack() as files:
-            log_file = files.enter_context(LogWriter(files.enter_context(atomic_file(path))))
+            log_file = files.enter_context(LogWriter(files.enter_context(atomic_file(path, mode=0o600))))
             truth_file = files.enter_context(truth_writer(truth)) if truth is not None else None
             for block in self.blocks(workers):
                 log_file.write(block.log)

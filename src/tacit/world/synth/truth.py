@@ -68,7 +68,7 @@ def truth_table(block: Block) -> pa.Table:
 def truth_writer(path: str | Path) -> Iterator[pq.ParquetWriter]:
     """A writer of truth tables, whole or absent."""
     with (
-        atomic_file(path) as temporary,
+        atomic_file(path, mode=0o600) as temporary,
         pq.ParquetWriter(temporary, TRUTH_SCHEMA, compression="zstd") as writer,
     ):
         yield writer
