@@ -1,5 +1,5 @@
 """``python -m tacit`` is the ``tacit`` command."""
 
-from tacit.commands import main
+from tacit.entry import main
 
 main()

@@ -51,7 +51,12 @@ def import_(
     encoding: Annotated[str, typer.Option(help="utf-8 or latin-1.")] = "utf-8",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
     no_normalise: Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")] = False,
-    max_bad: Annotated[float, typer.Option(help="The share of bad lines above which to stop.")] = 0.05,
+    max_bad: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of a file's lines that may be bad; if absent, 0.05, judged from 100 lines on."
+        ),
+    ] = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:

@@ -17,6 +17,7 @@ import glob
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,6 +32,8 @@ __all__ = ["Chain", "Journal", "NO_HASH", "Record"]
 
 NO_HASH = "0" * 64
 """What the first line names as the hash before it."""
+
+_BEGINNING = b'{"entry":0,'
 
 Record = Mapping[str, Any]
 
@@ -85,6 +88,12 @@ def _parse(content: bytes) -> Chain:
     *lines, fragment = content.split(b"\n")
     if not lines:
         raise IntegrityError("this file holds no ledger.", "Make one with `tacit ledger init`.")
+    if not content.startswith(_BEGINNING):
+        raise IntegrityError(
+            "this file is no ledger: it does not begin as one.",
+            "Name the data set's ledger, LOG.ledger unless said otherwise. If this was it, it is damaged; "
+            "restore it from a copy.",
+        )
     records: list[dict[str, Any]] = []
     previous = NO_HASH
     for number, line in enumerate(lines):
@@ -191,6 +200,8 @@ class Journal:
         except OSError as error:
             raise InputError(f"the ledger {self.path} cannot be opened: {error.strerror}.") from error
         try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise InputError(f"{self.path} is not a file, so it is no ledger.", "Name the ledger's file.")
             _acquire(handle, lock)
             yield handle
         finally:

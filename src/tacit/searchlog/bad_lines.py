@@ -15,13 +15,16 @@ import numpy.typing as npt
 
 from tacit.errors import LogError
 
-__all__ = ["FEWEST_LINES_TO_JUDGE", "FIRST_LINES_KEPT", "BadLines", "Reason"]
+__all__ = ["FEWEST_LINES_TO_JUDGE", "FIRST_LINES_KEPT", "USUAL_BAD_SHARE", "BadLines", "Reason"]
 
 FIRST_LINES_KEPT = 3
 """How many line numbers are remembered for each reason and file."""
 
+USUAL_BAD_SHARE = 0.05
+"""The share of bad lines that an import bears when nobody says otherwise."""
+
 FEWEST_LINES_TO_JUDGE = 100
-"""A share of bad lines says nothing about a file of a few lines: below this many it stops nothing."""
+"""That share says nothing about a file of a few lines: below this many it stops nothing."""
 
 
 class Reason(StrEnum):
@@ -97,16 +100,33 @@ class BadLines:
                 "Mend the line, or import without --strict to leave bad lines out and count them.",
             )
 
-    def refuse_too_many(self, file: str, lines: int, largest_share: float) -> None:
-        """Raise when more than ``largest_share`` of the ``lines`` read so far were bad."""
-        if lines < FEWEST_LINES_TO_JUDGE or self.total <= largest_share * lines:
-            return
-        by_reason = ", ".join(
+    def by_reason(self) -> str:
+        """The counts in words, the most frequent reason first."""
+        return ", ".join(
             f"{count:,} {reason} (first in line {self.first[reason][0]:,})"
             for reason, count in sorted(self.counts.items(), key=lambda pair: -pair[1])
         )
+
+    @property
+    def hint(self) -> str:
+        """What helps against a reason with one cause; empty otherwise."""
+        return "Try --encoding latin-1. " if Reason.ENCODING in self.counts else ""
+
+    def refuse_too_many(self, file: str, lines: int, largest_share: float | None) -> None:
+        """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
+
+        A share that somebody asked for holds from the first line on, the usual one (None) only from
+        :data:`FEWEST_LINES_TO_JUDGE` lines on.
+        """
+        if largest_share is None:
+            largest_share = USUAL_BAD_SHARE
+            if lines < FEWEST_LINES_TO_JUDGE:
+                return
+        if self.total <= largest_share * lines:
+            return
         raise LogError(
             f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
-            f" {largest_share:.2%} that an import bears: {by_reason}.",
-            "Name the right --format and --columns, mend the file, or raise --max-bad if so many are due.",
+            f" {largest_share:.2%} that an import bears: {self.by_reason()}.",
+            f"{self.hint}Name the right --format and --columns, mend the file, or raise --max-bad if so many "
+            "are due.",
         )

@@ -22,6 +22,7 @@ from tacit.searchlog.writing import LogWriter
 
 __all__ = ["FileReport", "ImportOptions", "ImportReport", "Watch", "import_log"]
 
+_FILES_NAMED = 3
 _PARSERS = min(4, os.cpu_count() or 1)
 
 Watch = Callable[[int, int], None]
@@ -40,11 +41,11 @@ class ImportOptions:
     strict: bool = False
     """Stop at the first bad line."""
     normalise: bool = True
-    largest_bad_share: float = 0.05
-    """Stop when more of a file's lines are bad."""
+    largest_bad_share: float | None = None
+    """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.largest_bad_share <= 1:
+        if self.largest_bad_share is not None and not 0 <= self.largest_bad_share <= 1:
             raise ParameterError.outside("--max-bad", self.largest_bad_share, "a share in [0, 1]")
 
 
@@ -150,6 +151,18 @@ def _take_in(
             raise
 
 
+def _no_record(report: ImportReport) -> LogError:
+    """No line was a record: say why they were not."""
+    bad = [file for file in report.files if file.bad.total]
+    reasons = "; ".join(f"in {file.path}, bad lines: {file.bad.by_reason()}" for file in bad[:_FILES_NAMED])
+    more = f"; and in {len(bad) - _FILES_NAMED:,} more files" if len(bad) > _FILES_NAMED else ""
+    hint = next((file.bad.hint for file in bad if file.bad.hint), "")
+    return LogError(
+        f"there is no record in the {report.lines:,} lines read{': ' if bad else ''}{reasons}{more}.",
+        f"{hint}Check the --format and --columns.",
+    )
+
+
 def import_log(
     paths: Sequence[str | Path],
     output: str | Path,
@@ -182,6 +195,6 @@ def import_log(
         with LogWriter(temporary) as writer:
             _take_in(sources, report, writer, options, watch)
         if not report.records:
-            raise LogError(f"there is no record in the {report.lines:,} lines read.", "Check the --format.")
+            raise _no_record(report)
     report.seconds = time.monotonic() - begun
     return report

@@ -37,6 +37,11 @@ def check_log(path: str | Path) -> Path:
     try:
         found = pq.read_schema(path)
     except (pa.ArrowInvalid, OSError) as error:
+        if _begins_as_parquet(path):
+            raise LogError(
+                f"{path} is a damaged Parquet file: it begins as one, but cannot be read.",
+                "Its copy or download may have been cut short; copy it again, or make it again.",
+            ) from error
         raise LogError(f"{path} is not a Parquet file.", "Bring it in with `tacit import` first.") from error
     if found.names != SCHEMA.names or any(
         found.field(name).type != SCHEMA.field(name).type for name in SCHEMA.names
@@ -48,6 +53,14 @@ def check_log(path: str | Path) -> Path:
         )
     _refuse_nulls(path, found)
     return path
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
 
 
 def _refuse_nulls(path: Path, found: pa.Schema) -> None:

@@ -1,0 +1,34 @@
+"""Where the ``tacit`` command begins: ready for Ctrl-C before anything else is loaded.
+
+Loading the command takes a moment, and a Ctrl-C in it would otherwise end in a traceback from the middle of
+some library. Nothing has been written then, so the process may end on the spot.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, NoReturn
+
+__all__ = ["main"]
+
+_STOPPED = 130  # as tacit.commands.STOPPED, which cannot be loaded yet
+
+
+def _end_at_once(_signal: int, _frame: Any) -> NoReturn:
+    os.write(2, b"stopped; nothing half-written was left\n")
+    os._exit(_STOPPED)
+
+
+def main() -> None:
+    """Run ``tacit`` with the process's arguments and exit."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:  # not where Ctrl-C is to be ignored, as in the background
+        signal.signal(signal.SIGINT, _end_at_once)
+    from tacit.commands import main as run
+
+    try:
+        signal.signal(signal.SIGINT, usual)
+        run()
+    except KeyboardInterrupt:  # in the moment before the command looks out for it itself
+        _end_at_once(signal.SIGINT, None)
