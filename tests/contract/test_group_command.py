@@ -40,7 +40,7 @@ def excite(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "group", folder / "log.parquet", "--p", 0.4, "--augment", 1, "-o", folder / "groups", "--json"
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["users"] == 728
+    assert json.loads(done.stdout)["users"] == 727
     return folder
 
 
@@ -52,11 +52,13 @@ def test_a_real_log_is_grouped_and_the_figures_agree_with_the_files(excite: Path
     groups = lines(excite / "groups/representatives.jsonl")
     membership = lines(excite / "groups/operator/membership.jsonl")
     found = json.loads((excite / "groups/report.json").read_text())
-    assert found["users"] == len(membership) == len({line["user"] for line in membership}) == 728
+    assert found["users"] == len(membership) == len({line["user"] for line in membership}) == 727
     assert found["groups"] == len(groups)
     counted = [sum(line["group"] == group["group"] for line in membership) for group in groups]
     assert counted == [group["members"] for group in groups]
     assert min(counted) >= 3
+    assert found["users_without_terms"] == 891 - 727
+    assert found["scrubbed_queries"] == 7
     assert 0 < found["linkability"]["max"] <= 0.4
     assert found["linkability"]["owned_max"] <= 0.4
     assert [line["known_terms"] for line in found["attackers"]] == [0, 1, 5, 10]
@@ -91,6 +93,25 @@ def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) 
     assert "needs groups of at least 10 users; there are 5" in " ".join(done.stderr.split())
     assert CANARY not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--seed", -1),
+        ("--augment", -1),
+        ("--augment", 1_000_000_000),
+        ("--max-terms", 0),
+        ("--known-terms", -1),
+        ("--p", "nan"),
+        ("--keep", "nan"),
+        *((option, "x") for option in ("--representative", "--criterion", "--method", "--weights")),
+    ],
+)
+def test_a_wrong_option_is_named_before_the_log_is_read(tmp_path: Path, option: str, value: object) -> None:
+    done = tacit("group", tmp_path / "absent.parquet", "-o", tmp_path / "out", option, value)
+    assert done.returncode == 1
+    assert f"{option} must be" in done.stderr
 
 
 def test_an_existing_folder_is_not_touched(tmp_path: Path) -> None:

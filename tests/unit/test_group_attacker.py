@@ -107,6 +107,9 @@ def test_report_counts_what_it_says() -> None:
     bundling = bundle(population, "strict", p=0.4)
     assert bundling is not None
     found = report(bundling)
+    assert (found.users, found.users_without_terms, found.scrubbed_queries) == (12, 0, 0)
+    shown = min(len(representative.terms) for representative in bundling.representatives)
+    assert found.linkability.paper_ratio_max == pytest.approx(4 / shown)
     share, withheld, kept = [], [], 0
     for members, representative in zip(groups_of(bundling), bundling.representatives, strict=True):
         for term in set().union(*(population[user] for user in members)):

@@ -42,6 +42,28 @@ def test_stop_words_and_unknown_words_go_and_clicks_count_once(log: Path) -> Non
     assert as_dict(profiles_from_log(log)) == {"a": {"dogs": 1.0, "kittens": 2.0}, "b": {"kittens": 1.0}}
 
 
+def test_users_without_a_usable_term_are_counted(log: Path) -> None:
+    found = profiles_from_log(log)
+    assert (len(found), found.without_terms, found.scrubbed_queries) == (2, 1, 0)
+
+
+def test_queries_that_name_somebody_are_passed_over(tmp_path: Path) -> None:
+    queries = ["kitten jane@mail.example.org", "dog ＪＡＮＥ＠mail.example.org", "horse 555-867-5309"]
+    records = [("a", query, NOON, None, None) for query in [*queries, "kitten", "riding 1997"]]
+    records.append(("b", "eagle 12345678", NOON, None, None))
+    path = tmp_path / "log.parquet"
+    columns = list(zip(*records, strict=True))
+    pq.write_table(
+        pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA), path
+    )
+    found = profiles_from_log(path)
+    assert as_dict(found) == {"a": {"kitten": 1.0, "riding": 1.0}}
+    assert (found.without_terms, found.scrubbed_queries) == (1, 4)
+    kept = profiles_from_log(path, scrub=False)
+    assert {"dog", "horse"} < set(as_dict(kept)["a"])
+    assert (kept.without_terms, kept.scrubbed_queries) == (0, 0)
+
+
 def test_weights_can_be_chosen(log: Path) -> None:
     assert as_dict(profiles_from_log(log, weights="binary"))["a"] == {"dogs": 1.0, "kittens": 1.0}
     idf = as_dict(profiles_from_log(log, weights="tf-idf"))["a"]

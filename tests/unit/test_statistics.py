@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacit.commands import main
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.heavy_tail import Spectrum
@@ -135,3 +137,14 @@ def test_too_little_memory_and_a_damaged_log_are_said_plainly(tmp_path: Path) ->
     with pytest.raises(LogError) as caught, opened_for_statistics(path) as source:
         source.statistics()
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("gap", ["nan", "inf", "1e300", "-1"])
+def test_a_gap_that_is_no_time_is_refused(
+    gap: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tacit", "stats", "absent.parquet", "--session-gap", gap])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    assert "--session-gap must be from 0" in capsys.readouterr().err

@@ -57,6 +57,14 @@ def group(
     max_terms: Annotated[
         int | None, typer.Option(help="From a log: keep only so many terms a user, the heaviest.")
     ] = None,
+    scrub: Annotated[
+        bool,
+        typer.Option(
+            "--scrub/--no-scrub",
+            help="From a log: pass over queries with e-mail addresses, phone, card or social security "
+            "numbers, long numbers.",
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="The same seed gives the same groups.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -70,6 +78,9 @@ def group(
     from tacit.groups.report import report
     from tacit.groups.writing import write_groups
 
+    _check_choices(criterion=criterion, representative=representative, method=method, weights=weights)
+    _check_numbers(augment=augment, known_terms=known_terms, seed=seed, max_terms=max_terms)
+    _check_shares(p, keep)
     bundler = Bundler(
         p=p,
         criterion=criterion,
@@ -82,7 +93,7 @@ def group(
     )
     if output.exists():  # said before the work, not after it
         raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
-    people = _read(profiles, weights, max_terms)
+    people = _read(profiles, weights, max_terms, scrub)
     with progress("Bundling", total=len(people), unit="users") as shown:
         bundling = bundler.fit(people, shown.advance)
     measured = report(bundling, seed=seed)
@@ -91,14 +102,52 @@ def group(
     emit(result, as_json=as_json, render=lambda console: _render(console, measured, output))
 
 
-def _read(path: Path, weights: str, max_terms: int | None) -> Profiles:
+def _check_choices(**chosen: str) -> None:
+    """Refuse a wrong word before the log is read, by the name of its option."""
+    from tacit.errors import ParameterError
+    from tacit.groups.bundler import METHODS
+    from tacit.groups.criterion import CRITERIA
+    from tacit.groups.reading import WEIGHTS
+    from tacit.groups.representative import REPRESENTATIVES
+
+    known = {"criterion": CRITERIA, "representative": REPRESENTATIVES, "method": METHODS, "weights": WEIGHTS}
+    for name, value in chosen.items():
+        if value not in known[name]:
+            raise ParameterError.outside(f"--{name}", value, f"one of {', '.join(known[name])}")
+
+
+def _check_numbers(**given: int | None) -> None:
+    from tacit.errors import ParameterError
+    from tacit.groups.semantics import MOST_STEPS
+
+    augment = given["augment"]
+    if augment is not None and augment > MOST_STEPS:
+        raise ParameterError.outside("--augment", augment, f"from 0 to {MOST_STEPS}")
+    for name, value in given.items():
+        least = 1 if name == "max_terms" else 0
+        if value is not None and value < least:
+            raise ParameterError.outside(f"--{name.replace('_', '-')}", value, f"{least} or more")
+
+
+def _check_shares(p: float, keep: float) -> None:
+    from tacit.errors import ParameterError
+
+    if not 0 < p < 1:
+        raise ParameterError.outside("--p", p, "greater than 0 and less than 1")
+    if not 0 <= keep < 1:
+        raise ParameterError.outside("--keep", keep, "at least 0 and less than 1")
+
+
+def _read(path: Path, weights: str, max_terms: int | None, scrub: bool) -> Profiles:
     from tacit.groups.reading import profiles_from_log, read_profiles
 
     if path.is_file():
         with path.open("rb") as opened:
             if opened.read(4) == b"PAR1":
                 with progress("Reading", unit="queries") as shown:
-                    return profiles_from_log(path, weights=weights, largest=max_terms, advance=shown.advance)
+                    return profiles_from_log(
+                        path, weights=weights, largest=max_terms, scrub=scrub, advance=shown.advance
+                    )
     return read_profiles(path)
 
 
@@ -112,6 +161,10 @@ def _render(console: Console, measured: Report, output: Path) -> None:
         markup=False,
         soft_wrap=True,
     )
+    if measured.users_without_terms:
+        console.print(f"{measured.users_without_terms:,} more users have no usable term and are in no group")
+    if measured.scrubbed_queries:
+        console.print(f"{measured.scrubbed_queries:,} distinct queries that name somebody were passed over")
     console.print(
         f"linkability n_t/n: largest {link.max:.3f}, mean {link.mean:.3f}; p = {link.p:g}; "
         f"{link.above_p:.1%} of released terms above p"

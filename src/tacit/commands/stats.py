@@ -15,6 +15,9 @@ from tacit.terminal import JsonFlag, emit, progress
 
 __all__ = ["register"]
 
+_LONGEST_GAP = 100 * 366 * 24 * 60
+"""A century, in minutes: longer than any log."""
+
 
 def register(app: typer.Typer) -> None:
     """Add ``stats``."""
@@ -46,8 +49,11 @@ def stats(
     """
     from datetime import timedelta
 
+    from tacit.errors import ParameterError
     from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
 
+    if not 0 <= session_gap <= _LONGEST_GAP:
+        raise ParameterError.outside("--session-gap", session_gap, f"from 0 to {_LONGEST_GAP} minutes")
     if frequent_queries is not None:
         check_frequent(frequent_queries, min_users)
     with opened_for_statistics(log, memory) as source:

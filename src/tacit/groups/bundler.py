@@ -22,7 +22,7 @@ from tacit.groups.criterion import Criterion
 from tacit.groups.partition import LARGEST_CELL, bundle_cells
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import REPRESENTATIVES, Released, Representatives, release
-from tacit.groups.semantics import Semantics, plain_vectors
+from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors
 
 __all__ = ["METHODS", "Bundler", "Bundling"]
@@ -96,14 +96,16 @@ class Bundler:
 
     def __post_init__(self) -> None:
         self.rule_of_release  # noqa: B018  (refuses a wrong parameter now, not after hours)
-        if self.augment is not None and self.augment < 0:
-            raise ParameterError.outside("augment", self.augment, "at least 0")
+        if self.augment is not None and not 0 <= self.augment <= MOST_STEPS:
+            raise ParameterError.outside("augment", self.augment, f"from 0 to {MOST_STEPS}")
         if self.representative not in REPRESENTATIVES:
             raise ParameterError.outside(
                 "representative", self.representative, f"one of {', '.join(REPRESENTATIVES)}"
             )
         if self.method not in METHODS:
             raise ParameterError.outside("method", self.method, f"one of {', '.join(METHODS)}")
+        if self.seed < 0:
+            raise ParameterError.outside("seed", self.seed, "0 or more")
         if not 2 <= self.cell_size <= LARGEST_CELL:
             raise ParameterError.outside("cell_size", self.cell_size, f"between 2 and {LARGEST_CELL}")
 

@@ -37,6 +37,8 @@ class Profiles:
         vocabulary: the terms, in alphabetical order.
         offsets, terms, weights: the rows, compressed: row u holds the columns
             ``terms[offsets[u]:offsets[u + 1]]``, ascending, with weights greater than 0.
+        without_terms: how many users of the source have no usable term, and so no row.
+        scrubbed_queries: how many distinct queries of the source were passed over as naming somebody.
     """
 
     users: Sequence[str]
@@ -44,6 +46,8 @@ class Profiles:
     offsets: NDArray[np.int64]
     terms: NDArray[np.int32]
     weights: NDArray[np.float32]
+    without_terms: int = 0
+    scrubbed_queries: int = 0
 
     def __len__(self) -> int:
         return len(self.users)

@@ -2,7 +2,8 @@
 
 From a log: the words of a user's queries, without stop words and words that WordNet's nouns do not
 know (typing errors, most of them; the paper, section 4). A query repeated for several clicks counts
-once. Weights, chosen by name:
+once. Queries that name somebody (an e-mail address, a telephone number: :mod:`tacit.text.sensitive`) are
+passed over, each by its own text. Weights, chosen by name:
 
 - ``count``: in how many of the user's queries the term occurs;
 - ``binary``: 1 for every term, as in the paper's experiments;
@@ -15,11 +16,13 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -28,7 +31,7 @@ from tacit.files import literal_path
 from tacit.groups.profiles import Profiles
 from tacit.searchlog import check_log
 from tacit.taxonomy import load_wordnet
-from tacit.text import STOP_WORDS, normalise, words
+from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
 
 __all__ = ["WEIGHTS", "profiles_from_log", "read_profiles"]
 
@@ -40,6 +43,7 @@ def profiles_from_log(
     *,
     weights: str = "count",
     largest: int | None = None,
+    scrub: bool = True,
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
     """The profiles of all users of a log who have a usable term.
@@ -48,6 +52,7 @@ def profiles_from_log(
         path: a search log in canonical Parquet.
         weights: one of :data:`WEIGHTS`.
         largest: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
+        scrub: pass over queries that name somebody.
         advance: called with the number of distinct queries read since the last call.
     """
     if weights not in WEIGHTS:
@@ -55,7 +60,9 @@ def profiles_from_log(
     if largest is not None and largest < 1:
         raise ParameterError.outside("largest", largest, "at least 1")
     asked, users, queries = _asked(check_log(path))
-    incidence, vocabulary = _words_of_queries(queries, advance)
+    queries = normalise_column(queries)
+    naming = _naming_somebody(queries) if scrub else frozenset()
+    incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
     counts = _weigh(counts, weights)
     if largest is not None:
@@ -68,7 +75,8 @@ def profiles_from_log(
         )
     found = counts[usable].tocoo()
     names = users.take(pa.array(usable)).to_pylist()
-    return Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
+    profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
+    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
 
 
 def _asked(path: Path) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
@@ -91,16 +99,25 @@ def _asked(path: Path) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     return asked, users.dictionary, queries.dictionary
 
 
+def _naming_somebody(queries: pa.Array) -> frozenset[int]:
+    """The places of the queries that name somebody; few are suspect, and only those are looked at closely."""
+    suspect = np.flatnonzero(pc.match_substring_regex(queries, SUSPECT).to_numpy(zero_copy_only=False))
+    texts = queries.take(pa.array(suspect)).to_pylist()
+    return frozenset(
+        place for place, text in zip(suspect.tolist(), texts, strict=True) if sensitive_patterns(text)
+    )
+
+
 def _words_of_queries(
-    queries: pa.Array, advance: Callable[[int], None]
+    queries: pa.Array, naming: frozenset[int], advance: Callable[[int], None]
 ) -> tuple[sparse.csr_array, list[str]]:
-    """Which usable words occur in which distinct query."""
+    """Which usable words occur in which distinct (normalised) query; none in those that name somebody."""
     wordnet = load_wordnet()
     column: dict[str, int | None] = {}
     vocabulary: list[str] = []
     rows, columns = [], []
     for row, query in enumerate(queries.to_pylist()):
-        for word in sorted(set(words(normalise(query)))):
+        for word in sorted(set(words(query))) if row not in naming else ():
             if word not in column:
                 usable = word not in STOP_WORDS and wordnet.lemma(word) is not None
                 column[word] = len(vocabulary) if usable else None

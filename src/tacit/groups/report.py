@@ -26,7 +26,9 @@ class Linkability:
     """n_t / n over every released term of every group, against p.
 
     Attributes:
-        estimate_max: the largest |U|_avg / |G_i|, which is what the paper calls linkability.
+        paper_ratio_max: the largest |U|_avg / |G_i|, which the paper calls linkability. It is a ratio of
+            numbers of terms and no probability: above 1 where a group shows fewer terms than the mean user
+            holds.
         histogram: how many (group, term) pairs lie in [0, 0.1), [0.1, 0.2), ... [0.9, 1].
         above_p: the share of pairs with more than p (0 under the strict criterion).
         owned_max: the largest share of its group's released terms that one member holds.
@@ -41,7 +43,7 @@ class Linkability:
     quantiles: dict[str, float]
     histogram: list[int]
     above_p: float
-    estimate_max: float
+    paper_ratio_max: float
     owned_max: float
     insider_max: float
     withheld_max: float
@@ -68,9 +70,17 @@ class Information:
 
 @dataclass(frozen=True)
 class Report:
-    """All figures on a bundling."""
+    """All figures on a bundling.
+
+    Attributes:
+        users: how many are in groups.
+        users_without_terms: how many more the source has, who have no usable term and are in no group.
+        scrubbed_queries: distinct queries of the source that were passed over as naming somebody.
+    """
 
     users: int
+    users_without_terms: int
+    scrubbed_queries: int
     groups: int
     smallest: int
     mean_size: float
@@ -98,6 +108,8 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
     attacker = Attacker(bundling)
     return Report(
         len(bundling.profiles),
+        bundling.profiles.without_terms,
+        bundling.profiles.scrubbed_queries,
         len(bundling.released),
         int(bundling.sizes.min()),
         float(bundling.sizes.mean()),

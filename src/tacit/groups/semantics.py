@@ -19,7 +19,10 @@ from tacit.groups.profiles import Profiles, Rows
 from tacit.groups.similarity import UnitVectors
 from tacit.taxonomy import WordNet, load_wordnet
 
-__all__ = ["Semantics", "plain_vectors"]
+__all__ = ["MOST_STEPS", "Semantics", "plain_vectors"]
+
+MOST_STEPS = 20
+"""More hypernyms than lie above any noun of WordNet; asking for more only takes memory."""
 
 
 def plain_vectors(profiles: Profiles) -> UnitVectors:
@@ -37,8 +40,8 @@ class Semantics:
     """
 
     def __init__(self, steps: int = 1, wordnet: WordNet | None = None) -> None:
-        if steps < 0:
-            raise ParameterError.outside("augment", steps, "at least 0")
+        if not 0 <= steps <= MOST_STEPS:
+            raise ParameterError.outside("augment", steps, f"from 0 to {MOST_STEPS}")
         self.steps = steps
         self.wordnet = wordnet or load_wordnet()
 

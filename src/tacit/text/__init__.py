@@ -1,6 +1,16 @@
-"""Words: how a query is normalised and cut into tokens."""
+"""Words: how a query is normalised and cut into tokens, and whether it names somebody."""
 
 from tacit.text.normalise import normalise, normalise_column
+from tacit.text.sensitive import LONG_RUN, SUSPECT, Sensitive, sensitive_patterns
 from tacit.text.tokens import STOP_WORDS, words
 
-__all__ = ["STOP_WORDS", "normalise", "normalise_column", "words"]
+__all__ = [
+    "LONG_RUN",
+    "STOP_WORDS",
+    "SUSPECT",
+    "Sensitive",
+    "normalise",
+    "normalise_column",
+    "sensitive_patterns",
+    "words",
+]
