@@ -128,6 +128,9 @@ def test_exposures_are_recorded_bounded_and_exported(folder: Path) -> None:
     assert exported["exposures"][-1]["topics"] == found["exposed"]
     assert exported["exposures"][-1]["union_risk"] <= 0.05
     assert exported["sensitive"][0]["sensitivity"] == 2.0
+    for arguments, code in [(["out.json"], 1), (["out.json", "--force"], 0), (["me.profile", "--force"], 1)]:
+        again = tacit("profile", "export", "me.profile", "--output", *arguments, cwd=folder)
+        assert again.returncode == code, again.stderr
 
 
 def test_errors_explain_and_never_tell_the_profile(folder: Path) -> None:
