@@ -16,9 +16,6 @@ from tacit.text import SUSPECT, Sensitive, sensitive_patterns
 
 __all__ = ["scrubbed"]
 
-_SUSPECT_URL = r"@|%40|[(\[][aA][tT][)\]]"
-"""What is suspect in urls, where only addresses count."""
-
 
 def scrubbed(engine: Engine, log: Any) -> Any:
     """The log without records whose query has a sensitive pattern, or whose url has an e-mail address.
@@ -26,17 +23,24 @@ def scrubbed(engine: Engine, log: Any) -> Any:
     Urls are full of long numbers that name articles and products; only addresses are looked for there.
     """
     for column, suspect, names_somebody in (
-        ("query", SUSPECT, sensitive_patterns),
-        ("url", _SUSPECT_URL, _addressed),
+        ("query", _suspect_query, sensitive_patterns),
+        ("url", _suspect_url, _addressed),
     ):
         # The verdict on a text must not depend on the records it stands in: one user could otherwise have
         # the records of others dropped. So a column is searched, judged and filtered by itself.
-        texts = log[column]
-        found = engine.batches(log.filter(texts.re_search(suspect)).select(column).distinct())
+        found = engine.batches(log.filter(suspect(log[column])).select(column).distinct())
         bad = [text for batch in found for text in batch.column(0).to_pylist() if names_somebody(text)]
         if bad:
             log = log.anti_join(engine.load(pa.table({column: pa.array(bad, pa.string())})), column)
     return log
+
+
+def _suspect_query(queries: Any) -> Any:
+    return queries.re_search(SUSPECT)
+
+
+def _suspect_url(urls: Any) -> Any:
+    return urls.contains("@") | urls.contains("%40")
 
 
 def _addressed(url: str) -> bool:
