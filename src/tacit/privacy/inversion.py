@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tacit.privacy.enclosure import Enclosure
 from tacit.privacy.randomness import RandomSource
 
-__all__ = ["InversionTable", "Thresholds"]
+__all__ = ["GradualUniform", "InversionTable", "Thresholds"]
 
 _COARSE = 16
 _FINE = 64
@@ -50,7 +50,7 @@ class Thresholds(Protocol):
         ...
 
 
-class _GradualUniform:
+class GradualUniform:
     """A uniform number of which only the first binary digits have been drawn so far."""
 
     def __init__(self, digits: int, known: int, source: RandomSource) -> None:
@@ -104,7 +104,7 @@ class InversionTable:
 
     def _draw_exactly(self, digits: int, source: RandomSource) -> int:
         """The number of thresholds at or under U, by bisection over one gradually drawn U."""
-        uniform = _GradualUniform(digits, _FINE, source)
+        uniform = GradualUniform(digits, _FINE, source)
         low, high = 0, self._thresholds.count
         while low < high:
             middle = (low + high + 1) // 2

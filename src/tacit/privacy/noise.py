@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.privacy.inversion import InversionTable
 from tacit.privacy.randomness import RandomSource
+from tacit.privacy.signs import with_fair_sign
 from tacit.privacy.thresholds import GeometricThresholds, OneThreshold, RemainderThresholds
 
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "bernoulli", "discrete_laplace", "exact_scale", "geometric"]
@@ -118,20 +119,8 @@ def discrete_laplace(scale: float | Fraction, size: int, source: RandomSource) -
     drawn = np.empty(_checked_size(size), dtype=np.int64)
     for start in range(0, size, _BLOCK):
         block = drawn[start : start + _BLOCK]
-        block[:] = _laplace_block(sampler, block.size, source)
+        block[:] = with_fair_sign(sampler, block.size, source)
     return drawn
-
-
-def _laplace_block(sampler: _GeometricSampler, size: int, source: RandomSource) -> NDArray[np.int64]:
-    value = sampler.draw(size, source)
-    packed = np.frombuffer(source.bits(-(-size // 8)), dtype=np.uint8)
-    minus = np.unpackbits(packed, count=size).astype(np.int64)
-    again = np.flatnonzero((value == 0) & (minus == 1))
-    value ^= -minus
-    value += minus
-    if again.size:
-        value[again] = _laplace_block(sampler, again.size, source)
-    return value
 
 
 def bernoulli(p: float | Fraction, size: int, source: RandomSource) -> NDArray[np.bool_]:
