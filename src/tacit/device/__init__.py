@@ -9,9 +9,11 @@ Offline, a profile is built (:func:`build_profile`) and its owner says what is s
 from tacit.device.construction import BuildReport, build_profile
 from tacit.device.exposure import Exposure, ExposureBound, ExposureLedger
 from tacit.device.generalise import Algorithm, Generalisation, generalise
+from tacit.device.guard import Guard
 from tacit.device.mapping import MappedQuery
 from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.profile import UserProfile
+from tacit.device.protection import Click, Forgotten, Placement, Protection, SentTopic, TopicNode
 from tacit.device.repository import (
     Repository,
     TopicDocuments,
@@ -29,19 +31,26 @@ from tacit.device.upstream import outgoing
 __all__ = [
     "Algorithm",
     "BuildReport",
+    "Click",
     "Decision",
     "Exposure",
     "ExposureBound",
     "ExposureLedger",
+    "Forgotten",
     "Generalisation",
+    "Guard",
     "MappedQuery",
     "OnlineProfiler",
+    "Placement",
     "ProfileStore",
+    "Protection",
     "Repository",
     "RuntimeProfile",
     "SeedProfile",
+    "SentTopic",
     "SourceDocument",
     "TopicDocuments",
+    "TopicNode",
     "UserProfile",
     "borda_fusion",
     "browsing_history",

@@ -12,6 +12,7 @@ that length ends at or after its last exposure, so the bound holds for every suc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -64,6 +65,10 @@ class Exposure:
     """Of this exposure alone."""
     union_risk: float
     """Of everything this upstream was told in the period, this exposure included."""
+    number: int = 0
+    """The entry's number in the ledger."""
+    labels: tuple[str, ...] = ()
+    """The topics as they were sent: their paths from the root."""
 
 
 class ExposureLedger:
@@ -146,8 +151,18 @@ class ExposureLedger:
                 "SELECT label FROM exposed WHERE exposure = ?", (number,)
             ).fetchall()
             topics = tuple(sorted(self._store.tree.find(label) for (label,) in labels))
-            found.append(Exposure(name, datetime.fromisoformat(time), query, topics, alone, union))
+            names = tuple(self._store.tree.label(topic) for topic in topics)
+            moment = datetime.fromisoformat(time)
+            found.append(Exposure(name, moment, query, topics, alone, union, number, names))
         return found
+
+    def forget(self, numbers: Iterable[int]) -> int:
+        """Remove entries; gives how many there were. What was sent stays sent: only the record goes."""
+        with self._store.transaction() as connection:
+            return sum(
+                connection.execute("DELETE FROM exposure WHERE number = ?", (number,)).rowcount
+                for number in numbers
+            )
 
     def upstreams(self) -> dict[str, int]:
         """Who was sent queries, and how many."""

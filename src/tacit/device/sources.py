@@ -8,11 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from tacit.errors import InputError, LogError
-from tacit.searchlog import check_log
 
 __all__ = ["SourceDocument", "browsing_history", "clicked_documents", "plain_documents"]
 
@@ -41,6 +37,11 @@ def clicked_documents(
         LogError: the log has no clicks of that user, or it has several users and none was named, or no
             clicked address has a known text.
     """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    from tacit.searchlog import check_log
+
     path = check_log(log)
     if user is None:
         users = pc.unique(pq.read_table(path, columns=["user"], partitioning=None)["user"])

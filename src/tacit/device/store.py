@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,7 @@ from tacit.taxonomy import TopicTree
 
 __all__ = ["ProfileStore"]
 
-_FORMAT = "1"
+_FORMAT = "2"
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,6 +39,14 @@ CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
 CREATE TABLE exposed (
     exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
     PRIMARY KEY (exposure, label)) WITHOUT ROWID;
+"""
+
+_SINCE_FORMAT_2 = """
+CREATE TABLE document (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, time TEXT NOT NULL,
+    query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+    features BLOB NOT NULL, topics BLOB NOT NULL);
+CREATE INDEX document_by_time ON document (time);
 """
 
 
@@ -64,8 +72,7 @@ class ProfileStore:
         try:
             connection = _connect(path)
             with _transaction(connection):
-                for statement in _TABLES.strip().split(";\n"):
-                    connection.execute(statement)
+                _execute(connection, _TABLES + _SINCE_FORMAT_2)
                 connection.executemany(
                     "INSERT INTO meta VALUES (?, ?)",
                     [
@@ -98,7 +105,7 @@ class ProfileStore:
             raise IntegrityError(
                 f"{path} is not a profile.", "Make one with `tacit profile build`."
             ) from error
-        if found != _FORMAT:
+        if found not in {"1", _FORMAT}:
             raise IntegrityError(f"{path} has the profile format {found}; this version reads {_FORMAT}.")
         if fingerprint != _fingerprint(tree):
             raise InputError(
@@ -106,7 +113,16 @@ class ProfileStore:
                 "Open it with the taxonomy it was built with, or build it anew.",
             )
         path.chmod(0o600)
+        if found != _FORMAT:
+            store._bring_up_to_date()
         return store
+
+    def _bring_up_to_date(self) -> None:
+        """Add what profiles made by earlier versions lack."""
+        with self.transaction() as connection:
+            if self._meta("format") == "1":  # another process may have been faster
+                _execute(connection, _SINCE_FORMAT_2)
+                connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (_FORMAT,))
 
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
@@ -187,14 +203,42 @@ class ProfileStore:
     def add(self, filed: Iterable[tuple[bytes, int | None]]) -> None:
         """Count source documents under their topics, in one transaction; None counts as seen only."""
         batch = list(filed)
-        counts = Counter(topic for _, topic in batch if topic is not None)
         with self.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO counted VALUES (?)", [(d,) for d, _ in batch])
-            connection.executemany(
-                "INSERT INTO topic VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
-                "SET documents = documents + excluded.documents",
-                [(self.tree.label(topic), count) for topic, count in counts.items()],
-            )
+            self.count(Counter(topic for _, topic in batch if topic is not None))
+
+    def count(self, changes: Mapping[int, float]) -> None:
+        """Change the number of documents filed under topics themselves; part of a transaction."""
+        self.connection.executemany(
+            "INSERT INTO topic VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
+            "SET documents = documents + excluded.documents",
+            [(self.tree.label(topic), change) for topic, change in changes.items()],
+        )
+        # What subtraction leaves of nothing is nothing.
+        self.connection.executemany(
+            "DELETE FROM topic WHERE label = ? AND documents < 1e-9",
+            [(self.tree.label(topic),) for topic, change in changes.items() if change < 0],
+        )
+
+    def forget_topics(self) -> int:
+        """Remove all counts and all sensitive topics; gives how many of the latter there were."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM topic")
+            connection.execute("DELETE FROM counted")
+            self.note_forgetting()
+            return connection.execute("DELETE FROM sensitive").rowcount
+
+    def note_forgetting(self) -> None:
+        """Tell other processes that what they hold of the history may be gone; part of a transaction."""
+        self.connection.execute(
+            "INSERT INTO meta VALUES ('forgotten', '1') ON CONFLICT (key) DO UPDATE "
+            "SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
+        )
+
+    def rewrite(self) -> None:
+        """Write the file anew without its free pages: what was removed is not in it any more."""
+        with self._lock:
+            self.connection.execute("VACUUM")
 
     def protect(self, topic: int, sensitivity: float) -> None:
         """Make a topic sensitive, or change its sensitivity."""
@@ -221,6 +265,11 @@ def _fingerprint(tree: TopicTree) -> str:
     identity = hashlib.sha256(tree.parent.tobytes())
     identity.update("\n".join(tree.names).encode())
     return identity.hexdigest()[:16]
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.strip().split(";\n"):
+        connection.execute(statement)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

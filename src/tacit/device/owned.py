@@ -1,0 +1,248 @@
+"""A person's profile as its owner handles it: topics, what is sensitive, the history, forgetting."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tacit.device.exposure import ExposureLedger
+from tacit.device.history import History
+from tacit.device.profile import UserProfile
+from tacit.device.protection import Click, Forgotten, TopicNode
+from tacit.device.repository import WORDNET, Repository, load_repository
+from tacit.device.store import ProfileStore
+from tacit.errors import InputError, ParameterError
+
+__all__ = ["OwnedProfile"]
+
+
+class OwnedProfile:
+    """A profile in one private file.
+
+    Args:
+        path: the profile file; it is made, readable by its owner only, if there is none.
+        taxonomy: for a new profile: ``wordnet`` (the default) or a taxonomy file.
+    """
+
+    def __init__(self, path: str | Path, *, taxonomy: str | None = None) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        exists = self.path.exists()
+        name = ProfileStore.taxonomy_of(self.path) if exists else _name(taxonomy)
+        if exists and taxonomy is not None and _name(taxonomy) != name:
+            raise InputError("this profile keeps another taxonomy.", "Leave out taxonomy, or make a new one.")
+        self._repository: Repository = load_repository(name)
+        tree = self._repository.tree
+        self._store = (
+            ProfileStore.open(self.path, tree) if exists else ProfileStore.create(self.path, tree, name)
+        )
+        self._ledger = ExposureLedger(self._store)
+        self._history = History(self._store)
+        self._tree = tree
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the profile file."""
+        self._store.close()
+
+    def history(self, *, limit: int = 100, offset: int = 0) -> list[Click]:
+        """The documents of the history, newest first."""
+        with self._lock:
+            rows = self._store.connection.execute(
+                "SELECT number, time, query, url, title FROM document ORDER BY time DESC, number DESC "
+                "LIMIT ? OFFSET ?",
+                (limit, offset),
+            ).fetchall()
+        return [
+            Click(number, datetime.fromisoformat(time), query, url, title)
+            for number, time, query, url, title in rows
+        ]
+
+    # -- what its owner decides ----------------------------------------------------------------------
+
+    def sensitive(self, topic: str, weight: float | None = None) -> float:
+        """How sensitive a topic is; with ``weight``, make it so (0: no longer).
+
+        Args:
+            topic: its path from the root, or its name where only one topic has it.
+            weight: how severe its disclosure would be.
+        """
+        with self._lock:
+            number = self._find(topic)
+            if weight is not None:
+                if weight > 0:
+                    self._store.protect(number, weight)
+                elif number in self._store.sensitivity():
+                    self._store.unprotect(number)
+            return self._store.sensitivity().get(number, 0.0)
+
+    def sensitive_topics(self) -> dict[str, float]:
+        """All sensitive topics with their weights, by label."""
+        with self._lock:
+            return {self._tree.label(topic): weight for topic, weight in self._store.sensitivity().items()}
+
+    def topic(self, label: str | None = None) -> TopicNode:
+        """One topic of the taxonomy; the root, if none is named."""
+        with self._lock:
+            return self._node(0 if label is None else self._find(label), self._store.profile())
+
+    def children(self, label: str | None = None) -> list[TopicNode]:
+        """The topics directly below one (below the root, if none is named), the busiest first."""
+        with self._lock:
+            profile = self._store.profile()
+            below = self._tree.children(0 if label is None else self._find(label)).tolist()
+            return sorted(
+                (self._node(topic, profile) for topic in below), key=lambda node: (-node.documents, node.name)
+            )
+
+    def find(self, word: str, *, limit: int = 50) -> list[TopicNode]:
+        """Topics whose name contains ``word``, those with most documents first."""
+        with self._lock:
+            profile = self._store.profile()
+            wanted = word.strip().lower().replace(" ", "_")
+            spaced = wanted.replace("_", " ")
+            found = [
+                topic
+                for topic, name in enumerate(self._tree.names)
+                if wanted in name.lower() or spaced in name.lower()
+            ]
+            found.sort(key=lambda topic: (-profile.support[topic], len(self._tree.names[topic])))
+            return [self._node(topic, profile) for topic in found[:limit]]
+
+    def forget(
+        self,
+        *,
+        click: int | None = None,
+        topic: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        exposure: int | None = None,
+        everything: bool = False,
+    ) -> Forgotten:
+        """Forget a click, all clicks on a topic, all of a period, an exposure, or everything.
+
+        What is forgotten is gone from the file, which is written anew. What was sent before stays sent.
+
+        Args:
+            click: the number of one document of the history.
+            topic: every document that is filed under this topic or below.
+            since: every document and exposure from then on (with ``until``: up to then).
+            until: every document and exposure up to then.
+            exposure: the number of one entry of the exposure ledger.
+            everything: the whole history, all exposures and all sensitive topics.
+        """
+        asked = [click, topic, since or until, exposure, everything or None]
+        if sum(one is not None for one in asked) != 1:
+            raise ParameterError("say what to forget: a click, a topic, a period, an exposure or everything.")
+        with self._lock:
+            gone = self._forget(click, topic, since, until, exposure)
+            self._store.rewrite()
+        told = ("What an upstream was told before, it still knows.",) if gone.exposures else ()
+        return replace(gone, warnings=told)
+
+    def _forget(
+        self,
+        click: int | None,
+        topic: str | None,
+        since: datetime | None,
+        until: datetime | None,
+        exposure: int | None,
+    ) -> Forgotten:
+        if exposure is not None:
+            return Forgotten(exposures=self._ledger.forget([exposure]))
+        if click is not None:
+            return Forgotten(clicks=self._history.forget([click]))
+        if topic is not None:
+            number = self._find(topic)
+            return Forgotten(
+                clicks=self._history.forget(self._history.under(number, int(self._tree.end[number])))
+            )
+        sent = [
+            one.number
+            for one in self._ledger.history()
+            if (since is None or one.time >= since) and (until is None or one.time <= until)
+        ]
+        clicks = self._history.forget(self._history.between(since, until))
+        exposures = self._ledger.forget(sent)
+        if since is not None or until is not None:
+            return Forgotten(clicks=clicks, exposures=exposures)
+        topics = self._store.forget_topics()
+        return Forgotten(clicks, exposures, topics)
+
+    def export(self) -> dict[str, Any]:
+        """Everything the profile file holds, ready for JSON."""
+        with self._lock:
+            profile = self._store.profile()
+            return {
+                "topics": [
+                    {"topic": self._tree.label(topic), "documents": float(profile.support[topic])}
+                    for topic in profile.topics.tolist()
+                ],
+                "sensitive": self.sensitive_topics(),
+                "history": [
+                    {
+                        "time": click.time.isoformat(),
+                        "query": click.query,
+                        "url": click.url,
+                        "title": click.title,
+                    }
+                    for click in self.history(limit=-1)
+                ],
+                "exposures": [
+                    {
+                        "upstream": exposure.upstream,
+                        "time": exposure.time.isoformat(),
+                        "query": exposure.query,
+                        "topics": list(exposure.labels),
+                        "risk": exposure.risk,
+                        "union_risk": exposure.union_risk,
+                    }
+                    for exposure in self._ledger.history()
+                ],
+            }
+
+    def erase(self) -> None:
+        """Delete the profile file with all it holds. The guard is closed."""
+        with self._lock:
+            self.close()
+            for path in (self.path, Path(f"{self.path}-journal")):
+                path.unlink(missing_ok=True)
+
+    def _find(self, topic: str) -> int:
+        if "/" in topic or topic == self._tree.names[0]:
+            return self._tree.find(topic)
+        found = [number for number, name in enumerate(self._tree.names) if name == topic]
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found)} topics have exactly that name; one is expected.",
+                "Give the path from the root.",
+            )
+        return found[0]
+
+    def _node(self, topic: int, profile: UserProfile) -> TopicNode:
+        tree = self._tree
+        above = [*tree.ancestors(topic), topic]
+        return TopicNode(
+            label=tree.label(topic),
+            name=tree.names[topic],
+            documents=float(profile.support[topic]),
+            sensitivity=profile.sensitivity.get(topic, 0.0),
+            protected=any(node in profile.sensitivity for node in above),
+            children=len(tree.children(topic)),
+        )
+
+
+def _name(taxonomy: str | None) -> str:
+    """The name under which a profile remembers its taxonomy."""
+    return WORDNET if taxonomy in (None, WORDNET) else str(Path(str(taxonomy)).resolve())

@@ -1,0 +1,91 @@
+"""The guard as one object: what programs rely on."""
+
+from __future__ import annotations
+
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.device import Guard, Protection
+from tacit.errors import InputError, ParameterError
+
+COFFEE = {
+    "url": "https://example.org/beans",
+    "title": "Java coffee beans",
+    "snippet": "A dark roast of arabica coffee from the island, freshly roasted espresso.",
+}
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Guard:
+    return tacit.Guard(tmp_path / "me.profile")
+
+
+def test_the_profile_is_made_private_and_kept(guard: Guard) -> None:
+    assert stat.S_IMODE(guard.path.stat().st_mode) == 0o600
+    number = guard.clicked("java", COFFEE)
+    guard.sensitive("disease.n.01", 2.0)
+    guard.close()
+    with Guard(guard.path) as again:
+        assert [click.number for click in again.history()] == [number]
+        assert again.sensitive("disease.n.01") == 2.0
+        assert again.sensitive("disease.n.01", 0) == 0.0
+
+
+def test_what_goes_out_is_decided_recorded_and_shown(guard: Guard) -> None:
+    for minute in range(5):
+        guard.clicked("java", COFFEE, time=datetime(2026, 1, 1, 12, minute, tzinfo=UTC))
+    answer = guard.protect("java", upstream="engine")
+    assert isinstance(answer, Protection)
+    assert answer.message["query"] == "java"
+    assert list(answer.message.get("topics", [])) == list(answer.topics)
+    assert answer.risk <= answer.delta
+    (entry,) = guard.exposures("engine")
+    assert entry.number == answer.exposure
+    assert entry.labels == answer.topics
+    assert guard.exposures("other") == []
+    assert guard.preview("java").exposure is None
+    assert len(guard.exposures()) == 1
+    assert [one.delta for one in guard.trade_off("java", [0.0, 0.5])] == [0.0, 0.5]
+
+
+def test_results_come_back_as_the_same_objects_with_duplicates(guard: Guard) -> None:
+    results = [dict(COFFEE), {"url": "u", "title": "Java island", "snippet": "Indonesia"}]
+    results.append(results[0])
+    ordered = guard.rerank("java", results)
+    assert sorted(map(id, ordered)) == sorted(map(id, results))
+    placed = guard.explain("java", results)
+    assert [one.rank for one in placed] == [1, 2, 3]
+    assert sorted(one.was for one in placed) == [1, 2, 3]
+    assert guard.rerank("java", []) == []
+    with pytest.raises(InputError, match="result 1"):
+        guard.rerank("java", ["not a result"])  # type: ignore[list-item]
+
+
+def test_forgetting(guard: Guard) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    numbers = [guard.clicked("java", COFFEE, time=start + timedelta(days=day)) for day in range(6)]
+    with pytest.raises(ParameterError, match="say what"):
+        guard.forget()
+    assert guard.forget(click=numbers[0]).clicks == 1
+    assert guard.forget(since=start + timedelta(days=4)).clicks == 2
+    sent = guard.protect("java").exposure
+    assert guard.forget(exposure=sent).exposures == 1
+    label = guard.children()[0].label
+    assert guard.forget(topic=label).clicks == 3
+    guard.clicked("java", COFFEE)
+    assert guard.forget(everything=True).clicks == 1
+    assert guard.history() == []
+    assert guard.topic().documents == 0
+    assert b"arabica" not in guard.path.read_bytes()
+
+
+def test_export_and_erase(guard: Guard) -> None:
+    guard.clicked("java", COFFEE)
+    data = guard.export()
+    assert data["history"][0]["query"] == "java"
+    guard.erase()
+    assert not guard.path.exists()
