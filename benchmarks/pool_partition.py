@@ -8,8 +8,8 @@ Claims, on records drawn from Adult (eight attributes, k = 30):
 - at 44,000 people the default loses at most 1.25 times the bound k/n, with cells at most 0.6 times as wide
   as SPLIT's.
 
-Loops are compiled before the clock starts; the least processor time of five runs counts. anonypy is left out above 44,000
-records unless ``--full`` is given (it takes minutes).
+Loops are compiled before the clock starts; the least processor time of five runs counts. anonypy is left
+out above 44,000 records unless ``--full`` is given (it takes minutes).
 
 Run: ``python benchmarks/pool_partition.py [--quick | --full]``.
 """
@@ -81,7 +81,7 @@ def plain_median_split(rows: Any, sizes: Any, offsets: Any, k: int) -> int:
 
 
 def best_of(runs: int, work: Callable[[], Any]) -> float:
-    """The least processor time of ``runs``, in seconds: it does not suffer from what else the machine does."""
+    """The least processor time of ``runs``, in seconds: nothing else on the machine counts."""
     taken = []
     for _ in range(runs):
         begun = time.process_time()
