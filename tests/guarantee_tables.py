@@ -87,7 +87,7 @@ def click_table_3_8() -> str:
         p = ClickParameters.uniform(bound, bound, 10.0, 10, transitions=False)
         replaced = click.guarantee(p, Neighbours.REPLACE).epsilon
         rows.append((bound, f"{printed:.2f}", f"{click.guarantee(p).epsilon:.2f}", f"{replaced:.2f}"))
-    return table("q_f = c_f | ε printed | ε provable (AR) | ε provable (RO)", rows)
+    return table("$q_f = c_f$ | ε printed | ε provable (AR) | ε provable (RO)", rows)
 
 
 def click_table_3_10() -> str:
@@ -110,7 +110,9 @@ def click_table_3_10() -> str:
                 f"{p.noise_transitions:.4g}" if p.steps_per_user else "none",
             )
         )
-    return table("ε | q_f = c_f | b printed | K printed | unasked let in | b | K | b_q | b_c | b_t", rows)
+    return table(
+        "ε | $q_f = c_f$ | b printed | K printed | unasked let in | b | K | $b_q$ | $b_c$ | $b_t$", rows
+    )
 
 
 def click_selection() -> str:
@@ -121,7 +123,9 @@ def click_selection() -> str:
         delta = fresh_key_delta(noise, threshold + 1, d)
         exact = -math.expm1(-max(continuous))
         rows.append((d, f"{noise:g}", threshold, f"{korolova:.2e}", f"{exact:.2e}", f"{delta:.2e}"))
-    return table("d | b | K | d e^((d-K)/b)/2 | exact, continuous noise | exact, integer noise", rows)
+    return table(
+        "d | b | K | $\\frac{d}{2}e^{(d-K)/b}$ | exact, continuous noise | exact, integer noise", rows
+    )
 
 
 def click_approximate() -> str:
@@ -142,7 +146,7 @@ def click_approximate() -> str:
                     p.threshold_transitions if p.steps_per_user else "none",
                 )
             )
-    return table("ε | q_f = c_f | counts | K | error | K of clicks | K of transitions", rows)
+    return table("ε | $q_f = c_f$ | counts | K | error | K of clicks | K of transitions", rows)
 
 
 def session_table_4_4() -> str:
@@ -168,10 +172,8 @@ def session_table_4_4() -> str:
                 f"{whole.delta:.2e}",
             )
         )
-    return table(
-        "b | K | l_s | l_q | ε printed | δ printed | ε | δ | δ once a user | ε with clicks | δ with clicks",
-        rows,
-    )
+    printed, provable = "ε printed | δ printed", "ε | δ | δ once per user | ε with clicks | δ with clicks"
+    return table(f"b | K | $l_s$ | $l_q$ | {printed} | {provable}", rows)
 
 
 def session_plans() -> str:
@@ -193,7 +195,7 @@ def session_plans() -> str:
                 plan.parameters.clicks.threshold,
             )
         )
-    return table("ε | l_s | l_q | b printed | K printed | b | K | b of counts | K of clicks", rows)
+    return table("ε | $l_s$ | $l_q$ | b printed | K printed | b | K | b of counts | K of clicks", rows)
 
 
 def counterexample_zealous() -> str:
@@ -216,7 +218,7 @@ def choose_queries_a_user() -> str:
         plan = plan_click(1.0, bound, delta=1e-7, pool_size=0, transitions=False)
         error = f"{plan.figures['expected_error']:.3g}"
         rows.append((bound, plan.parameters.threshold, error, plan.parameters.threshold_clicks))
-    return table("q_f = c_f | K | error of a count | K of clicks", rows)
+    return table("$q_f = c_f$ | K | error of a count | K of clicks", rows)
 
 
 def choose_queries_a_session() -> str:
@@ -224,25 +226,24 @@ def choose_queries_a_session() -> str:
     for length in (2, 3, 4, 5):
         p = plan_session(8.0, 1e-7, 1, length, 4).parameters
         rows.append((length, p.sensitivity, p.threshold, f"{p.noise_counts:.3g}"))
-    return table("l_q | sequences a user | K | error of a count", rows)
+    return table("$l_q$ | sequences per user | K | error of a count", rows)
 
 
-def choose_repetitions() -> str:
+def weeks_that_a_budget_lasts() -> str:
+    """The one place for how many equal releases of (0.5, 10⁻⁸) a budget of (4, 10⁻⁶) pays for."""
     budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
     rows: list[tuple[object, ...]] = []
     for name, event, promise in (
-        ("zealous, m = 5", *_known(plan_zealous(0.5, 1e-8, 5), zealous_event)),
-        ("zealous, m = 20", *_known(plan_zealous(0.5, 1e-8, 20), zealous_event)),
-        ("click, q_f = 5", *_known(plan_click(0.5, 5, delta=1e-8, pool_size=0), click_event)),
-        ("session, l_q = 3", *_known(plan_session(0.5, 1e-8), session_event)),
+        ("`zealous`, 20 items per user", *_known(plan_zealous(0.5, 1e-8, 20), zealous_event)),
+        ("`zealous`, 5 items per user", *_known(plan_zealous(0.5, 1e-8, 5), zealous_event)),
+        ("`click`, 5 queries per user", *_known(plan_click(0.5, 5, delta=1e-8, pool_size=0), click_event)),
+        ("`session`, 3 queries per session", *_known(plan_session(0.5, 1e-8), session_event)),
     ):
         tight = Account(budget, Rule.PLD)
         added = Account(budget, Rule.BASIC).repetitions_left(event)
         opaque = tight.repetitions_left(GuaranteedRelease(promise))
         rows.append((name, added, opaque, tight.repetitions_left(event)))
-    return table(
-        "release | by adding | by privacy loss, known by (ε,δ) | by privacy loss, known as counts", rows
-    )
+    return table("each week | weeks by `basic` | by `pld`, if known by (ε, δ) alone | by `pld`", rows)
 
 
 def _known(plan: Plan[Any], event: Callable[[Any], Event]) -> tuple[Event, Guarantee]:
@@ -257,15 +258,13 @@ TABLES: dict[str, list[Callable[[], str]]] = {
 }
 """The tables of docs/guarantees, by page."""
 
-HOW_TO: list[Callable[[], str]] = [
-    choose_repetitions,
-    choose_items_a_user,
-    choose_queries_a_user,
-    choose_queries_a_session,
-]
-"""The tables of docs/how-to/choose-release-parameters.md."""
+HOW_TO: dict[str, list[Callable[[], str]]] = {
+    "choose-release-parameters": [choose_items_a_user, choose_queries_a_user, choose_queries_a_session],
+    "budget-a-year": [weeks_that_a_budget_lasts],
+}
+"""The computed tables of docs/how-to, by page."""
 
 if __name__ == "__main__":
-    for page, tables in [*TABLES.items(), ("choose-release-parameters", HOW_TO)]:
+    for page, tables in [*TABLES.items(), *HOW_TO.items()]:
         for build in tables:
             sys.stdout.write(f"# {page}: {build.__name__}\n{build()}\n\n")

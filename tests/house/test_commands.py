@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 
 from tacit.commands import application
@@ -23,23 +22,28 @@ def leaf_commands(command: Any, words: tuple[str, ...] = ()) -> list[tuple[tuple
 LEAVES = leaf_commands(typer.main.get_command(application()))
 
 
-@pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
-class TestEveryCommand:
-    def test_help_has_a_summary_and_an_example(self, words: tuple[str, ...], command: Any) -> None:
-        assert (command.help or "").strip()
-        shown = f"{command.help}\n{command.epilog or ''}"
-        assert f"tacit {' '.join(words)}" in shown, "show an example in the help"
+def test_help_has_a_summary_and_an_example() -> None:
+    for words, command in LEAVES:
+        verb = f"tacit {' '.join(words)}"
+        assert (command.help or "").strip(), f"say what {verb} does"
+        assert verb in f"{command.help}\n{command.epilog or ''}", f"show an example in the help of {verb}"
 
-    def test_it_has_a_page(self, words: tuple[str, ...], command: Any) -> None:
+
+def test_every_verb_has_a_page() -> None:
+    for words, _ in LEAVES:
         page = DOCS / f"{words[0]}.md"
         assert page.is_file(), f"write docs/reference/commands/{words[0]}.md"
-        assert f"tacit {' '.join(words)}" in page.read_text()
+        assert f"tacit {' '.join(words)}" in page.read_text(), f"tacit {' '.join(words)} is not on its page"
 
-    def test_it_speaks_json_and_explains_every_option(self, words: tuple[str, ...], command: Any) -> None:
+
+def test_every_command_speaks_json_and_explains_every_option() -> None:
+    for words, command in LEAVES:
         options = {option: parameter for parameter in command.params for option in parameter.opts}
-        assert "--json" in options
-        for option, parameter in options.items():
-            assert getattr(parameter, "help", None), f"explain {option}"
+        assert "--json" in options, f"tacit {' '.join(words)}"
+        unexplained = [
+            option for option, parameter in options.items() if not getattr(parameter, "help", None)
+        ]
+        assert unexplained == [], f"explain the options of tacit {' '.join(words)}"
 
 
 def test_importing_tacit_is_instant_and_help_loads_nothing_heavy() -> None:
