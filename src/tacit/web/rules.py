@@ -1,0 +1,150 @@
+"""The person's own rules on addresses: block, lower, raise or pin what comes from a site.
+
+A pattern is a host (``example.org``, which covers its subdomains), a uBlacklist match pattern
+(``*://*.example.org/news/*``), or a regular expression between slashes. Rules are applied after all ranking,
+on the device, and are never sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from tacit.errors import InputError
+
+__all__ = ["Action", "Rule", "RuleBook", "check_pattern"]
+
+_HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*", re.IGNORECASE)
+_MATCH = re.compile(r"(\*|https?|ftp)://(\*|(?:\*\.)?[^/*:]+)(?::\d+)?(/.*)?")
+_LONGEST = 500
+_STEP = 6
+"""By how many places a rule raises or lowers a result."""
+
+_Item = TypeVar("_Item")
+
+
+class Action(StrEnum):
+    """What a rule does to the results it fits."""
+
+    BLOCK = "block"
+    LOWER = "lower"
+    RAISE = "raise"
+    PIN = "pin"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule."""
+
+    action: Action
+    pattern: str
+    source: str = "own"
+    """Where it comes from: the person, or the name of an imported file."""
+    number: int = 0
+
+
+def check_pattern(pattern: str) -> str:
+    """The pattern, tidied.
+
+    Raises:
+        InputError: it is none.
+    """
+    pattern = pattern.strip()
+    if len(pattern) > _LONGEST:
+        raise InputError(f"a pattern must be at most {_LONGEST} characters; found {len(pattern)}.")
+    if (
+        pattern.startswith(("http://", "https://"))
+        and "*" not in pattern
+        and _HOST.fullmatch(urlsplit(pattern).netloc)
+    ):
+        parts = urlsplit(pattern)
+        pattern = parts.netloc if parts.path in {"", "/"} else f"*://{parts.netloc}{parts.path}*"
+    _compiled(pattern)
+    return pattern.lower() if _HOST.fullmatch(pattern) else pattern
+
+
+@lru_cache(maxsize=100_000)
+def _compiled(pattern: str) -> re.Pattern[str] | str:
+    """A host in lower case, or a regular expression over the whole address."""
+    if _HOST.fullmatch(pattern):
+        return pattern.lower()
+    if pattern.startswith("/") and pattern.rstrip("i").endswith("/") and len(pattern) > 2:
+        body, flags = pattern[1:].rsplit("/", 1)
+        if _is_nested(body):
+            raise InputError("a regular expression may not repeat what repeats.", "Write it more simply.")
+        try:
+            return re.compile(body, re.IGNORECASE if flags == "i" else 0)
+        except re.error as error:
+            raise InputError(f"not a regular expression: {error}.") from error
+    found = _MATCH.fullmatch(pattern)
+    if found is None:
+        raise InputError(
+            "not a pattern.", "Write a host (example.org), *://*.example.org/path/*, or /regular expression/."
+        )
+    scheme, host, path = found[1], found[2], found[3] or "/*"
+    scheme = "https?" if scheme == "*" else scheme
+    if host == "*":
+        host = "[^/]+"
+    elif host.startswith("*."):
+        host = r"(?:[^/]+\.)?" + re.escape(host[2:])
+    else:
+        host = re.escape(host)
+    path = ".*".join(re.escape(piece) for piece in path.split("*"))
+    return re.compile(rf"{scheme}://{host}(?::\d+)?{path}$", re.IGNORECASE)
+
+
+def _is_nested(body: str) -> bool:
+    """Whether a group that repeats inside is repeated itself, which can take for ever on some addresses."""
+    return bool(re.search(r"[+*}][^()]*\)[+*{]", body))
+
+
+class RuleBook:
+    """Rules, ready to be applied: hosts by look-up, the few expressions one by one."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules: Sequence[Rule] = tuple(rules)
+        self._hosts: dict[str, Rule] = {}
+        self._expressions: list[tuple[re.Pattern[str], Rule]] = []
+        for rule in self.rules:
+            compiled = _compiled(rule.pattern)
+            if isinstance(compiled, str):
+                self._hosts[compiled] = rule
+            else:
+                self._expressions.append((compiled, rule))
+
+    def rule_for(self, url: str) -> Rule | None:
+        """The rule that holds for an address: expressions before hosts, near hosts before wide ones."""
+        for expression, rule in self._expressions:
+            if expression.search(url):
+                return rule
+        labels = (urlsplit(url).hostname or "").lower().split(".")
+        for start in range(len(labels)):
+            rule_here = self._hosts.get(".".join(labels[start:]))
+            if rule_here is not None:
+                return rule_here
+        return None
+
+    def arranged(self, items: Sequence[tuple[str, _Item]]) -> tuple[list[_Item], list[_Item]]:
+        """Items with their addresses, in the order that the rules make of it; and those blocked."""
+        kept: list[tuple[float, int, _Item]] = []
+        blocked: list[_Item] = []
+        for place, (url, item) in enumerate(items):
+            rule = self.rule_for(url) if self.rules else None
+            match rule.action if rule is not None else None:
+                case Action.BLOCK:
+                    blocked.append(item)
+                case Action.PIN:
+                    kept.append((-1e6, place, item))
+                case Action.RAISE:
+                    kept.append((place - _STEP - 0.5, place, item))
+                case Action.LOWER:
+                    kept.append((place + _STEP + 0.5, place, item))
+                case _:
+                    kept.append((place, place, item))
+        kept.sort(key=lambda entry: entry[:2])
+        return [item for _, _, item in kept], blocked

@@ -1,0 +1,63 @@
+"""Running a server until Ctrl-C: on one address, without a log of what was asked."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from tacit.errors import InputError
+
+__all__ = ["bound_socket", "serve"]
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket bound to an address, so that its port is known before the server runs.
+
+    Raises:
+        InputError: the port is taken, or the address is not of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+    except OSError as error:
+        opened.close()
+        raise InputError(
+            f"port {port} of {host} cannot be used: {error.strerror}.",
+            "Choose another with --port; 0 takes a free one.",
+        ) from error
+    return opened
+
+
+def serve(application: Any, opened: socket.socket, started: Callable[[], None] = lambda: None) -> None:
+    """Serve until Ctrl-C or SIGTERM. No request is logged: addresses hold queries."""
+    configuration = uvicorn.Config(
+        application,
+        access_log=False,
+        log_level="critical",
+        lifespan="on",
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=64_000,
+    )
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                started()
+
+    usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        Server(configuration).run(sockets=[opened])
+    except KeyboardInterrupt:  # uvicorn raises the signal again once it has shut down
+        pass
+    finally:
+        for name, handler in usual.items():
+            signal.signal(name, handler)

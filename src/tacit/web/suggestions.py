@@ -1,0 +1,61 @@
+"""Suggestions while typing, answered on the device: own queries first, then the words of the dictionary.
+
+No request leaves the machine for them.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+
+from tacit.text import normalise
+from tacit.web.state import PageState
+
+__all__ = ["Suggestions"]
+
+
+class Suggestions:
+    """What may be meant by the beginning of a query.
+
+    Args:
+        state: the person's own queries.
+        phrases: public phrases, such as the entries of WordNet or the queries of a released log.
+    """
+
+    def __init__(self, state: PageState, phrases: Iterable[str]) -> None:
+        self._state = state
+        self._phrases: Sequence[str] = sorted({phrase.lower() for phrase in phrases})
+
+    def complete(self, typed: str, *, own: bool = True, limit: int = 8) -> list[str]:
+        """At most ``limit`` completions: the person's own, the most frequent first, then public ones."""
+        beginning = " ".join(typed.lower().split())
+        if not beginning:
+            return []
+        found: dict[str, None] = {}
+        if own:
+            pattern = beginning.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
+            rows = self._state.rows(
+                "SELECT query FROM page_query WHERE query LIKE ? ESCAPE '\\' "
+                "ORDER BY times DESC, time DESC LIMIT ?",
+                (pattern, limit),
+            )
+            found.update(dict.fromkeys(str(query) for (query,) in rows))
+        start = bisect.bisect_left(self._phrases, beginning)
+        near = self._phrases[start : start + 200]
+        public = sorted(
+            (phrase for phrase in near if phrase.startswith(beginning)), key=lambda p: (len(p), p)
+        )
+        found.update(dict.fromkeys(public))
+        return list(found)[:limit]
+
+    def remember(self, query: str, time: str) -> None:
+        """Count a query of the person's own."""
+        text = normalise(query)
+        if not text or len(text) > 200:
+            return
+        with self._state.transaction() as connection:
+            connection.execute(
+                "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
+                "SET time = excluded.time, times = times + 1",
+                (text, time),
+            )
