@@ -89,3 +89,38 @@ def test_export_and_erase(guard: Guard) -> None:
     assert data["history"][0]["query"] == "java"
     guard.erase()
     assert not guard.path.exists()
+
+
+def test_an_engine_that_takes_no_profile_is_told_queries_only(guard: Guard) -> None:
+    guard.clicked("java", COFFEE)
+    answer = guard.send_alone("java", upstream="engine")
+    assert not answer.sent
+    (entry,) = guard.exposures("engine")
+    assert (entry.number, entry.query, entry.labels) == (answer.exposure, "java", ())
+
+
+def test_many_pages_are_learnt_once_and_what_is_forgotten_can_be_put_back(guard: Guard) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    pages = [("java", COFFEE, start + timedelta(minutes=place)) for place in range(250)]
+    told: list[int] = []
+    assert guard.learn(pages, told.append) == 250
+    assert sum(told) == 250
+    assert guard.learn(pages) == 0
+    before = guard.export()
+    gone = guard.forget(since=start + timedelta(minutes=100))
+    assert gone.clicks == len(gone.documents) == 150
+    assert "arabica" not in repr(gone)
+    assert guard.restore(gone.documents) == 150
+    after = guard.export()
+    supports = [{row["topic"]: row["documents"] for row in data["topics"]} for data in (before, after)]
+    assert supports[0] == pytest.approx(supports[1])
+    assert len(after["history"]) == 250
+
+
+def test_the_cost_layer_is_seen_on_every_topic(guard: Guard) -> None:
+    guard.clicked("java", COFFEE)
+    label = str(max((row["topic"] for row in guard.export()["topics"]), key=len))
+    assert guard.topic(label).risk == 0
+    guard.sensitive(label, 1.0)
+    assert guard.topic(label).risk == pytest.approx(1.0)
+    assert 0 < guard.topic(label.rpartition("/")[0]).risk < 1

@@ -7,8 +7,9 @@ as general as the risk bound asks: :meth:`Guard.protect` decides, records and sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from tacit.device.upstream import outgoing
 from tacit.errors import InputError, ParameterError
 
 __all__ = ["Guard"]
+
+_BATCH = 200
+"""How many pages :meth:`Guard.learn` stores in one transaction."""
 
 
 class Guard(OwnedProfile):
@@ -81,6 +85,28 @@ class Guard(OwnedProfile):
             profiler = self._profiler(delta)
             found = profiler.expose(query, profiler.profile_query(query), self._ledger, upstream, self.bound)
             return self._protection(query, upstream, profiler, found, self._last_exposure())
+
+    def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
+        """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
+        with self._lock:
+            profile = self._store.profile()
+            self._ledger.admit(upstream, query, None, profile, self.bound)
+            since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
+            return Protection(
+                query=query,
+                upstream=upstream,
+                sent=False,
+                reason="this engine is told queries only",
+                message={"query": query, "topics": []},
+                topics=(),
+                tree=None,
+                risk=0.0,
+                utility=0.0,
+                delta=self.delta,
+                bound=self.bound.risk if self.bound is not None else None,
+                used=union_risk(profile, self._ledger.exposed(upstream, since)),
+                exposure=self._last_exposure(),
+            )
 
     def preview(
         self,
@@ -141,18 +167,44 @@ class Guard(OwnedProfile):
 
     def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | None = None) -> int:
         """Remember that the person opened ``result`` after ``query``; gives the click's number."""
-        text = _text_of(result, 0)
-        moment = time or datetime.now(UTC)
-        url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
         with self._lock:
-            digest = self._store.digest("click", query, utc_text(moment), url)
-            topic = file_document(self._repository, query, text)
-            filing = np.array([] if topic is None else [(topic, 1.0)], FILING)
-            document = HistoryDocument(digest, moment, query, url, title, snippet, b"", filing)
-            numbers = self._history.add([document])
+            numbers = self._history.add([self._document(query, result, time or datetime.now(UTC))])
             if not numbers:
                 raise InputError("this very click is in the history already.", "Give it its own time.")
             return numbers[0]
+
+    def learn(
+        self,
+        pages: Iterable[tuple[str, Mapping[str, Any], datetime]],
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> int:
+        """Remember many pages that the person opened before, such as a browser's history.
+
+        They are stored in batches, each one transaction: after an interruption, running again completes the
+        work, since a page that is known already is passed over.
+
+        Args:
+            pages: the query that led to a page (or ""), the page (``url``, ``title``, ``snippet``), and when.
+            advance: told how many pages were dealt with, for progress.
+
+        Returns:
+            How many were new.
+        """
+        new = 0
+        remaining = iter(pages)
+        while batch := list(islice(remaining, _BATCH)):
+            with self._lock:
+                new += len(self._history.add([self._document(*page) for page in batch]))
+            advance(len(batch))
+        return new
+
+    def _document(self, query: str, result: Mapping[str, Any], moment: datetime) -> HistoryDocument:
+        text = _text_of(result, 0)
+        url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
+        digest = self._store.digest("click", query, utc_text(moment), url)
+        topic = file_document(self._repository, query, text)
+        filing = np.array([] if topic is None else [(topic, 1.0)], FILING)
+        return HistoryDocument(digest, moment, query, url, title, snippet, b"", filing)
 
     # -- inside --------------------------------------------------------------------------------------
 

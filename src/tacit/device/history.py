@@ -106,20 +106,25 @@ class History:
     def __len__(self) -> int:
         return int(self._store.connection.execute("SELECT count(*) FROM document").fetchone()[0])
 
-    def forget(self, numbers: Iterable[int]) -> int:
-        """Remove documents with all that was derived from them; gives how many there were."""
-        gone = 0
+    def forget(self, numbers: Iterable[int]) -> list[HistoryDocument]:
+        """Remove documents with all that was derived from them; gives what was removed."""
+        gone: list[HistoryDocument] = []
         counts: defaultdict[int, float] = defaultdict(float)
         with self._store.transaction() as connection:
             for number in numbers:
                 row = connection.execute(
-                    "DELETE FROM document WHERE number = ? RETURNING digest, topics", (number,)
+                    "DELETE FROM document WHERE number = ? "
+                    "RETURNING digest, time, query, url, title, text, features, topics",
+                    (number,),
                 ).fetchone()
                 if row is None:
                     continue
-                gone += 1
-                connection.execute("DELETE FROM counted WHERE digest = ?", (row[0],))
-                for topic, share in zip(*filing_shares(np.frombuffer(row[1], FILING)), strict=True):
+                digest, time, query, url, title, text, features, topics = row
+                filing = np.frombuffer(topics, FILING)
+                moment = datetime.fromisoformat(time)
+                gone.append(HistoryDocument(digest, moment, query, url, title, text, features, filing))
+                connection.execute("DELETE FROM counted WHERE digest = ?", (digest,))
+                for topic, share in zip(*filing_shares(filing), strict=True):
                     counts[int(topic)] -= float(share)
             self._store.count(counts)
             if gone:

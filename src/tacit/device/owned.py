@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tacit.device.exposure import ExposureLedger
-from tacit.device.history import History
+from tacit.device.history import History, HistoryDocument
 from tacit.device.profile import UserProfile
 from tacit.device.protection import Click, Forgotten, TopicNode
 from tacit.device.repository import WORDNET, Repository, load_repository
@@ -162,23 +163,26 @@ class OwnedProfile:
         if exposure is not None:
             return Forgotten(exposures=self._ledger.forget([exposure]))
         if click is not None:
-            return Forgotten(clicks=self._history.forget([click]))
+            return _forgotten(self._history.forget([click]))
         if topic is not None:
             number = self._find(topic)
-            return Forgotten(
-                clicks=self._history.forget(self._history.under(number, int(self._tree.end[number])))
-            )
+            return _forgotten(self._history.forget(self._history.under(number, int(self._tree.end[number]))))
         sent = [
             one.number
             for one in self._ledger.history()
             if (since is None or one.time >= since) and (until is None or one.time <= until)
         ]
-        clicks = self._history.forget(self._history.between(since, until))
+        gone = self._history.forget(self._history.between(since, until))
         exposures = self._ledger.forget(sent)
         if since is not None or until is not None:
-            return Forgotten(clicks=clicks, exposures=exposures)
+            return replace(_forgotten(gone), exposures=exposures)
         topics = self._store.forget_topics()
-        return Forgotten(clicks, exposures, topics)
+        return Forgotten(len(gone), exposures, topics)
+
+    def restore(self, documents: Sequence[HistoryDocument]) -> int:
+        """Put documents back that :meth:`forget` gave; gives how many were not there already."""
+        with self._lock:
+            return len(self._history.add(documents))
 
     def export(self) -> dict[str, Any]:
         """Everything the profile file holds, ready for JSON."""
@@ -240,7 +244,12 @@ class OwnedProfile:
             sensitivity=profile.sensitivity.get(topic, 0.0),
             protected=any(node in profile.sensitivity for node in above),
             children=len(tree.children(topic)),
+            risk=float(profile.cost[topic] / profile.wealth) if profile.wealth > 0 else 0.0,
         )
+
+
+def _forgotten(documents: Sequence[HistoryDocument]) -> Forgotten:
+    return Forgotten(clicks=len(documents), documents=tuple(documents))
 
 
 def _name(taxonomy: str | None) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.device.history import HistoryDocument
 
 __all__ = ["Click", "Forgotten", "Placement", "Protection", "SentTopic", "TopicNode"]
 
@@ -104,6 +107,8 @@ class TopicNode:
     children: int
     """How many topics lie directly below."""
     description: str = ""
+    risk: float = 0.0
+    """The share of the total sensitivity at risk if this topic alone is exposed (its cost, normalised)."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +120,5 @@ class Forgotten:
     topics: int = 0
     warnings: tuple[str, ...] = field(default=())
     """What forgetting cannot undo, in words."""
+    documents: tuple[HistoryDocument, ...] = field(default=(), repr=False)
+    """What was removed, in memory only, so that :meth:`OwnedProfile.restore` can put it back."""

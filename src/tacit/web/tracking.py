@@ -9,8 +9,8 @@ __all__ = ["without_tracking"]
 _EXACT = frozenset(
     "fbclid gclid gclsrc gbraid wbraid dclid msclkid yclid twclid ttclid igshid igsh mc_cid mc_eid mkt_tok "
     "oly_anon_id oly_enc_id vero_conv vero_id wickedid _hsenc _hsmi __hssc __hstc __hsfp hsCtaTracking "
-    "_openstat ml_subscriber ml_subscriber_hash rb_clickid s_cid srsltid spm scm cvid ocid epik ref_src ref_url "
-    "_ga _gl li_fat_id sc_cid trk trkCampaign yadid".split()
+    "_openstat ml_subscriber ml_subscriber_hash rb_clickid s_cid srsltid spm scm cvid ocid epik "
+    "ref_src ref_url _ga _gl li_fat_id sc_cid trk trkCampaign yadid".split()
 )
 _BEGINNINGS = ("utm_", "stm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "at_medium", "at_campaign", "ns_")
 

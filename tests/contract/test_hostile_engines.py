@@ -1,0 +1,238 @@
+"""Engines that are slow, huge, malformed, dead or sly do no harm, and everything sent to them is recorded."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
+import pytest
+from tests.local_server import http_answer, local_server
+
+from tacit.web.upstreams import Answer, Courier, EngineDescription, Limits, Outgoing, upstream_of
+from tacit.web.upstreams.addresses import is_local, names_local_address
+from tacit.web.upstreams.engine import NOTHING_EXPOSED
+
+GOOD = json.dumps({"results": [{"url": "https://a.example/", "title": "A", "content": "text"}]})
+QUICK = Limits(first_pause=0.01, body=100_000)
+
+
+class Record:
+    """What the courier said would leave, and what never did."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    async def __call__(self, _engine: str, request: Outgoing) -> Callable[[], Awaitable[None]]:
+        wire = request.wire()
+        self.sent.append(wire)
+
+        async def never_left() -> None:
+            self.sent.remove(wire)
+
+        return never_left
+
+
+def ask(
+    address: str, *, timeout: float = 3.0, times: int = 1, record: Record | None = None, local: bool = False
+) -> Answer:
+    engine = EngineDescription("engine", "searxng", address, timeout=timeout, local=local)
+    upstream = upstream_of(engine)
+
+    async def run() -> Answer:
+        courier = Courier(QUICK)
+        try:
+            for _ in range(times):
+                answer = await courier.ask(
+                    engine, upstream, upstream.request("what I asked", NOTHING_EXPOSED), record or Record()
+                )
+            return answer
+        finally:
+            await courier.close()
+
+    return anyio.run(run)
+
+
+def test_a_good_engine_is_heard_and_the_bytes_recorded_are_the_bytes_received() -> None:
+    record = Record()
+    with local_server(lambda _request, _socket: http_answer(GOOD)) as server:
+        answer = ask(server.address, times=3, record=record)
+    assert [result.title for result in answer.results] == ["A"]
+    assert answer.problem == ""
+    assert server.requests == record.sent
+    assert len(record.sent) == 3
+
+
+def test_a_slow_engine_is_given_up_in_time() -> None:
+    def drip(_request: bytes, connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(100):
+            time.sleep(0.05)
+            connection.sendall(b" ")
+
+    with local_server(drip) as server:
+        begun = time.monotonic()
+        answer = ask(server.address, timeout=0.5)
+        assert time.monotonic() - begun < 2
+    assert answer.results == ()
+    assert "0.5 seconds" in answer.problem
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_huge_answer_is_cut_off(declared: bool) -> None:
+    delivered = 0
+
+    def flood(_request: bytes, connection: socket.socket) -> None:
+        nonlocal delivered
+        length = "Content-Length: 1000000000" if declared else "Connection: close"
+        connection.sendall(f"HTTP/1.1 200 OK\r\n{length}\r\n\r\n".encode())
+        for _ in range(1000):
+            connection.sendall(b"x" * 1_000_000)
+            delivered += 1
+
+    with local_server(flood) as server:
+        answer = ask(server.address)
+    assert "larger than" in answer.problem
+    assert delivered < 50
+
+
+def test_a_compressed_answer_is_refused_so_that_none_can_unpack_into_a_huge_one() -> None:
+    with local_server(lambda *_: http_answer(GOOD, Content_Encoding="gzip")) as server:
+        answer = ask(server.address)
+        assert b"\r\nAccept-Encoding: identity\r\n" in server.requests[0]
+    assert "compresses" in answer.problem
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"no json", b"\xff\xfe", b"[]", b"null", b'{"results": 7}', b'{"results": {"0": 1}}', b"[" * 90_000,
+     b"<html><script>alert(1)</script>"],
+    ids=["empty", "words", "bytes", "list", "null", "number", "object", "nested", "page"],
+)  # fmt: skip
+def test_a_malformed_answer_is_said_to_be_one(body: bytes) -> None:
+    with local_server(lambda *_: http_answer(body)) as server:
+        answer = ask(server.address)
+    assert answer.results == ()
+    assert "form" in answer.problem
+    assert "what I asked" not in answer.problem + answer.remedy
+
+
+def test_an_engine_that_is_no_http_server_is_said_to_be_none() -> None:
+    with local_server(lambda *_: b"SSH-2.0-OpenSSH_9.2\r\n\r\n") as server:
+        assert "HTTP" in ask(server.address).problem
+
+
+def test_a_bad_result_among_good_ones_is_left_out() -> None:
+    rows = [
+        {"url": "javascript:alert(1)", "title": "script"},
+        {"url": "data:text/html,<script>alert(1)</script>", "title": "data"},
+        {"url": "file:///etc/passwd", "title": "file"},
+        {"url": "https://a.example:port/", "title": "port"},
+        {"url": "https://a.example/\nSet-Cookie: x", "title": "line"},
+        {"url": ["https://a.example/"], "title": "list"},
+        {"title": "none"},
+        "text",
+        {"url": "https://good.example/", "title": "<b>bold</b> &amp; \u202egnp.exe", "content": {"a": 1}},
+    ]
+    with local_server(lambda *_: http_answer(json.dumps({"results": rows}))) as server:
+        answer = ask(server.address)
+    assert [(r.url, r.title, r.snippet) for r in answer.results] == [
+        ("https://good.example/", "bold & gnp.exe", "")
+    ]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_a_local_address_is_not_followed(status: int) -> None:
+    with local_server(lambda *_: http_answer("secret")) as inner:
+
+        def redirect(_request: bytes, _connection: socket.socket) -> bytes:
+            return http_answer("", f"{status} Moved", Location=f"{inner.address}/admin?delete=all")
+
+        with local_server(redirect) as server:
+            record = Record()
+            answer = ask(server.address, record=record)
+            assert record.sent == server.requests
+        assert inner.requests == []
+    assert "another host" in answer.problem
+
+
+def test_a_redirect_on_the_same_host_is_followed_and_recorded() -> None:
+    record = Record()
+
+    def redirect(request: bytes, _connection: socket.socket) -> bytes:
+        if request.startswith(b"GET /search?"):
+            return http_answer("", "302 Found", Location="/found?q=x")
+        return http_answer(GOOD)
+
+    with local_server(redirect) as server:
+        answer = ask(server.address, record=record)
+    assert len(answer.results) == 1
+    assert server.requests == record.sent
+    assert server.requests[1].startswith(b"GET /found?q=x HTTP/1.1\r\nHost: 127.0.0.1:")
+
+
+def test_circles_end() -> None:
+    with local_server(lambda *_: http_answer("", "302 Found", Location="/search?again")) as server:
+        assert "circles" in ask(server.address).problem
+        assert len(server.requests) == 4
+
+
+def test_a_failing_engine_is_asked_again_with_pauses_and_then_left_alone() -> None:
+    record = Record()
+    with local_server(lambda *_: http_answer("", "503 Out of order")) as server:
+        first = ask(server.address, record=record)
+        assert len(server.requests) == 3
+        assert server.requests == record.sent
+        resting = ask(server.address, times=4)
+        assert len(server.requests) == 3 + 9
+    assert "503" in first.problem
+    assert "left alone" in resting.problem
+
+
+def test_an_engine_that_recovers_within_the_attempts_is_heard() -> None:
+    answers = iter([http_answer("", "502 Bad"), http_answer(GOOD)])
+    with local_server(lambda *_: next(answers)) as server:
+        assert len(ask(server.address).results) == 1
+
+
+def test_what_never_left_is_not_recorded_as_sent() -> None:
+    record = Record()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    answer = ask(f"http://127.0.0.1:{port}", record=record)
+    assert "reached" in answer.problem
+    assert record.sent == []
+
+
+def test_a_name_that_leads_to_a_local_address_is_refused_unless_marked_as_local(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with local_server(lambda *_: http_answer(GOOD)) as server:
+        usual = anyio.getaddrinfo
+
+        async def rebound(host: str, port: int, **options: object) -> object:
+            return await usual("127.0.0.1" if host == "engine.example" else host, port, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(anyio, "getaddrinfo", rebound)
+        address = f"http://engine.example:{server.port}"
+        assert "local address" in ask(address).problem
+        assert server.requests == []
+        assert len(ask(address, local=True).results) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [("127.0.0.1", True), ("10.1.2.3", True), ("192.168.0.1", True), ("169.254.169.254", True), ("::1", True),
+     ("fe80::1%eth0", True), ("::ffff:127.0.0.1", True), ("0.0.0.0", True), ("100.64.0.1", True),
+     ("8.8.8.8", False), ("2606:4700::1111", False)],
+)  # fmt: skip
+def test_local_addresses_are_known(address: str, local: bool) -> None:
+    assert is_local(address) is local
+
+
+def test_only_addresses_count_as_meant_to_be_local() -> None:
+    assert names_local_address("localhost")
+    assert names_local_address("192.168.1.5")
+    assert not names_local_address("searx.example")

@@ -1,0 +1,224 @@
+"""Each kind of engine: what it is asked, how its answer is read, how it carries a profile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import pytest
+from tests.local_server import http_answer, local_server
+
+from tacit.errors import InputError
+from tacit.web.fusion import canonical_address, fuse
+from tacit.web.upstreams import (
+    Answer,
+    Carriage,
+    Courier,
+    EngineDescription,
+    Result,
+    parse_engine,
+    upstream_of,
+)
+from tacit.web.upstreams.engine import Exposed
+
+TOLD = Exposed(
+    ("entity.n.01", "entity.n.01/beverage.n.01"), {"entity.n.01/beverage.n.01": 1.0}, ("beverage",)
+)
+
+MEDIAWIKI = {  # the shape of action=query&list=search&formatversion=2
+    "batchcomplete": True,
+    "query": {
+        "searchinfo": {"totalhits": 2},
+        "search": [
+            {"ns": 0, "title": "Java", "pageid": 69336, "snippet": "an <b>island</b> &amp; sea"},
+            {"ns": 0, "title": "Java coffee", "pageid": 2178467, "snippet": "Coffee from the island"},
+        ],
+    },
+}  # fmt: skip
+OPENSEARCH = {  # the shape of GET index/_search
+    "took": 3,
+    "hits": {
+        "total": {"value": 1, "relation": "eq"},
+        "hits": [{"_id": "1", "_source": {"url": "https://a.example/1", "title": "One", "text": "t"}}],
+    },
+}  # fmt: skip
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>t</title><item><title>One &amp; only</title>
+<link>https://a.example/1</link><description>&lt;b&gt;bold&lt;/b&gt;</description></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>One</title>
+<link rel="self" href="https://a.example/self"/><link href="https://a.example/1"/>
+<summary>text</summary></entry></feed>"""
+
+
+def answered(kind: str, path: str, body: str, carriage: str | None = None) -> tuple[bytes, Answer]:
+    """The request that a real server got from an engine of that kind, and what was read from its answer."""
+    with local_server(lambda *_: http_answer(body)) as server:
+        data: dict[str, object] = {"kind": kind, "address": server.address + path}
+        if carriage:
+            data["carries"] = carriage
+        file = Path(f"/proc/self/fd/{_json_file(data)}")
+        engine = parse_engine(str(file))
+
+        async def run() -> Answer:
+            courier = Courier()
+            upstream = upstream_of(engine)
+            try:
+                return await courier.ask(engine, upstream, upstream.request("java & tea", TOLD))
+            finally:
+                await courier.close()
+
+        answer = anyio.run(run)
+        return server.requests[0], answer
+
+
+def _json_file(data: dict[str, object]) -> int:
+    import os
+
+    handle = os.memfd_create("engine")
+    os.write(handle, json.dumps(data).encode())
+    return handle
+
+
+def target(request: bytes) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(request.split(b" ")[1].decode()).query)
+
+
+def test_mediawiki() -> None:
+    request, answer = answered("mediawiki", "/w", json.dumps(MEDIAWIKI))
+    assert request.startswith(b"GET /w/api.php?action=query&list=search&")
+    assert target(request)["srsearch"] == ["java & tea"]
+    assert answer.problem == ""
+    assert [result.title for result in answer.results] == ["Java", "Java coffee"]
+    assert answer.results[0].url.endswith("/w/index.php?curid=69336")
+    assert answer.results[0].snippet == "an island & sea"
+
+
+def test_opensearch_is_asked_by_post() -> None:
+    request, answer = answered("opensearch", "/pages/_search", json.dumps(OPENSEARCH))
+    head, _, body = request.partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /pages/_search HTTP/1.1\r\n")
+    assert json.loads(body)["query"]["multi_match"]["query"] == "java & tea"
+    assert json.loads(body)["size"] == 50
+    assert answer.results == (Result("https://a.example/1", "One", "t"),)
+
+
+@pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
+def test_feeds(body: str) -> None:
+    request, answer = answered("feed", "/?q={searchTerms}&n={count}&p={startPage?}&x={custom?}", body)
+    assert target(request) == {"q": ["java & tea"], "n": ["50"], "p": ["1"]}
+    assert [(r.url, r.title) for r in answer.results] == [
+        ("https://a.example/1", "One & only" if body is RSS else "One")
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><rss><channel><title>&b;</title></channel></rss>',
+        '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><channel><title>&f;</title></channel></rss>',
+        "<html></html>",
+        "not xml",
+    ],
+    ids=["entities", "files", "page", "words"],
+)  # fmt: skip
+def test_feeds_that_try_something_are_refused(body: str) -> None:
+    assert "form" in answered("feed", "/?q={searchTerms}", body)[1].problem
+
+
+def test_words_of_exposed_topics_expand_the_query_only_where_that_was_chosen() -> None:
+    found = json.dumps({"results": []})
+    assert target(answered("searxng", "", found)[0])["q"] == ["java & tea"]
+    assert target(answered("searxng", "", found, "expansion")[0])["q"] == ["java & tea beverage"]
+
+
+def test_a_tacit_server_gets_the_profile_in_the_body() -> None:
+    request, _ = answered("tacit", "", '{"results": []}')
+    head, _, body = request.partition(b"\r\n\r\n")
+    assert b"java" not in head
+    assert json.loads(body) == {
+        "query": "java & tea",
+        "count": 50,
+        "topics": list(TOLD.topics),
+        "preferences": dict(TOLD.preferences),
+    }
+    alone = json.loads(answered("tacit", "", '{"results": []}', "nothing")[0].partition(b"\r\n\r\n")[2])
+    assert alone == {"query": "java & tea", "count": 50}
+
+
+def test_a_described_engine(tmp_path: Path) -> None:
+    file = tmp_path / "engine.json"
+    file.write_text(
+        json.dumps(
+            {
+                "name": "Example",
+                "address": "http://127.0.0.1:1/find?words={query}",
+                "description": {
+                    "results": "data.0.items",
+                    "title": "name",
+                    "link": "https://a.example/{id}",
+                    "snippet": "about.text",
+                    "headers": {"Authorization": "Bearer key"},
+                },
+            }
+        )
+    )
+    engine = parse_engine(str(file))
+    upstream = upstream_of(engine)
+    wire = upstream.request("ä b", Exposed()).wire()
+    assert wire.startswith(b"GET /find?words=%C3%A4+b HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
+    assert b"\r\nAuthorization: Bearer key\r\n" in wire
+    body = {"data": [{"items": [{"name": "N", "id": "x/y", "about": {"text": "T"}}]}]}
+    assert upstream.read(json.dumps(body).encode(), "") == [Result("https://a.example/x%2Fy", "N", "T")]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"kind": "nonsense"}, "no kind"),
+        ({"address": "http://a.example/?q={query}"}, "address of a result"),
+        ({"address": "http://a.example/", "description": {"link": "url"}}, "{query}"),
+        ({"address": "ftp://a.example/{query}", "description": {"link": "url"}}, "http"),
+        ({"address": "http://me:secret@a.example/?q={query}", "description": {"link": "url"}}, "password"),
+        ({"kind": "searxng", "address": "http://a.example", "carries": "profile"}, "cannot carry"),
+        ({"kind": "searxng", "address": "http://a.example", "timeout": 600}, "timeout"),
+        ({"kind": "searxng", "address": "http://a.example", "colour": 1}, "no field"),
+        ({"kind": "feed", "address": "http://a.example/?q={searchTerms}&k={key}"}, "{key}"),
+        ({"address": "http://a/?q={query}", "description": {"link": "u", "headers": {"Host": "b"}}}, "Host"),
+    ],
+)  # fmt: skip
+def test_a_wrong_description_is_refused_with_the_reason(
+    data: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "engine.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(InputError, match=said):
+        parse_engine(str(file))
+
+
+def test_engines_written_in_one_line() -> None:
+    engine = parse_engine("searxng=http://127.0.0.1:8888")
+    assert engine == EngineDescription("127.0.0.1", "searxng", "http://127.0.0.1:8888", Carriage.NOTHING)
+    assert parse_engine("embedded").carriage is Carriage.HERE
+    with pytest.raises(InputError, match="neither"):
+        parse_engine("nothing of the kind")
+
+
+def test_fusion_counts_every_engine_and_joins_addresses_of_one_page() -> None:
+    def results(*names: str) -> tuple[Result, ...]:
+        return tuple(Result(f"https://{name}.example/", name, "") for name in names)
+
+    one = Answer("one", results("a", "b", "c"))
+    two = Answer("two", (Result("http://www.c.example", "c", ""), *results("d")))
+    fused = fuse([one, two, Answer("dead", problem="gone")])
+    assert [item.result.title for item in fused] == ["c", "a", "b", "d"]
+    assert fused[0].places == {"one": 3, "two": 1}
+    assert canonical_address("https://a.example/x?b=1#part") == canonical_address(
+        "http://www.a.example/x/?b=1"
+    )
+
+
+def test_the_unpersonalised_order_is_the_one_a_server_says_it_had() -> None:
+    answer = Answer("s", (Result("https://b.example/", "b", "", 2), Result("https://a.example/", "a", "", 1)))
+    assert [item.result.title for item in fuse([answer])] == ["b", "a"]
+    assert [item.result.title for item in fuse([answer], unpersonalised=True)] == ["a", "b"]
