@@ -26,7 +26,7 @@ from tacit.evaluate.released import ReleasedData
 from tacit.evaluate.task import Measured, Measures
 from tacit.evaluate.walk import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
-__all__ = ["FEEDBACK_WEIGHT", "Adhoc"]
+__all__ = ["FEEDBACK_WEIGHT", "Adhoc", "AdhocTrial"]
 
 FEEDBACK_WEIGHT = 0.6
 """λ of eq. 3.8."""

@@ -17,7 +17,7 @@ from tacit.evaluate.released import ReleasedData, add_up
 from tacit.evaluate.task import Measures
 from tacit.evaluate.walk import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
-__all__ = ["DISCOUNT", "SessionSearch"]
+__all__ = ["DISCOUNT", "SessionSearch", "SessionSearchTrial"]
 
 DISCOUNT = 0.92
 """γ of eq. 4.13, "close to 1"."""

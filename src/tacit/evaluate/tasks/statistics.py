@@ -26,7 +26,7 @@ from tacit.evaluate.log_part import LogPart
 from tacit.evaluate.released import ReleasedData
 from tacit.evaluate.task import Measured, Measures
 
-__all__ = ["Statistics", "compare_histograms"]
+__all__ = ["Statistics", "StatisticsTrial", "compare_histograms"]
 
 _KEYS = {
     "keywords": ("keyword",),

@@ -23,7 +23,7 @@ from tacit.evaluate.ranking import Ranked, best_of, judge
 from tacit.evaluate.released import ReleasedData
 from tacit.evaluate.task import Measured, Measures
 
-__all__ = ["SIMILARITY_WEIGHT", "Suggestion", "suggest"]
+__all__ = ["SIMILARITY_WEIGHT", "Suggestion", "SuggestionTrial", "suggest"]
 
 SIMILARITY_WEIGHT = 0.5
 """λ of eq. 4.9; the thesis does not give it."""
