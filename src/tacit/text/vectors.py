@@ -1,0 +1,123 @@
+"""Static word vectors: a bundled, quantised table of GloVe, and the words of a text as numbers into it.
+
+50,000 English words in the order of their frequency. A word's place in it is its number and says how
+telling it is (:attr:`WordTable.weight`): an inverse document frequency from public data alone, the same for
+everyone, so that it can say nothing about anybody. Words outside the table have a number too, from a hash,
+and the highest weight, but no vector.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import IntegrityError
+from tacit.text.tokens import words
+
+__all__ = ["BUCKETS", "COMMONEST", "WordTable", "load_word_table", "plural_forms"]
+
+COMMONEST = 150
+"""So many of the commonest words say nothing about what a text is about, and are passed over."""
+
+BUCKETS = 1 << 18
+"""Numbers for words outside the table."""
+
+_Float32 = npt.NDArray[np.float32]
+_Integers = npt.NDArray[np.int64]
+
+
+class WordTable:
+    """Words with their vectors; get it with :func:`load_word_table`.
+
+    Attributes:
+        vectors: one row a word, in 8-bit steps; read from the disk as needed.
+        scale: the size of a step, by dimension.
+        weight: how telling each number's word is: ``ln((rank + 10) / 50)``, 0 for the commonest.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self.vectors: npt.NDArray[np.int8] = np.load(folder / "vectors.npy", mmap_mode="r")
+            self.scale: _Float32 = np.load(folder / "scale.npy")
+            listed = (folder / "words.txt").read_text(encoding="utf-8").split()
+        except (OSError, ValueError) as error:
+            raise IntegrityError(
+                f"the word vectors at {folder} cannot be read.", "Install Tacit again."
+            ) from error
+        if self.vectors.shape != (len(listed), len(self.scale)):
+            raise IntegrityError(
+                f"the word vectors at {folder} do not fit their words.", "Install Tacit again."
+            )
+        self._number = dict(zip(listed, range(len(listed)), strict=True))
+        rank = np.minimum(np.arange(len(listed) + BUCKETS), len(listed))
+        self.weight: _Float32 = np.maximum(0, np.log((rank + 10) / 50)).astype(np.float32)
+        self.weight[:COMMONEST] = 0
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return len(self.scale)
+
+    def number(self, word: str) -> int:
+        """The number of a word in lower case: its rank, or a bucket beyond the table."""
+        found = self._number.get(word)
+        return len(self) + zlib.crc32(word.encode()) % BUCKETS if found is None else found
+
+    def content(self, text: str) -> Counter[str]:
+        """The words of a text that can say what it is about, with their frequencies.
+
+        Numbers, single letters and the commonest words cannot; a possessive counts as its word.
+        """
+        found: Counter[str] = Counter()
+        for word in words(text):
+            bare = word.removesuffix("'s")
+            if len(bare) > 1 and not bare.isdigit() and self._number.get(bare, COMMONEST) >= COMMONEST:
+                found[bare] += 1
+        return found
+
+    def bag(self, text: str) -> dict[int, int]:
+        """The telling words of a text as numbers, with their frequencies, in order of appearance."""
+        return {self.number(word): times for word, times in self.content(text).items()}
+
+    def vector(self, bag: dict[int, int]) -> _Float32:
+        """The direction of a text: the sum of its words' vectors at length 1; zero where none is known."""
+        known = [(number, times) for number, times in bag.items() if number < len(self)]
+        if not known:
+            return np.zeros(self.dimensions, np.float32)
+        numbers, times = (np.array(column) for column in zip(*known, strict=True))
+        total: _Float32 = (times.astype(np.float32) @ self.vectors[numbers].astype(np.float32)) * self.scale
+        length = np.linalg.norm(total)
+        return total / length if length > 0 else total
+
+
+def plural_forms(word: str) -> set[str]:
+    """A word with the forms that count as the same in a query: plural and singular.
+
+    >>> sorted(plural_forms("beagles"))
+    ['beagle', 'beagles', 'beagleses', 'beagless']
+    """
+    forms = {word, word + "s", word + "es"}
+    if word.endswith("y"):
+        forms.add(word[:-1] + "ies")
+    if len(word) > 3:
+        if word.endswith("ies"):
+            forms.add(word[:-3] + "y")
+        elif word.endswith("s") and not word.endswith("ss"):
+            forms.add(word[:-1])
+    return forms
+
+
+@cache
+def load_word_table() -> WordTable:
+    """The bundled table, opened once a process."""
+    with resources.as_file(resources.files("tacit.data") / "glove") as folder:
+        return WordTable(folder)

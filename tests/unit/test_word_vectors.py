@@ -1,0 +1,70 @@
+"""The bundled word vectors: what they are, and what they are good for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.errors import IntegrityError
+from tacit.text.vectors import BUCKETS, COMMONEST, WordTable, load_word_table, plural_forms
+
+TABLE = load_word_table()
+
+
+def test_the_table_has_its_promised_size() -> None:
+    assert len(TABLE) == 50_000
+    assert TABLE.dimensions == 50
+    assert TABLE.vectors.dtype == np.int8
+    assert TABLE.vectors.nbytes == 2_500_000
+
+
+def closeness(one: str, other: str) -> float:
+    return float(TABLE.vector(TABLE.bag(one)) @ TABLE.vector(TABLE.bag(other)))
+
+
+@pytest.mark.parametrize(
+    ("word", "near", "far"),
+    [
+        ("coffee", "espresso", "mitochondria"),
+        ("opera", "soprano", "carburetor"),
+        ("cancer", "tumor", "guitar"),
+        ("submarine", "torpedo", "recipe"),
+        ("church", "bishop", "transistor"),
+    ],
+)
+def test_related_words_are_near(word: str, near: str, far: str) -> None:
+    assert closeness(word, near) > closeness(word, far) + 0.3
+
+
+def test_words_are_numbered_by_frequency_and_unknown_ones_weigh_most() -> None:
+    assert TABLE.number("coffee") < TABLE.number("espresso")
+    unknown = TABLE.number("xyzzyplugh")
+    assert len(TABLE) <= unknown < len(TABLE) + BUCKETS
+    assert TABLE.weight[unknown] == TABLE.weight.max()
+    assert np.all(TABLE.weight[:COMMONEST] == 0)
+    assert np.all(np.diff(TABLE.weight[COMMONEST : len(TABLE)]) >= 0)
+
+
+def test_a_text_becomes_its_telling_words() -> None:
+    assert TABLE.content("The coffee's in the 1997 pot, and coffee") == {"coffee": 2, "pot": 1}
+    assert not TABLE.vector(TABLE.bag("the of 42")).any()
+    assert np.linalg.norm(TABLE.vector(TABLE.bag("coffee pot"))) == pytest.approx(1, abs=1e-6)
+
+
+def test_plurals_count_as_the_word_itself() -> None:
+    assert "beagle" in plural_forms("beagles")
+    assert "beagles" in plural_forms("beagle")
+    assert "city" in plural_forms("cities")
+    assert "glas" not in plural_forms("glass")
+
+
+def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match="cannot be read"):
+        WordTable(tmp_path)
+    np.save(tmp_path / "vectors.npy", np.zeros((3, 2), np.int8))
+    np.save(tmp_path / "scale.npy", np.ones(2, np.float32))
+    (tmp_path / "words.txt").write_text("one\ntwo\n")
+    with pytest.raises(IntegrityError, match="do not fit"):
+        WordTable(tmp_path)
