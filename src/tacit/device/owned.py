@@ -220,8 +220,8 @@ class OwnedProfile:
         """Delete the profile file with all it holds. The guard is closed."""
         with self._lock:
             self.close()
-            for path in (self.path, Path(f"{self.path}-journal")):
-                path.unlink(missing_ok=True)
+            for ending in ("", "-wal", "-shm", "-journal"):
+                Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
     def _find(self, topic: str) -> int:
         if "/" in topic or topic == self._tree.names[0]:
