@@ -102,7 +102,7 @@ class ReleasedData:
                 if name in table.column_names:
                     listed.append(_texts(table, name))
             if kind == "sequences":
-                listed.append(pa.chunked_array([pc.list_flatten(table.column("queries"))]))
+                listed.append(pa.chunked_array([_flat(table)]))
         return Vocabulary(pa.chunked_array([chunk for column in listed for chunk in column.chunks]))
 
     @cached_property
@@ -165,7 +165,7 @@ class ReleasedData:
             return _nothing()
         table = self.tables["sequences"]
         best: dict[tuple[int, int], float] = {}
-        numbers = self.queries.find(pc.list_flatten(table.column("queries"))).tolist()
+        numbers = self.queries.find(_flat(table)).tolist()
         place = 0
         for length, count in zip(
             pc.list_value_length(table.column("queries")).to_pylist(), _counts(table).tolist(), strict=True
@@ -207,6 +207,11 @@ def keywords_of(query: str) -> set[str]:
 
 def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table.column(name).cast(pa.string())
+
+
+def _flat(table: pa.Table) -> pa.Array:
+    """All queries of all sequences, one after another."""
+    return table.column("queries").combine_chunks().flatten().cast(pa.string())
 
 
 def _counts(table: pa.Table) -> NDArray[np.float64]:

@@ -1,0 +1,173 @@
+"""Query substitution: what to search for instead (paper 004, section III, after Jones et al.).
+
+A query is cut into phrases. A whole query may be replaced by one that users asked right after it; a phrase
+of it by one that users put in its place, everything else kept. Pairs are ranked by how much more often the
+second follows the first than chance would have it (log-likelihood ratio), ties by how often.
+
+The ranking from the original log is the truth. Units are the different test queries for which it has a
+substitution. For the top j = 2, 5, 10:
+
+- ``precision``: the share of the release's substitutions that are among the original's;
+- ``recall``: the share of the original's that are among the release's;
+- ``MAP``: the mean over the original's of smaller over larger of its two ranks, 0 for one that is missing.
+  The paper's sum of ratios grows above 1, is largest for a reversed list, and leaves a missing one undefined;
+- ``coverage``: how many of the places that the original fills the release fills with anything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.evaluate.from_log import released_whole
+from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.phrases import Phrases
+from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.task import Measured, Measures
+
+__all__ = ["TOP", "Substitution", "SubstitutionTrial", "Substitutions", "likelihood_ratio"]
+
+TOP = (2, 5, 10)
+"""How many substitutions are compared."""
+
+Pair = tuple[str, str]
+Score = tuple[float, float]
+"""Likelihood ratio, count."""
+
+
+class Substitutions:
+    """What a release says may stand for a query, best first."""
+
+    def __init__(self, released: ReleasedData) -> None:
+        queries = released.queries.texts.to_pylist()
+        self._phrases = Phrases(zip(queries, released.query_counts.tolist(), strict=True))
+        steps = released.steps
+        whole: dict[Pair, float] = {}
+        parts: defaultdict[Pair, float] = defaultdict(float)
+        cut: dict[int, tuple[str, ...]] = {}
+        for row, column, weight in zip(
+            steps.row.tolist(), steps.column.tolist(), steps.weight.tolist(), strict=True
+        ):
+            whole[queries[row], queries[column]] = weight
+            for number in (row, column):
+                if number not in cut:
+                    cut[number] = self._phrases.cut(queries[number])
+            different = _only_difference(cut[row], cut[column])
+            if different is not None:
+                parts[different] += weight
+        self._whole, self._parts = _best(whole), _best(parts)
+
+    def best(self, query: str, most: int = max(TOP)) -> list[str]:
+        """The best substitutions of a query."""
+        found: dict[str, Score] = dict(self._whole.get(query, ()))
+        phrases = self._phrases.cut(query)
+        for place, phrase in enumerate(phrases):
+            for other, score in self._parts.get(phrase, ()):
+                text = " ".join((*phrases[:place], other, *phrases[place + 1 :]))
+                if text != query:
+                    found[text] = max(score, found.get(text, score))
+        return _in_order(found.items())[:most]
+
+
+def _in_order(scored: Iterable[tuple[str, Score]]) -> list[str]:
+    return [text for text, _ in sorted(scored, key=lambda entry: (-entry[1][0], -entry[1][1], entry[0]))]
+
+
+def _only_difference(first: Sequence[str], second: Sequence[str]) -> Pair | None:
+    """The one phrase in which two queries differ, if there is just one."""
+    if len(first) != len(second):
+        return None
+    different = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
+    return different[0] if len(different) == 1 else None
+
+
+def _best(pairs: Mapping[Pair, float]) -> dict[str, list[tuple[str, Score]]]:
+    """For each first its seconds with their scores, the best ten."""
+    if not pairs:
+        return {}
+    firsts, seconds = (pa.array([pair[side] for pair in pairs]).dictionary_encode() for side in (0, 1))
+    count = np.array(list(pairs.values()))
+    ratio = likelihood_ratio(np.asarray(firsts.indices), np.asarray(seconds.indices), count).round(9)
+    found: defaultdict[str, dict[str, Score]] = defaultdict(dict)
+    for (first, second), value, often in zip(pairs, ratio.tolist(), count.tolist(), strict=True):
+        found[first][second] = value, often
+    return {
+        first: [(second, scored[second]) for second in _in_order(scored.items())[: max(TOP)]]
+        for first, scored in found.items()
+    }
+
+
+def likelihood_ratio(
+    first: NDArray[np.integer], second: NDArray[np.integer], count: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Dunning's log-likelihood ratio of each pair against chance; negative where it is rarer than that."""
+    total = count.sum()
+    row = np.bincount(first, count)[first]
+    column = np.bincount(second, count)[second]
+    observed = np.stack([count, row - count, column - count, total - row - column + count])
+    expected = (
+        np.stack(
+            [row * column, row * (total - column), (total - row) * column, (total - row) * (total - column)]
+        )
+        / total
+    )
+    terms = np.where(observed > 0, observed, 1)
+    ratio = 2 * np.where(observed > 0, observed * np.log(terms / np.where(expected > 0, expected, 1)), 0).sum(
+        0
+    )
+    signed: NDArray[np.float64] = np.where(count >= expected[0], ratio, -ratio)
+    return signed
+
+
+class Substitution:
+    """The task."""
+
+    name = "substitution"
+    headline = "top 5: recall"
+
+    def against(self, original: LogPart, test: LogPart) -> SubstitutionTrial:
+        """Work out the original's rankings for the test queries."""
+        return SubstitutionTrial(original, test)
+
+
+class SubstitutionTrial:
+    """Test queries that the original log has substitutions for, with these."""
+
+    def __init__(self, original: LogPart, test: LogPart) -> None:
+        whole = Substitutions(released_whole(original))
+        ranked = ((query, whole.best(query)) for query in test.queries.texts.to_pylist())
+        self._truth = {query: best for query, best in ranked if best}
+
+    def measure(self, released: ReleasedData) -> Measures:
+        """All four measures for each j."""
+        substitutions = Substitutions(released)
+        found = [substitutions.best(query) for query in self._truth]
+        return {
+            f"top {most}: {name}": Measured(_array(values))
+            for most in TOP
+            for name, values in _compared(self._truth.values(), found, most).items()
+        }
+
+
+def _array(values: Iterable[float]) -> NDArray[np.float64]:
+    return np.fromiter(values, np.float64)
+
+
+def _compared(
+    truth: Iterable[Sequence[str]], found: Iterable[Sequence[str]], most: int
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {"precision": [], "recall": [], "MAP": [], "coverage": []}
+    for wanted, listed in zip(truth, found, strict=True):
+        wanted, listed = wanted[:most], listed[:most]
+        rank = {text: place for place, text in enumerate(listed, start=1)}
+        places = [(place, rank[text]) for place, text in enumerate(wanted, start=1) if text in rank]
+        values["precision"].append(len(places) / len(listed) if listed else np.nan)
+        values["recall"].append(len(places) / len(wanted) if listed else np.nan)
+        agreement = sum(min(pair) / max(pair) for pair in places)
+        values["MAP"].append(agreement / len(wanted) if listed else np.nan)
+        values["coverage"].append(min(1.0, len(listed) / len(wanted)))
+    return values
