@@ -1,0 +1,188 @@
+"""From ε, δ and what is public to a schedule: everything here is chosen without a look at the log.
+
+The shape of the rounds was searched on synthetic logs of 20,000 and 100,000 users with Zipf exponents 0.8,
+0.95 and 1.1 (docs/guarantees/adaptive.md, "Where the constants come from") and then held against others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from scipy.special import ndtri
+
+from tacit.errors import InfeasibleError
+from tacit.privacy.gaussian_loss import ROUNDING, gaussian_mu
+from tacit.release.adaptive.analysis import appearance, cost_of, tail_allowance
+from tacit.release.adaptive.rounds_schedule import (
+    LARGEST_VALUE,
+    ONE,
+    Round,
+    RoundsSchedule,
+    Steps,
+    TallySchedule,
+)
+
+__all__ = ["DEFAULT", "Shape", "plan_rounds"]
+
+_CUTS = 24
+_UNIT_COEFFICIENT = 64
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How rounds are laid out. τ runs from 0 (before the second round) to 1 (before the last).
+
+    Args:
+        rounds: how many.
+        growth: each round has this many times the budget of the one before.
+        noise_part: the part of δ that the noise costs; the rest is for items found by chance.
+        early_part: of that rest, the part of all rounds but the last.
+        fading: an older round counts by this factor less in the standing.
+        lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
+        rise: and of so many more at τ = 1.
+        bend: the exponent of τ in between.
+        offset, decline: a standing of z standard deviations weighs (z + offset)^(-decline·τ) in the next
+            round.
+        tally_part: of the budget (μ²), what the counts get; and of that, ``norm_part`` goes to the norms.
+        covered: the part of users whose norms are left whole.
+        weighing: an item's relative weight in the count is (reference/noisy weight)^power at most 1.
+    """
+
+    rounds: int = 7
+    growth: float = 1.18
+    noise_part: float = 0.61
+    early_part: float = 0.08
+    fading: float = 0.87
+    lowest: float = -0.4
+    rise: float = 4.0
+    bend: float = 0.9
+    offset: float = 1.6
+    decline: float = 1.35
+    tally_part: float = 0.35
+    norm_part: float = 0.01
+    covered: float = 0.8
+    reference: float = 1.5
+    power: float = 0.75
+
+
+DEFAULT = Shape()
+
+
+def plan_rounds(
+    epsilon: float, delta: float, held: int, *, keys_only: bool = False, shape: Shape = DEFAULT
+) -> RoundsSchedule:
+    """The schedule that costs at most (ε, δ).
+
+    Args:
+        epsilon: ε.
+        delta: δ.
+        held: k₀, the most items of a user that take part.
+        keys_only: no counts, so that all goes to finding keys.
+        shape: of the rounds. A user who gives a single item has nothing to steer: one round.
+    """
+    if held == 1:
+        shape = replace(shape, rounds=1)
+    noise_delta = shape.noise_part * delta
+    mu = gaussian_mu(epsilon, noise_delta)
+    for_tally = 0.0 if keys_only else shape.tally_part
+    grown = [shape.growth**r for r in range(shape.rounds)]
+    shares = [(1 - for_tally) * each / sum(grown) for each in grown]
+    sigmas = [_sigma(ONE, mu, share) for share in shares]
+    coefficients = [
+        max(1, round(_UNIT_COEFFICIENT * shares[r] / shares[0] * shape.fading**-r))
+        for r in range(shape.rounds)
+    ]
+    schedule = RoundsSchedule(held, tuple(_blank(sigmas, coefficients)))
+    rest = delta - noise_delta
+    early = shape.early_part * rest / max(1, shape.rounds - 1)
+    for r in range(1, shape.rounds + 1):
+        last = r == shape.rounds
+        allowed = rest - early * (shape.rounds - 1) if last else early
+        schedule = _with_threshold(schedule, r, allowed)
+        if not last:
+            schedule = _with_steering(schedule, r, shape)
+    if not keys_only:
+        schedule = replace(schedule, tally=_tally(mu, for_tally, sigmas[0], shape))
+    found = cost_of(schedule).delta(epsilon)
+    if found > delta:
+        raise InfeasibleError(
+            f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
+            "Give a larger delta.",
+        )
+    return schedule
+
+
+def _blank(sigmas: list[int], coefficients: list[int]) -> list[Round]:
+    steering = Steps((0,), (1,))
+    last = len(sigmas) - 1
+    return [
+        Round(sigma, coefficient, 0, None if r == last else steering)
+        for r, (sigma, coefficient) in enumerate(zip(sigmas, coefficients, strict=True))
+    ]
+
+
+def _sigma(by: int, mu: float, share: float) -> int:
+    """The least whole σ with by²/(σ² - η²) ≤ share·μ²."""
+    needed = Fraction(by) ** 2 / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
+    sigma = math.isqrt(math.ceil(needed))
+    return sigma if sigma**2 >= needed else sigma + 1
+
+
+def _replaced(schedule: RoundsSchedule, r: int, made: Round) -> RoundsSchedule:
+    return replace(schedule, rounds=(*schedule.rounds[: r - 1], made, *schedule.rounds[r:]))
+
+
+def _width(schedule: RoundsSchedule, r: int) -> float:
+    """The standard deviation of a standing's noise after ``r`` rounds."""
+    return math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in schedule.rounds[:r]))
+
+
+def _with_threshold(schedule: RoundsSchedule, r: int, allowed: float) -> RoundsSchedule:
+    """The least threshold (to one part in 10^6 of the noise) at which k₀·p_r is at most ``allowed``."""
+    width = _width(schedule, r)
+    weight = ONE * sum(step.coefficient for step in schedule.rounds[:r])
+    step = schedule.rounds[r - 1]
+    z = -float(ndtri(allowed / schedule.held)) if allowed > 0 else 40.0
+    threshold = math.ceil(weight + tail_allowance(schedule, r) + width * z)
+    grain = max(1, int(width * 1e-6))
+    while True:
+        made = _replaced(schedule, r, replace(step, threshold=threshold))
+        if schedule.held * appearance(made, r) <= allowed:
+            return made
+        if threshold > weight + 38 * width:
+            raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
+        threshold += grain
+
+
+def _with_steering(schedule: RoundsSchedule, r: int, shape: Shape) -> RoundsSchedule:
+    """From the standing after round ``r`` to the weight in the next."""
+    width = _width(schedule, r)
+    step = schedule.rounds[r - 1]
+    tau = (r - 1) / (shape.rounds - 2) if shape.rounds > 2 else 1.0
+    low = shape.lowest + shape.rise * tau**shape.bend
+    high = max(low + 0.5, step.threshold / width)
+    levels = [low + (high - low) * j / _CUTS for j in range(_CUTS)]
+    middles = [level + (high - low) / (2 * _CUTS) for level in levels]
+    raw = [max(z + shape.offset, 0.1) ** (-shape.decline * tau) for z in middles]
+    values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
+    cuts = [math.floor(level * width) for level in levels]
+    return _replaced(schedule, r, replace(step, steering=Steps(tuple(cuts), tuple(values))))
+
+
+def _tally(mu: float, part: float, first_sigma: int, shape: Shape) -> TallySchedule:
+    reference = shape.reference * first_sigma
+    cuts = [0] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
+    values = [LARGEST_VALUE] + [
+        max(1, round(LARGEST_VALUE * (1.1 ** -(j + 0.5)) ** shape.power)) for j in range(1, 64)
+    ]
+    lowest = -(1 << 50)
+    edges = sorted({math.ceil(8 * 1.1**j) for j in range(72)})
+    return TallySchedule(
+        norm_sigma=_sigma(1, mu, part * shape.norm_part),
+        norm_edges=tuple(edges),
+        covered=shape.covered,
+        sigma=_sigma(ONE, mu, part * (1 - shape.norm_part)),
+        weighing=Steps((lowest, *cuts[1:]), tuple(values)),
+    )

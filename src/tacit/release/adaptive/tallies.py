@@ -1,0 +1,114 @@
+"""How many users have each found item, carried out: weighted, clipped, with noise drawn once.
+
+The found items are public by now, so a user's whole history takes part, not only the k₀ items of the
+selection. Each user's vector over the found items, weighted by what the first round said of them, is clipped
+to a norm L that 80% of users keep to (by a noisy histogram of norms). Dividing by weight and by the part
+that clipping leaves is post-processing. That part is known on average only: see docs/guarantees/adaptive.md,
+"What a count means".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.compiled import compiled
+from tacit.privacy.gaussian import discrete_gaussian
+from tacit.privacy.randomness import RandomSource
+from tacit.release.adaptive.rounds import Found, Holdings, noisy_weights, stepped
+from tacit.release.adaptive.rounds_schedule import ONE, TallySchedule
+
+__all__ = ["Tally", "take_tally"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of the found items, in their order, and the standard deviation of each one's noise."""
+
+    counts: NDArray[np.int64]
+    deviations: NDArray[np.float64]
+    limit: int
+    """L, in units of relative weight."""
+
+
+def _squared_norms(
+    starts: NDArray[np.int64], items: NDArray[np.int32], values: NDArray[np.uint8], squares: NDArray[np.int64]
+) -> None:
+    for user in range(starts.size - 1):
+        square = np.int64(0)
+        for place in range(starts[user], starts[user + 1]):
+            value = np.int64(values[items[place]])
+            square += value * value
+        squares[user] = square
+
+
+squared_norms = compiled(_squared_norms)
+
+
+def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source: RandomSource) -> Tally:
+    """Count the found items."""
+    relative = stepped(schedule.weighing, found.first)
+    values = np.zeros(holdings.kinds, dtype=np.uint8)
+    values[found.items] = relative
+    squares = np.zeros(holdings.starts.size - 1, dtype=np.int64)
+    squared_norms(holdings.starts, holdings.items, values, squares)
+    edges = np.array(schedule.norm_edges, dtype=np.int64)
+    cells = np.searchsorted(edges[:-1] ** 2, squares[squares > 0], side="left")
+    norms = np.bincount(cells, minlength=edges.size).astype(np.int64)
+    norms += discrete_gaussian(schedule.norm_sigma, edges.size, source)
+    clipping = _clipping(schedule, norms)
+    limit = clipping.limit
+    noisy = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit * limit)
+    weights = relative.astype(np.float64)
+    clipped = noisy * (limit / (ONE * weights))
+    left = clipping.left_of(weights, clipped)
+    counts = np.maximum(1, np.rint(clipped / left)).astype(np.int64)
+    return Tally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """A limit of norms, and what clipping to it leaves of a count, as the noisy histogram of norms has it.
+
+    How much is left of an item's count is the mean of min(1, L/n) over its holders, whose norms n are not
+    those of
+    all users: who has more items holds a given one more likely, and the item itself is part of the norm. If
+    items fall to users independently, the users weighted by n² are distributed as the holders of an item
+    that is drawn with chance proportional to (weight)²·(count): a holder's other items, and that one. So the
+    holders of an item of weight v have squared norms n² - w² + v², n² from the weighted histogram and w² the
+    mean square of the weight so drawn.
+
+    Args:
+        limit: L, in units of relative weight.
+        norms: the middle of each cell.
+        users: in each cell, by the noisy histogram.
+    """
+
+    limit: int
+    norms: NDArray[np.float64]
+    users: NDArray[np.float64]
+
+    def left_of(self, weights: NDArray[np.float64], clipped: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The part of each item's count that clipping leaves, given weights and clipped counts."""
+        drawn = np.maximum(clipped, 0.0) * weights**2
+        if not (self.users.any() and drawn.any()):
+            return np.ones_like(weights)
+        usual = float((drawn * weights**2).sum() / drawn.sum())
+        chances = self.users * self.norms**2
+        chances /= chances.sum()
+        kinds, which = np.unique(weights, return_inverse=True)
+        squares = np.maximum(self.norms**2 - usual, 0.0)[None, :] + kinds[:, None] ** 2
+        return np.asarray((np.minimum(1.0, self.limit / np.sqrt(squares)) @ chances)[which])
+
+
+def _clipping(schedule: TallySchedule, norms: NDArray[np.int64]) -> Clipping:
+    """From the noisy histogram of norms; cells that noise alone could fill are taken for empty."""
+    edges = np.array(schedule.norm_edges, dtype=np.float64)
+    users = np.where(norms > 3 * schedule.norm_sigma, norms, 0).astype(np.float64)
+    middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
+    if not users.any():
+        return Clipping(schedule.norm_edges[-1], middles, users)
+    place = int(np.searchsorted(np.cumsum(users), schedule.covered * users.sum()))
+    return Clipping(schedule.norm_edges[min(place, edges.size - 1)], middles, users)
