@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.errors import ParameterError
+from tacit.privacy import Neighbours
 from tacit.privacy.gaussian_loss import ROUNDING, lattice_delta, root_above
 from tacit.privacy.normal import upper_tail
 from tacit.privacy.rounding import round_up, sum_up
@@ -36,6 +37,15 @@ class Cost:
     mu: float
     disclosure: float
 
+    def under(self, neighbours: Neighbours) -> Cost:
+        """What it costs if neighbours replace a user: √2 times the noise's μ, twice the items by chance."""
+        if neighbours is Neighbours.ADD_REMOVE:
+            return self
+        if self.mu == float("inf"):
+            return self
+        mu = round_up(root_above(2 * Fraction(self.mu) ** 2))
+        return Cost(mu, min(1.0, 2 * self.disclosure))
+
     def delta(self, epsilon: float) -> float:
         """δ at this ε, rounded up."""
         if self.mu == float("inf"):
@@ -43,9 +53,9 @@ class Cost:
         return min(1.0, sum_up([lattice_delta(epsilon, self.mu), self.disclosure]))
 
 
-def cost_of(schedule: RoundsSchedule) -> Cost:
+def cost_of(schedule: RoundsSchedule, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
     """What carrying out the schedule costs."""
-    return Cost(noise_mu(schedule), disclosure(schedule))
+    return Cost(noise_mu(schedule), disclosure(schedule)).under(neighbours)
 
 
 def noise_mu(schedule: RoundsSchedule) -> float:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from scipy.special import ndtri
 
 from tacit.errors import InfeasibleError
+from tacit.privacy import Neighbours
 from tacit.privacy.gaussian_loss import ROUNDING, gaussian_mu
 from tacit.release.adaptive.analysis import appearance, cost_of, tail_allowance
 from tacit.release.adaptive.rounds_schedule import (
@@ -37,32 +38,44 @@ class Shape:
     Args:
         rounds: how many.
         growth: each round has this many times the budget of the one before.
+        first: the first round has so many times more, since it alone tells weights for the count.
         noise_part: the part of δ that the noise costs; the rest is for items found by chance.
         early_part: of that rest, the part of all rounds but the last.
         fading: an older round counts by this factor less in the standing.
         lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
         rise: and of so many more at τ = 1.
         bend: the exponent of τ in between.
-        offset, decline: a standing of z standard deviations weighs (z + offset)^(-decline·τ) in the next
-            round.
-        tally_part: of the budget (μ²), what the counts get; and of that, ``norm_part`` goes to the norms.
+        offset: a standing of z standard deviations weighs (z + offset)^(preference - decline·τ) in the next
+            round, so that weight goes first to what stands high and later to what needs it.
+        preference: see there.
+        decline: see there.
+        spared: and less by this part for each standard deviation beyond ``near`` times the threshold's: such
+            an item is nearly found.
+        near: see there.
+        tally_part: of the budget (μ²), what the counts get.
+        norm_part: of that, what the histogram of norms gets.
         covered: the part of users whose norms are left whole.
-        weighing: an item's relative weight in the count is (reference/noisy weight)^power at most 1.
+        reference: an item's relative weight in the count is (reference·σ/noisy weight)^power, at most 1.
+        power: see there.
     """
 
     rounds: int = 7
     growth: float = 1.18
+    first: float = 1.16
     noise_part: float = 0.61
-    early_part: float = 0.08
-    fading: float = 0.87
-    lowest: float = -0.4
+    early_part: float = 0.087
+    fading: float = 0.9
+    lowest: float = -0.34
     rise: float = 4.0
     bend: float = 0.9
     offset: float = 1.6
-    decline: float = 1.35
-    tally_part: float = 0.35
+    preference: float = 0.2
+    decline: float = 0.97
+    spared: float = 0.29
+    near: float = 0.6
+    tally_part: float = 0.3
     norm_part: float = 0.01
-    covered: float = 0.8
+    covered: float = 0.7
     reference: float = 1.5
     power: float = 0.75
 
@@ -71,7 +84,13 @@ DEFAULT = Shape()
 
 
 def plan_rounds(
-    epsilon: float, delta: float, held: int, *, keys_only: bool = False, shape: Shape = DEFAULT
+    epsilon: float,
+    delta: float,
+    held: int,
+    *,
+    keys_only: bool = False,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    shape: Shape = DEFAULT,
 ) -> RoundsSchedule:
     """The schedule that costs at most (ε, δ).
 
@@ -80,14 +99,16 @@ def plan_rounds(
         delta: δ.
         held: k₀, the most items of a user that take part.
         keys_only: no counts, so that all goes to finding keys.
+        neighbours: for which logs (ε, δ) is to hold.
         shape: of the rounds. A user who gives a single item has nothing to steer: one round.
     """
     if held == 1:
         shape = replace(shape, rounds=1)
     noise_delta = shape.noise_part * delta
-    mu = gaussian_mu(epsilon, noise_delta)
+    replacing = neighbours is Neighbours.REPLACE
+    mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
     for_tally = 0.0 if keys_only else shape.tally_part
-    grown = [shape.growth**r for r in range(shape.rounds)]
+    grown = [shape.growth**r * (shape.first if r == 0 else 1.0) for r in range(shape.rounds)]
     shares = [(1 - for_tally) * each / sum(grown) for each in grown]
     sigmas = [_sigma(ONE, mu, share) for share in shares]
     coefficients = [
@@ -95,7 +116,7 @@ def plan_rounds(
         for r in range(shape.rounds)
     ]
     schedule = RoundsSchedule(held, tuple(_blank(sigmas, coefficients)))
-    rest = delta - noise_delta
+    rest = (delta - noise_delta) / (2 if replacing else 1)
     early = shape.early_part * rest / max(1, shape.rounds - 1)
     for r in range(1, shape.rounds + 1):
         last = r == shape.rounds
@@ -105,7 +126,7 @@ def plan_rounds(
             schedule = _with_steering(schedule, r, shape)
     if not keys_only:
         schedule = replace(schedule, tally=_tally(mu, for_tally, sigmas[0], shape))
-    found = cost_of(schedule).delta(epsilon)
+    found = cost_of(schedule, neighbours).delta(epsilon)
     if found > delta:
         raise InfeasibleError(
             f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
@@ -165,7 +186,13 @@ def _with_steering(schedule: RoundsSchedule, r: int, shape: Shape) -> RoundsSche
     high = max(low + 0.5, step.threshold / width)
     levels = [low + (high - low) * j / _CUTS for j in range(_CUTS)]
     middles = [level + (high - low) / (2 * _CUTS) for level in levels]
-    raw = [max(z + shape.offset, 0.1) ** (-shape.decline * tau) for z in middles]
+    weight = ONE * sum(each.coefficient for each in schedule.rounds[:r])
+    needed = shape.near * (step.threshold - weight) / width
+    raw = [
+        max(z + shape.offset, 0.1) ** (shape.preference - shape.decline * tau)
+        * max(0.05, 1 - shape.spared * max(0.0, z - needed))
+        for z in middles
+    ]
     values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
     cuts = [math.floor(level * width) for level in levels]
     return _replaced(schedule, r, replace(step, steering=Steps(tuple(cuts), tuple(values))))
