@@ -21,7 +21,7 @@ from tacit.privacy.normal import upper_tail
 from tacit.privacy.rounding import round_up, sum_up
 from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
 
-__all__ = ["Cost", "appearance", "cost_of", "noise_mu", "tail_allowance"]
+__all__ = ["Cost", "appearance", "cost_of", "disclosure", "noise_mu", "tail_allowance"]
 
 _TAIL = 12
 """Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""

@@ -2,7 +2,7 @@
 
 The found items are public by now, so a user's whole history takes part, not only the k₀ items of the
 selection. Each user's vector over the found items, weighted by what the first round said of them, is clipped
-to a norm L that 80% of users keep to (by a noisy histogram of norms). Dividing by weight and by the part
+to a norm L that most users keep to (by a noisy histogram of norms). Dividing by weight and by the part
 that clipping leaves is post-processing. That part is known on average only: see docs/guarantees/adaptive.md,
 "What a count means".
 """
@@ -20,7 +20,7 @@ from tacit.privacy.randomness import RandomSource
 from tacit.release.adaptive.rounds import Found, Holdings, noisy_weights, stepped
 from tacit.release.adaptive.rounds_schedule import ONE, TallySchedule
 
-__all__ = ["Tally", "take_tally"]
+__all__ = ["Clipping", "Tally", "take_tally"]
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,11 @@ class Clipping:
     """A limit of norms, and what clipping to it leaves of a count, as the noisy histogram of norms has it.
 
     How much is left of an item's count is the mean of min(1, L/n) over its holders, whose norms n are not
-    those of
-    all users: who has more items holds a given one more likely, and the item itself is part of the norm. If
-    items fall to users independently, the users weighted by n² are distributed as the holders of an item
-    that is drawn with chance proportional to (weight)²·(count): a holder's other items, and that one. So the
-    holders of an item of weight v have squared norms n² - w² + v², n² from the weighted histogram and w² the
-    mean square of the weight so drawn.
+    those of all users: who has more items holds a given one more likely, and the item itself is part of the
+    norm. If items fall to users independently, the users weighted by n² are distributed as the holders of an
+    item that is drawn with chance proportional to (weight)²·(count): a holder's other items, and that one. So
+    the holders of an item of weight v have squared norms n² - w² + v², n² from the weighted histogram and w²
+    the mean square of the weight so drawn.
 
     Args:
         limit: L, in units of relative weight.
