@@ -10,25 +10,27 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tests.short_forms import (
+    plan_click,
+    plan_session,
+    plan_zealous,
+    session_parameters,
+    uniform_click,
+    zealous_parameters,
+)
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.account import Account
 from tacit.privacy.composition import Rule
 from tacit.privacy.events import Event, GuaranteedRelease
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    click,
-    session,
-    zealous,
-)
-from tacit.release.analysis.accounting import click_event, session_event, zealous_event
 from tacit.release.analysis.threshold import fresh_key_delta
-from tacit.release.plan import Plan, plan_click, plan_session, plan_zealous
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.mechanism import Mechanism
+from tacit.release.planning.setting import PaperSetting
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 AOL_USERS = 657_426
 
@@ -45,17 +47,16 @@ def zealous_indistinguishability() -> str:
     for m in (1, 2, 5, 10, 20):
         replaced = plan_zealous(1.0, 1e-6, m, neighbours=Neighbours.REPLACE)
         added = plan_zealous(1.0, 1e-6, m)
-        assert replaced.paper is not None
-        printed = replaced.paper.values
+        printed = setting(replaced).values
         rows.append(
             (
                 m,
                 f"{printed['threshold_2']:.2f}",
                 f"{printed['provable_delta']:.2e}",
                 replaced.parameters.threshold_2,
-                f"{replaced.guarantee.delta:.2e}",
+                f"{replaced.guarantee().delta:.2e}",
                 added.parameters.threshold_2,
-                f"{added.guarantee.delta:.2e}",
+                f"{added.guarantee().delta:.2e}",
             )
         )
     return table("m | printed τ' | its δ (RO) | T (RO) | δ (RO) | T (AR) | δ (AR)", rows)
@@ -70,8 +71,7 @@ def zealous_probabilistic() -> str:
             )
             for relation in Neighbours
         }
-        paper = found[Neighbours.REPLACE].paper
-        assert paper is not None
+        paper = setting(found[Neighbours.REPLACE])
         cells: list[object] = [m, f"{epsilon:g}"]
         cells += [f"{paper.values['threshold_1']:.0f}", f"{paper.values['threshold_2']:.2f}"]
         for relation in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
@@ -84,7 +84,7 @@ def zealous_probabilistic() -> str:
 def click_table_3_8() -> str:
     rows: list[tuple[object, ...]] = []
     for bound, printed in TABLE_3_8.items():
-        p = ClickParameters.uniform(bound, bound, 10.0, 10, transitions=False)
+        p = uniform_click(bound, bound, 10.0, 10, transitions=False)
         replaced = click.guarantee(p, Neighbours.REPLACE).epsilon
         rows.append((bound, f"{printed:.2f}", f"{click.guarantee(p).epsilon:.2f}", f"{replaced:.2f}"))
     return table("$q_f = c_f$ | ε printed | ε provable (AR) | ε provable (RO)", rows)
@@ -94,7 +94,6 @@ def click_table_3_10() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, bound, noise, threshold in TABLE_3_10:
         plan = plan_click(epsilon, bound)
-        assert plan.paper is not None
         p = plan.parameters
         rows.append(
             (
@@ -102,10 +101,10 @@ def click_table_3_10() -> str:
                 bound,
                 f"{noise:g}",
                 f"{threshold:.2f}",
-                f"{plan.paper.values['spurious_queries']:,.0f}",
+                f"{setting(plan).values['spurious_queries']:,.0f}",
                 f"{p.noise:.4g}",
                 p.threshold,
-                f"{p.noise_queries:.4g}",
+                f"{p.noise_counts:.4g}",
                 f"{p.noise_clicks:.4g}",
                 f"{p.noise_transitions:.4g}" if p.steps_per_user else "none",
             )
@@ -132,9 +131,9 @@ def click_approximate() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, bound in ((1.0, 1), (1.0, 5), (4.0, 5), (4.0, 20)):
         for same in (False, True):
-            p = plan_click(epsilon, bound, delta=1e-6, pool_size=0, same_counts=same).parameters
+            p = plan_click(epsilon, bound, delta=1e-6, domain_size=0, same_counts=same).parameters
             assert p.mode is ClickMode.APPROXIMATE
-            counts = p.noise if p.noise_queries is None else p.noise_queries
+            counts = p.noise if p.noise_counts is None else p.noise_counts
             rows.append(
                 (
                     f"{epsilon:g}",
@@ -152,10 +151,10 @@ def click_approximate() -> str:
 def session_table_4_4() -> str:
     rows: list[tuple[object, ...]] = []
     for noise, threshold, sessions, queries, epsilon, delta in TABLE_4_4:
-        p = SessionParameters(sessions, queries, float(noise), threshold, float(noise))
-        once = SessionParameters(sessions, queries, float(noise), threshold, float(noise), once_per_user=True)
-        clicks = SessionClicks(4, float(noise), threshold, float(noise))
-        both = SessionParameters(sessions, queries, float(noise), threshold, float(noise), clicks=clicks)
+        p = session_parameters(sessions, queries, float(noise), threshold, float(noise))
+        once = session_parameters(sessions, queries, float(noise), threshold, float(noise), once=True)
+        clicks = (4, float(noise), threshold, float(noise))
+        both = session_parameters(sessions, queries, float(noise), threshold, float(noise), clicks=clicks)
         found, whole = session.guarantee(p), session.guarantee(both)
         rows.append(
             (
@@ -180,8 +179,7 @@ def session_plans() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, sessions, queries in ((4.0, 1, 2), (8.0, 1, 3), (16.0, 1, 4), (16.0, 2, 3)):
         plan = plan_session(epsilon, 1e-6, sessions, queries)
-        assert plan.paper is not None and plan.parameters.clicks is not None
-        p, printed = plan.parameters, plan.paper.values
+        p, printed = plan.parameters, setting(plan).values
         rows.append(
             (
                 f"{epsilon:g}",
@@ -192,7 +190,7 @@ def session_plans() -> str:
                 f"{p.noise:.4g}",
                 p.threshold,
                 f"{p.noise_counts:.4g}",
-                plan.parameters.clicks.threshold,
+                p.threshold_clicks,
             )
         )
     return table("ε | $l_s$ | $l_q$ | b printed | K printed | b | K | b of counts | K of clicks", rows)
@@ -200,7 +198,7 @@ def session_plans() -> str:
 
 def counterexample_zealous() -> str:
     """The leak of the printed threshold, for the prose of the page."""
-    leak = zealous.guarantee(ZealousParameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
+    leak = zealous.guarantee(zealous_parameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
     return f"{leak:.3e}"
 
 
@@ -215,8 +213,8 @@ def choose_items_a_user() -> str:
 def choose_queries_a_user() -> str:
     rows: list[tuple[object, ...]] = []
     for bound in (1, 2, 5, 10):
-        plan = plan_click(1.0, bound, delta=1e-7, pool_size=0, transitions=False)
-        error = f"{plan.figures['expected_error']:.3g}"
+        plan = plan_click(1.0, bound, delta=1e-7, domain_size=0, transitions=False)
+        error = f"{plan.figures()['expected_error']:.3g}"
         rows.append((bound, plan.parameters.threshold, error, plan.parameters.threshold_clicks))
     return table("$q_f = c_f$ | K | error of a count | K of clicks", rows)
 
@@ -234,10 +232,10 @@ def weeks_that_a_budget_lasts() -> str:
     budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
     rows: list[tuple[object, ...]] = []
     for name, event, promise in (
-        ("`zealous`, 20 items per user", *_known(plan_zealous(0.5, 1e-8, 20), zealous_event)),
-        ("`zealous`, 5 items per user", *_known(plan_zealous(0.5, 1e-8, 5), zealous_event)),
-        ("`click`, 5 queries per user", *_known(plan_click(0.5, 5, delta=1e-8, pool_size=0), click_event)),
-        ("`session`, 3 queries per session", *_known(plan_session(0.5, 1e-8), session_event)),
+        ("`zealous`, 20 items per user", *_known(plan_zealous(0.5, 1e-8, 20))),
+        ("`zealous`, 5 items per user", *_known(plan_zealous(0.5, 1e-8, 5))),
+        ("`click`, 5 queries per user", *_known(plan_click(0.5, 5, delta=1e-8, domain_size=0))),
+        ("`session`, 3 queries per session", *_known(plan_session(0.5, 1e-8))),
     ):
         tight = Account(budget, Rule.PLD)
         added = Account(budget, Rule.BASIC).repetitions_left(event)
@@ -246,8 +244,15 @@ def weeks_that_a_budget_lasts() -> str:
     return table("each week | weeks by `basic` | by `pld`, if known by (ε, δ) alone | by `pld`", rows)
 
 
-def _known(plan: Plan[Any], event: Callable[[Any], Event]) -> tuple[Event, Guarantee]:
-    return event(plan.parameters), plan.guarantee
+def _known(plan: Mechanism[Any]) -> tuple[Event, Guarantee]:
+    return plan.event(), plan.guarantee()
+
+
+def setting(plan: Mechanism[Any]) -> PaperSetting:
+    """What the paper would choose."""
+    found = plan.paper_setting()
+    assert found is not None
+    return found
 
 
 TABLES: dict[str, list[Callable[[], str]]] = {

@@ -6,22 +6,17 @@ import json
 from typing import Any
 
 import pytest
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    click,
-    session,
-    zealous,
-)
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode, ClickParameters
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 APP = application()
 
@@ -43,15 +38,9 @@ def test_plan_click_has_the_setting_of_table_3_10(
     assert found["epsilon"] <= epsilon
     assert found["delta"] == 0
     assert isinstance(found["threshold"], int)
-    parameters = ClickParameters(
-        bound,
-        bound,
-        found["noise"],
-        found["threshold"],
-        found["noise_queries"],
-        found["noise_clicks"],
-        found["noise_transitions"],
-    )
+    given = ("noise", "threshold", "noise_counts", "noise_transitions", "threshold_transitions")
+    known = {name: found[name] for name in given if found[name] is not None}
+    parameters = ClickParameters(queries_per_user=bound, **known).completed()
     assert click.guarantee(parameters).epsilon == found["epsilon"]
     assert sum(part["epsilon"] for part in found["parts"]) == pytest.approx(found["epsilon"])
 
@@ -66,7 +55,7 @@ def test_guarantee_session_is_about_sessions_alone(
     )
     assert found["paper"]["epsilon"] == pytest.approx(epsilon, abs=0.005)
     assert found["paper"]["delta"] == pytest.approx(delta, rel=0.004)
-    provable = session.guarantee(SessionParameters(sessions, queries, noise, threshold, noise))
+    provable = session.guarantee(session_parameters(sessions, queries, noise, threshold, noise))
     assert (found["epsilon"], found["delta"]) == (provable.epsilon, provable.delta)
     assert found["with_clicks"]["assumed"] is True
     assert found["with_clicks"]["epsilon"] > found["epsilon"]
@@ -78,8 +67,8 @@ def test_guarantee_session_with_clicks_states_the_total() -> None:
         *("guarantee", "session", "--noise", 1, "--threshold", 20, "--sessions-per-user", 1),
         *("--queries-per-session", 3, "--clicks-per-user", 4),
     )
-    clicks = SessionClicks(4, 1.0, 20, 1.0)
-    whole = session.guarantee(SessionParameters(1, 3, 1.0, 20, 1.0, clicks=clicks))
+    clicks = (4, 1.0, 20, 1.0)
+    whole = session.guarantee(session_parameters(1, 3, 1.0, 20, 1.0, clicks=clicks))
     assert (found["epsilon"], found["delta"]) == (whole.epsilon, whole.delta)
     assert found["with_clicks"]["assumed"] is False
     assert found["with_clicks"]["epsilon"] == pytest.approx(16.0)
@@ -103,11 +92,11 @@ def test_guarantee_click_without_transitions(bound: int, printed: float) -> None
 def test_guarantee_click_takes_every_parameter() -> None:
     found = tacit(
         *("guarantee", "click", "--noise", 2, "--threshold", 30.7, "--queries-per-user", 3),
-        *("--clicks-per-user", 2, "--noise-queries", 3, "--noise-clicks", 4, "--noise-transitions", 5),
+        *("--clicks-per-user", 2, "--noise-counts", 3, "--noise-clicks", 4, "--noise-transitions", 5),
         *("--threshold-clicks", 40, "--threshold-transitions", 50, "--mode", "approximate"),
         *("--neighbours", "replace", "--minimum-frequency", 2),
     )
-    parameters = ClickParameters(
+    parameters = click_parameters(
         3, 2, 2.0, 30, 3.0, 4.0, 5.0, True, 40, 50, minimum_frequency=2, mode=ClickMode.APPROXIMATE
     )
     provable = click.guarantee(parameters, Neighbours.REPLACE)
@@ -123,7 +112,7 @@ def test_guarantee_zealous_gives_both_guarantees(relation: Neighbours) -> None:
         *("guarantee", "zealous", "--noise", 10, "--threshold-1", 1, "--threshold-2", 149, "--per-user", 5),
         *("--users", 1000, "--neighbours", relation.value),
     )
-    parameters = ZealousParameters(5, 10.0, 1, 149)
+    parameters = zealous_parameters(5, 10.0, 1, 149)
     sure, likely = (
         zealous.guarantee(parameters, relation),
         zealous.probabilistic_guarantee(parameters, 1000, relation),
@@ -177,10 +166,10 @@ def test_plan_session_charges_both_parts() -> None:
     assert plan["epsilon"] <= 8
     assert plan["delta"] <= 1e-6
     assert [part["part"] for part in plan["parts"]] == [
-        "which sequences",
-        "sequence counts",
+        "which sessions",
+        "counts of sessions",
         "which clicks",
-        "click counts",
+        "counts of clicks",
     ]
     assert plan["paper"]["noise"] > plan["noise"]
 
@@ -214,13 +203,13 @@ def test_k_query_has_no_epsilon() -> None:
         ),
         (
             *("guarantee", "session", "--noise", 1, "--threshold", 1, "--sessions-per-user", 1),
-            *("--queries-per-session", 3, "--clicks-noise", 2),
+            *("--queries-per-session", 3, "--noise-clicks", 2),
         ),
         ("guarantee", "k-query", "--k", 0),
         ("plan", "zealous", "--epsilon", 0),
         ("plan", "zealous", "--epsilon", 1, "--kind", "probabilistic"),
         ("plan", "session", "--epsilon", 1, "--delta", 0),
-        ("plan", "click", "--epsilon", 1, "--pool-size", 0),
+        ("plan", "click", "--epsilon", 1, "--domain", "none"),
     ],
     ids=lambda words: " ".join(map(str, words)),
 )

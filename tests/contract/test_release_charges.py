@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.release_log import write_log
+from tests.short_forms import mechanism_for
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
@@ -13,9 +15,9 @@ from tacit.privacy.account import Account
 from tacit.privacy.composition import Rule
 from tacit.privacy.events import GuaranteedRelease
 from tacit.privacy.ledger import Ledger
+from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log
-from tacit.release.request import Request, mechanism_for
 from tacit.release.verify import verify_release
 
 AR = Neighbours.ADD_REMOVE
@@ -27,15 +29,15 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(tmp_path_factory.mktemp("log") / "log.parquet", USERS, canary=False)
 
 
-def order_for(request: Request, log: Path, folder: Path, ledger: Ledger, name: str = "out") -> Order:
-    return Order(log, folder / name, mechanism_for(request), Preparation(), ledger, threads=1)
+def order_for(mechanism: Mechanism[Any], log: Path, folder: Path, ledger: Ledger, name: str = "out") -> Order:
+    return Order(log, folder / name, mechanism, Preparation(), ledger, threads=1)
 
 
-def probabilistic(users: int, neighbours: Neighbours = AR) -> Request:
-    return Request(
+def probabilistic(users: int, neighbours: Neighbours = AR) -> Mechanism[Any]:
+    return mechanism_for(
         "zealous",
         noise=5.0,
-        threshold=30,
+        threshold_2=30,
         threshold_1=2,
         users=users,
         kind=Kind.PROBABILISTIC,
@@ -65,24 +67,21 @@ def test_more_users_than_the_public_bound_are_refused_before_the_charge(
 
 def test_a_bound_below_the_first_threshold_makes_no_release(log: Path) -> None:
     with pytest.raises(ParameterError, match="first threshold is 2 with a public bound of 1 users"):
-        mechanism_for(
-            Request("zealous", noise=5.0, threshold=2, threshold_1=2, users=1, kind=Kind.PROBABILISTIC)
-        )
+        mechanism_for("zealous", noise=5.0, threshold_2=2, threshold_1=2, users=1, kind=Kind.PROBABILISTIC)
 
 
 WEEKLY = {
-    "zealous, 20 items a user": (Request("zealous", 0.5, 1e-8, per_user=20), 53),
-    "zealous, 5 items a user": (Request("zealous", 0.5, 1e-8), 14),
-    "click, approximate": (Request("click", 0.5, 1e-8), 11),
-    "session": (Request("session", 0.5, 1e-8), 15),
+    "zealous, 20 items a user": (mechanism_for("zealous", 0.5, 1e-8, per_user=20), 53),
+    "zealous, 5 items a user": (mechanism_for("zealous", 0.5, 1e-8), 14),
+    "click, approximate": (mechanism_for("click", 0.5, 1e-8), 11),
+    "session": (mechanism_for("session", 0.5, 1e-8), 15),
 }
 
 
 @pytest.mark.parametrize("name", WEEKLY)
 def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
     """The figures of docs/how-to/budget-a-year.md: as counts and a disclosure, not by (ε,δ) alone."""
-    request, weeks = WEEKLY[name]
-    mechanism = mechanism_for(request)
+    mechanism, weeks = WEEKLY[name]
     event, promise = mechanism.event(), mechanism.guarantee()
     assert event.guarantee == promise
     budget = Guarantee(Kind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
@@ -97,11 +96,12 @@ def test_a_ledger_by_privacy_loss_takes_more_than_adding_would(
     mechanism: str, relation: Neighbours, log: Path, tmp_path: Path
 ) -> None:
     """Three releases of ε = 1 from a budget of less than 3; each verifies against the ledger."""
-    request = Request(mechanism, 1.0, 1e-9, per_user=20, clicks_per_user=8, neighbours=relation)
+    bound = {"per_user": 20} if mechanism == "zealous" else {"clicks_per_user": 8}
+    made = mechanism_for(mechanism, 1.0, 1e-9, neighbours=relation, **bound)
     budget = Guarantee(Kind.INDISTINGUISHABILITY, relation, 2.9, 1e-4)
     ledger = Ledger.create(tmp_path / "l", budget, composition=Rule.PLD)
     for week in ("a", "b", "c"):
-        publish_log(order_for(request, log, tmp_path, ledger, week))
+        publish_log(order_for(made, log, tmp_path, ledger, week))
         checks = verify_release(tmp_path / week, ledger.path)
         assert [check.what for check in checks if not check.holds] == []
     assert Ledger.open(ledger.path).state().account.total()[0] <= 2.9

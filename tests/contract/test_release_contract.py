@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
+from tests.short_forms import mechanism_for
+from typer.testing import CliRunner
 
-from tacit.errors import BudgetError, InputError, TacitError
+from tacit.commands import application
+from tacit.errors import BudgetError, InputError, ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.manifest import mechanism_from_dict, read_manifest
+from tacit.release.manifest import mechanism_of, read_manifest
+from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
+from tacit.release.public_urls import PublicUrls
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
-from tacit.release.request import MECHANISMS, Request, mechanism_for
+from tacit.release.registry import MECHANISMS
 from tacit.release.verify import verify_release
 
+URLS = PublicUrls(
+    "urls",
+    lambda query: ("http://weather.example/", "http://other.example/") * (query == "weather"),
+    "0" * 64,
+)
 BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
-REQUESTS = {
-    "zealous": Request("zealous", 2.0, 1e-9),
-    "click-pure": Request("click", 2.0, surfaced="SURFACED"),
-    "click-approximate": Request("click", 4.0, 1e-9),
-    "session": Request("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
-    "k-query": Request("k-query", k=5),
+MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
+    "zealous": mechanism_for("zealous", 2.0, 1e-9),
+    "click-pure": mechanism_for("click", 2.0, surfaced=URLS),
+    "click-approximate": mechanism_for("click", 4.0, 1e-9),
+    "session": mechanism_for("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
+    "k-query": mechanism_for("k-query", k=5),
 }
 
 
@@ -39,13 +51,8 @@ def log(tmp_path: Path) -> Path:
 
 
 def order_for(name: str, log: Path, output: Path) -> Order:
-    request = REQUESTS[name]
-    if request.surfaced:
-        listed = log.with_name("surfaced.tsv")
-        listed.write_text("weather\thttp://weather.example/\nweather\thttp://other.example/\n")
-        request = Request("click", 2.0, surfaced=str(listed))
     ledger = open_ledger(default_ledger(log), log, BUDGET)
-    return Order(log, output, mechanism_for(request), Preparation(), ledger, threads=1)
+    return Order(log, output, MECHANISMS_BY_CASE[name], Preparation(), ledger, threads=1)
 
 
 class WatchedRandomness(OperatingSystemRandomness):
@@ -69,7 +76,7 @@ class WatchedRandomness(OperatingSystemRandomness):
         return super().words(n)
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
 def test_the_ledger_is_charged_before_noise_is_drawn(name: str, log: Path, tmp_path: Path) -> None:
     order = order_for(name, log, tmp_path / "out")
     source = WatchedRandomness(order.ledger.path)
@@ -85,20 +92,20 @@ def test_the_ledger_is_charged_before_noise_is_drawn(name: str, log: Path, tmp_p
     assert entry.manifest is not None
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
 def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path: Path) -> None:
     order = order_for(name, log, tmp_path / "out")
     publish_log(order)
     checks = verify_release(tmp_path / "out", order.ledger.path)
     assert [check.what for check in checks if not check.holds] == []
     manifest = read_manifest(tmp_path / "out")
-    again = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    again = mechanism_of(manifest)
     assert again.guarantee() == order.mechanism.guarantee()
     assert "weather" in (tmp_path / "out/release.html").read_text()
     assert (manifest["paper"] is None) == (name == "k-query")
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
 def test_nothing_of_a_single_user_is_in_manifest_page_or_ledger(name: str, log: Path, tmp_path: Path) -> None:
     order = order_for(name, log, tmp_path / "out")
     publish_log(order)
@@ -126,9 +133,7 @@ def test_the_manifest_does_not_depend_on_the_log_but_for_what_is_published(tmp_p
 
 def test_overspending_is_refused_before_anything_is_done(log: Path, tmp_path: Path) -> None:
     order = order_for("zealous", log, tmp_path / "out")
-    dear = Order(
-        log, tmp_path / "out", mechanism_for(Request("zealous", 50.0, 1e-9)), Preparation(), order.ledger
-    )
+    dear = Order(log, tmp_path / "out", mechanism_for("zealous", 50.0, 1e-9), Preparation(), order.ledger)
     source = WatchedRandomness(order.ledger.path)
     content = order.ledger.path.read_bytes()
     with pytest.raises(BudgetError, match=r"requested .* remaining .* too much by"):
@@ -188,6 +193,7 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
         "the manifest has the form of a release's, and nothing besides",
         "the guarantee follows from the parameters",
         "the cost of each part follows from the parameters",
+        "what was drawn and compared follows from the parameters",
         "queries.tsv is the file that was released",
         "queries.tsv says the same as queries.parquet",
         "nothing else is in the folder",
@@ -197,9 +203,18 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
 
 
 def test_noise_cannot_be_switched_off_by_a_request() -> None:
-    for mechanism in MECHANISMS:
-        with pytest.raises(TacitError):
-            mechanism_for(Request(mechanism, noise=0.0, threshold=1, k=0))
+    """Not on the command line; and a mechanism without noise costs an infinite ε, which no ledger grants."""
+    given = {
+        "zealous": ["--threshold-2", "9"],
+        "click": ["--threshold", "9"],
+        "session": ["--threshold", "9"],
+    }
+    for mechanism, words in given.items():
+        done = CliRunner().invoke(application(), ["guarantee", mechanism, "--noise", "0", *words])
+        assert isinstance(done.exception, ParameterError) and "--noise must be" in str(done.exception)
+        assert "no guarantee" in done.exception.remedy
+    assert set(given) == set(MECHANISMS) - {"k-query"}
+    assert mechanism_for("zealous", noise=0.0, threshold_2=9).guarantee().epsilon == math.inf
 
 
 def tacit(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -208,7 +223,7 @@ def tacit(*arguments: object, **environment: str) -> subprocess.CompletedProcess
 
 
 def test_the_command_two_weeks_running(log: Path, tmp_path: Path) -> None:
-    common = ["release", log, "-m", "zealous", "--epsilon", 2, "--delta", 1e-9, "--threads", 1]
+    common = ["release", "zealous", log, "--epsilon", 2, "--delta", 1e-9, "--threads", 1]
     refused = tacit(*common, "-o", tmp_path / "w1")
     assert refused.returncode == 1 and "--budget-epsilon" in refused.stderr
     for week in ("w1", "w2"):
@@ -236,7 +251,7 @@ def test_errors_of_a_broken_log_do_not_quote_it(log: Path, tmp_path: Path) -> No
         if cut < 0
         else content[:cut] + b"\xff" * 40 + content[cut + 40 :]
     )
-    done = tacit("release", log, "-m", "k-query", "--k", 2, "--budget-epsilon", 1, "-o", tmp_path / "o")
+    done = tacit("release", "k-query", log, "--k", 2, "--budget-epsilon", 1, "-o", tmp_path / "o")
     assert "Traceback" not in done.stderr
     for secret in ("zanzibar", "canary", "user-0", "own words"):
         assert secret not in done.stderr

@@ -27,7 +27,7 @@ from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
-from tacit.release.request import Request, mechanism_for
+from tacit.release import Zealous
 
 log, output, journal = map(Path, sys.argv[1:])
 
@@ -44,7 +44,7 @@ def stage(name):
 
 budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
 ledger = open_ledger(default_ledger(log), log, budget)
-mechanism = mechanism_for(Request("zealous", 2.0, 1e-9))
+mechanism = Zealous(epsilon=2.0, delta=1e-9)
 print("start", flush=True)
 publish_log(Order(log, output, mechanism, Preparation(), ledger, threads=1), source=Telling(), report=stage)
 print("done", flush=True)

@@ -8,42 +8,44 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.release_log import write_log
+from tests.short_forms import mechanism_for
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.release import publication
 from tacit.release.engines import open_engine
+from tacit.release.item_kinds import Item
+from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
+from tacit.release.public_domain import PublicDomain
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
-from tacit.release.request import Request, mechanism_for
 from tacit.release.verify import verify_release
-from tacit.release.zealous import Item
 from tacit.searchlog import SCHEMA, check_log, with_sessions
 from tacit.searchlog.sessions import session_numbers
 
 BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
-REQUESTS = {
-    "zealous": Request("zealous", 4.0, 1e-9, items=tuple(Item)),
-    "click-pure": Request("click", 2.0, domain="DOMAIN"),
-    "click-approximate": Request("click", 4.0, 1e-9),
-    "session": Request("session", 4.0, 1e-9),
-    "k-query": Request("k-query", k=5),
+MECHANISMS: dict[str, Mechanism[Any]] = {
+    "zealous": mechanism_for("zealous", 4.0, 1e-9, items=tuple(Item)),
+    "click-approximate": mechanism_for("click", 4.0, 1e-9),
+    "session": mechanism_for("session", 4.0, 1e-9),
+    "k-query": mechanism_for("k-query", k=5),
 }
 
 
-def order_for(log: Path, output: Path, request: Request) -> Order:
-    if request.domain:
-        domain = log.with_name("domain.txt")
-        domain.write_text("weather\nnews\nunasked\n")
-        request = Request(request.mechanism, request.epsilon, request.delta, domain=str(domain))
+DOMAIN = PublicDomain("domain.txt", pa.array(["news", "unasked", "weather"]))
+MECHANISMS["click-pure"] = mechanism_for("click", 2.0, domain=DOMAIN)
+
+
+def order_for(log: Path, output: Path, mechanism: Mechanism[Any]) -> Order:
     ledger = open_ledger(default_ledger(log), log, BUDGET)
-    return Order(log, output, mechanism_for(request), Preparation(), ledger, threads=1)
+    return Order(log, output, mechanism, Preparation(), ledger, threads=1)
 
 
 def with_rows(
@@ -56,24 +58,24 @@ def with_rows(
     return path
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_an_empty_log_is_released_as_any_other(name: str, tmp_path: Path) -> None:
     """Whether the log has a user at all is not to be read off an exit code."""
     log = tmp_path / "log.parquet"
     pq.write_table(SCHEMA.empty_table(), log)
-    order = order_for(log, tmp_path / "out", REQUESTS[name])
+    order = order_for(log, tmp_path / "out", MECHANISMS[name])
     done = publish_log(order)
     if name != "click-pure":
         assert all(table["rows"] == 0 for table in done.manifest["published"].values())
     assert [c.what for c in verify_release(tmp_path / "out", order.ledger.path) if not c.holds] == []
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_records_at_the_ends_of_time_stop_nobody(name: str, tmp_path: Path) -> None:
     ends = [2**63 - 1, 2**63 - 2, 2**63 - 3, -(2**63) + 1, -(2**63) + 2, -(2**63) + 3]
     rows = [("odd", f"odd {i}", pa.scalar(at, pa.timestamp("us")), None, None) for i, at in enumerate(ends)]
     log = with_rows(tmp_path / "log.parquet", rows)
-    done = publish_log(order_for(log, tmp_path / "out", REQUESTS[name]))
+    done = publish_log(order_for(log, tmp_path / "out", MECHANISMS[name]))
     assert sum(table["rows"] for table in done.manifest["published"].values()) > 0
 
 
@@ -103,15 +105,26 @@ def test_records_without_user_query_or_time_are_refused(place: int, statistics: 
 
 
 @pytest.mark.parametrize(
-    "request_",
+    "mechanism",
     [
-        Request("zealous", noise=2e12, threshold=10**14),
-        Request("click", delta=1e-6, noise=10.0, threshold=500, noise_clicks=2e12, threshold_clicks=10**14),
-        Request("session", noise=10.0, threshold=500, noise_clicks=2e12, threshold_clicks=10**14),
+        mechanism_for("zealous", noise=2e12, threshold_2=10**14),
+        mechanism_for(
+            "click", delta=1e-6, noise=10.0, threshold=500, noise_clicks=2e12, threshold_clicks=10**14
+        ),
+        mechanism_for(
+            "session",
+            noise=10.0,
+            threshold=500,
+            clicks_per_user=4,
+            noise_clicks=2e12,
+            threshold_clicks=10**14,
+        ),
     ],
 )
-def test_noise_that_cannot_be_drawn_is_refused_before_the_charge(request_: Request, tmp_path: Path) -> None:
-    order = order_for(write_log(tmp_path / "log.parquet"), tmp_path / "out", request_)
+def test_noise_that_cannot_be_drawn_is_refused_before_the_charge(
+    mechanism: Mechanism[Any], tmp_path: Path
+) -> None:
+    order = order_for(write_log(tmp_path / "log.parquet"), tmp_path / "out", mechanism)
     with pytest.raises(ParameterError, match="scale of the noise"):
         publish_log(order)
     assert order.ledger.state().entries == ()
@@ -157,13 +170,14 @@ def later(log: Path) -> pa.Table:
 INTERRUPTED = """
 import sys
 from pathlib import Path
+from typing import Any
 from tacit.files import atomic
 from tacit.privacy.ledger import Ledger
 from tacit.release import publication
-from tests.contract.test_release_of_odd_logs import REQUESTS, order_for
+from tests.contract.test_release_of_odd_logs import MECHANISMS, order_for
 
 log, output, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-order = order_for(log, output, REQUESTS["zealous"])
+order = order_for(log, output, MECHANISMS["zealous"])
 
 def after(function):
     def called(*arguments, **named):
@@ -199,7 +213,7 @@ def test_ctrl_c_around_the_rename_leaves_a_noted_release_or_none(
 def test_a_release_is_noted_before_it_is_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    order = order_for(write_log(tmp_path / "log.parquet"), tmp_path / "out", REQUESTS["k-query"])
+    order = order_for(write_log(tmp_path / "log.parquet"), tmp_path / "out", MECHANISMS["k-query"])
     noted: list[bool] = []
     rename: Callable[[Path, Path], Path] = Path.rename
 

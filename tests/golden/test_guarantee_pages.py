@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.guarantee_tables import HOW_TO, TABLES
+from tests.short_forms import session_parameters, zealous_parameters
 
 from tacit.privacy import Neighbours
-from tacit.release.analysis import SessionParameters, ZealousParameters, exact, session, zealous
-from tacit.release.plan.click import POOL_SIZE
-from tacit.release.pool import bundled_domain
+from tacit.release.analysis import exact
+from tacit.release.click.parameters import BUNDLED_SIZE as POOL_SIZE
+from tacit.release.public_domain import bundled_domain
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 PAGES = Path(__file__).parent.parent.parent / "docs/guarantees"
 NAMES = [(page, build) for page, tables in TABLES.items() for build in tables]
@@ -50,10 +53,10 @@ def test_every_page_has_its_parts(page: str) -> None:
 
 
 def test_figures_in_the_prose() -> None:
-    leak = zealous.guarantee(ZealousParameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
+    leak = zealous.guarantee(zealous_parameters(5, 10.0, 1, 79), Neighbours.REPLACE).delta
     assert f"{leak:.3e}" in text("zealous")
     assert f"{2 / (1 + math.exp(-1)):.2f} times the continuous tail" in text("zealous")
-    one, two = (session.guarantee(SessionParameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
+    one, two = (session.guarantee(session_parameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
     assert f"a factor of {two / one:.0f}" in text("session")
     assert f"{math.exp(4):.0f}" == "55"
     assert 8.8e6 < math.exp(16) < 9e6

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from tests.realdata import shared_data
+from tests.short_forms import zealous_parameters
 
 from tacit.privacy.randomness import SeededRandomness
-from tacit.release.analysis import KQueryParameters, ZealousParameters
 from tacit.release.engines import open_engine
-from tacit.release.k_query import KQuery
+from tacit.release.item_kinds import Item
+from tacit.release.k_query.mechanism import KQuery
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.zealous import Item, Zealous
+from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
 
@@ -39,7 +40,7 @@ def released(path: Path, mechanism: Mechanism) -> dict[str, dict[tuple, int]]:
 
 
 def test_what_five_users_asked(excite: Path) -> None:
-    found = released(excite, KQuery(KQueryParameters(5), (Item.QUERIES, Item.KEYWORDS)))
+    found = released(excite, KQuery(k=5, items=(Item.QUERIES, Item.KEYWORDS)))
     by_hand: dict[str, set[str]] = {}
     for line in excite.read_text(encoding="latin-1").splitlines():
         user, _, query = line.split("\t")
@@ -49,8 +50,8 @@ def test_what_five_users_asked(excite: Path) -> None:
 
 
 def test_bounding_takes_away_and_never_adds(excite: Path) -> None:
-    whole = released(excite, Zealous(ZealousParameters(10_000, 0, 1, 1)))["queries"]
-    bounded = released(excite, Zealous(ZealousParameters(3, 0, 1, 1)))["queries"]
+    whole = released(excite, Zealous(zealous_parameters(10_000, 0, 1, 1)))["queries"]
+    bounded = released(excite, Zealous(zealous_parameters(3, 0, 1, 1)))["queries"]
     assert all(count <= whole[key] for key, count in bounded.items())
     assert sum(bounded.values()) < sum(whole.values())
     assert sum(bounded.values()) <= 3 * 891

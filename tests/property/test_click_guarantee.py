@@ -12,10 +12,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters
 
 from tacit.privacy import Kind, Neighbours
-from tacit.release.analysis import ClickMode, ClickParameters, click, exact
+from tacit.release.analysis import exact
 from tacit.release.analysis.threshold import fresh_key_delta, miss_loss
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)
@@ -45,7 +48,7 @@ def test_the_worst_spread_is_an_extreme(noise: float, threshold: int, minimum: i
 def test_pure_epsilon_holds_for_any_threshold_and_is_attained() -> None:
     """Two records of a user over a public domain, all base counts, all thresholds: e^ε = 2^(2+2)."""
     for threshold in range(6):
-        claim = click.guarantee(ClickParameters(2, 0, NOISE, threshold, NOISE, 1.0, 1.0, transitions=False))
+        claim = click.guarantee(click_parameters(2, 0, NOISE, threshold, NOISE, 1.0, 1.0, transitions=False))
         assert claim.kind is Kind.PURE
         assert claim.epsilon == pytest.approx(4 * math.log(2))
         worst: float | Fraction = 0
@@ -67,7 +70,7 @@ def test_theorem_1_second_term_is_an_artefact() -> None:
         pair = exact.selected(a, base + 1, base, 11)
         ratios += [pair.largest_ratio(), pair.flipped().largest_ratio()]
     assert max(ratios) == pytest.approx(1.105, abs=0.0005)
-    parameters = ClickParameters(1, 0, 10.0, 10, 1e9, 1e9, 1e9, transitions=False)
+    parameters = click_parameters(1, 0, 10.0, 10, 1e9, 1e9, 1e9, transitions=False)
     assert math.exp(click.paper_figure(parameters).epsilon) == pytest.approx(1.255, abs=0.0005)
     assert math.exp(click.guarantee(parameters).epsilon) == pytest.approx(max(ratios), rel=1e-6)
 
@@ -90,7 +93,7 @@ def test_a_sampled_pool_is_charged_exactly_and_gains_nothing(
     chance: float, noise: float, threshold: int
 ) -> None:
     d = 3
-    parameters = ClickParameters(d, 0, noise, threshold, None, 1.0, 1.0, False, pool_probability=chance)
+    parameters = click_parameters(d, 0, noise, threshold, None, 1.0, 1.0, False, pool_probability=chance)
     claim = click.guarantee(parameters)
     a = math.exp(-1 / noise)
     worst = 0.0
@@ -108,7 +111,7 @@ def test_a_sampled_pool_is_charged_exactly_and_gains_nothing(
 @pytest.mark.parametrize(("d", "threshold"), [(1, 3), (2, 3), (3, 4), (4, 6), (3, 1), (3, 0), (2, 0)])
 def test_threshold_selection_holds_and_its_delta_is_attained(d: int, threshold: int) -> None:
     """Outside the domain: all spreads of d records over keys with any base count, fresh ones included."""
-    parameters = ClickParameters(d, 0, NOISE, threshold, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
+    parameters = click_parameters(d, 0, NOISE, threshold, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
     claim = click.guarantee(parameters)
     factor = math.exp(claim.epsilon)
     worst = 0.0
@@ -147,7 +150,7 @@ def test_publishing_the_compared_count_costs_the_selection_alone() -> None:
         for k in (1, 2, 3):
             pair = exact.thresholded(HALF, base + k, base, 5)
             assert max(pair.largest_ratio(), pair.flipped().largest_ratio()) <= 2**k
-    same = ClickParameters(3, 0, NOISE, 4, None, 1.0, 1.0, transitions=False)
+    same = click_parameters(3, 0, NOISE, 4, None, 1.0, 1.0, transitions=False)
     assert click.guarantee(same).epsilon == pytest.approx(3 * math.log(2))
 
 
@@ -161,7 +164,7 @@ Record = tuple[str, str | None]
 DOMAIN, PUBLIC_URLS = "ab", ("1", "2")
 
 
-def bounded_counts(log: list[list[Record]], p: ClickParameters) -> list[Counter[str]]:
+def bounded_counts(log: list[list[Record]], p) -> list[Counter[str]]:
     """The first q_f queries, the first c_f clicks on them and the steps between them, counted."""
     queries: Counter[str] = Counter()
     clicks: Counter[str] = Counter()
@@ -180,7 +183,7 @@ def bounded_counts(log: list[list[Record]], p: ClickParameters) -> list[Counter[
     return [queries, clicks, steps]
 
 
-def key_pair(p: ClickParameters, part: int, key: str, one: int, two: int) -> exact.Pair:
+def key_pair(p, part: int, key: str, one: int, two: int) -> exact.Pair:
     """One key's output on the two logs. Publishing clicks of unselected queries too only tells more."""
     public = (
         key in DOMAIN if part == 0 else key[0] in DOMAIN and key[1] in (PUBLIC_URLS if part == 1 else DOMAIN)
@@ -189,8 +192,8 @@ def key_pair(p: ClickParameters, part: int, key: str, one: int, two: int) -> exa
     noise = (p.noise, p.noise_clicks, p.noise_transitions)[part]
     threshold = (p.threshold, p.threshold_clicks, p.threshold_transitions)[part]
     assert threshold is not None
-    if part == 0 and p.noise_queries is not None:
-        then = exact.noisy(math.exp(-1 / p.noise_queries), one, two)
+    if part == 0 and p.noise_counts is not None:
+        then = exact.noisy(math.exp(-1 / p.noise_counts), one, two)
         return exact.selected(math.exp(-1 / noise), counts[0], counts[1], threshold + 1, then)
     return exact.thresholded(math.exp(-1 / noise), counts[0], counts[1], threshold + 1)
 
@@ -218,7 +221,7 @@ def test_on_logs_from_records_to_divergence(
     noises: tuple[float, float | None, float],
     mode: ClickMode,
 ) -> None:
-    parameters = ClickParameters(
+    parameters = click_parameters(
         *bounds,
         noises[0],
         thresholds[0],
@@ -247,7 +250,7 @@ def test_on_logs_from_records_to_divergence(
 
 def test_a_budget_for_each_side_of_the_domain_would_leak() -> None:
     """q_f queries inside the domain and q_f outside: twice the moved counts, beyond the claimed ε and δ."""
-    parameters = ClickParameters(1, 0, NOISE, 3, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
+    parameters = click_parameters(1, 0, NOISE, 3, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
     claim = click.guarantee(parameters)
     both = exact.product(exact.selected(0.5, 5, 4, 4, exact.noisy(0.5, 5, 4)) for _ in range(2))
     assert exact.divergence(both, math.exp(claim.epsilon)) > claim.delta
@@ -277,7 +280,7 @@ def test_the_frequency_filter_before_limiting_breaks_the_bound() -> None:
     after.subtract(limited_then_filtered(others, minimum, 1))
     assert sum(abs(change) for change in after.values()) == minimum
 
-    claim = click.guarantee(ClickParameters(1, 0, 10.0, 3, None, 1.0, 1.0, transitions=False))
+    claim = click.guarantee(click_parameters(1, 0, 10.0, 3, None, 1.0, 1.0, transitions=False))
     pair = exact.product(exact.selected(math.exp(-0.1), minimum - 1, 0, 4) for _ in range(size))
     assert exact.divergence(pair, math.exp(claim.epsilon)) > 0.5
 
@@ -285,7 +288,7 @@ def test_the_frequency_filter_before_limiting_breaks_the_bound() -> None:
 @pytest.mark.parametrize("mode", list(ClickMode))
 def test_the_frequency_filter_after_limiting_is_charged(mode: ClickMode) -> None:
     minimum, threshold = 3, 6
-    parameters = ClickParameters(
+    parameters = click_parameters(
         2, 0, NOISE, threshold, None, 1.0, 1.0, False, minimum_frequency=minimum, mode=mode
     )
     claim = click.guarantee(parameters)

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.release_log import write_log
+from tests.short_forms import mechanism_for
 
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.ledger import Ledger
-from tacit.release.manifest import file_hash, manifest_text, mechanism_from_dict, paper_of, parts_of
+from tacit.release.manifest import file_hash, manifest_text, mechanism_of, paper_of, parts_of
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
-from tacit.release.request import Request, mechanism_for
 from tacit.release.verify import verify_release
 
 BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
@@ -45,15 +45,17 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (home / "domain.txt").write_text("weather\nnews\n")
     (home / "urls.tsv").write_text("weather\thttp://weather.example/\n")
     requests = {
-        "zealous": Request("zealous", noise=5.0, threshold=120),
-        "click-pure": Request("click", 2.0, domain=str(home / "domain.txt"), surfaced=str(home / "urls.tsv")),
-        "click-approximate": Request("click", 4.0, 1e-9, same_counts=True),
-        "session": Request("session", 4.0, 1e-9),
-        "k-query": Request("k-query", k=5),
+        "zealous": mechanism_for("zealous", noise=5.0, threshold_2=120),
+        "click-pure": mechanism_for(
+            "click", 2.0, domain=str(home / "domain.txt"), surfaced=str(home / "urls.tsv")
+        ),
+        "click-approximate": mechanism_for("click", 4.0, 1e-9, same_counts=True),
+        "session": mechanism_for("session", 4.0, 1e-9),
+        "k-query": mechanism_for("k-query", k=5),
     }
     ledger = open_ledger(default_ledger(log), log, BUDGET)
     for name, request in requests.items():
-        publish_log(Order(log, home / name, mechanism_for(request), Preparation(), ledger, threads=1))
+        publish_log(Order(log, home / name, request, Preparation(), ledger, threads=1))
     return {name: home / name for name in NAMES}
 
 
@@ -93,7 +95,7 @@ def places(form: Any) -> Iterator[tuple[Any, Any]]:
 
 def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
     """All that follows from the parameters, made anew."""
-    mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    mechanism = mechanism_of(manifest)
     manifest |= {"guarantee": mechanism.guarantee().to_dict(), "parts": parts_of(mechanism)}
     return manifest | {"paper": paper_of(mechanism)}
 
@@ -197,7 +199,7 @@ def test_a_pure_release_without_its_public_sets_is_found(name: str, released: di
 def test_a_charge_without_a_note_is_not_confirmed(released: dict[str, Path], tmp_path: Path) -> None:
     """An unnoted charge of the same price does not vouch for a manifest that was made up."""
     manifest = read(released["zealous"])
-    mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
+    mechanism = mechanism_of(manifest)
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
     entry = ledger.spend(mechanism.event(), "lost")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
@@ -213,7 +215,7 @@ def test_the_charge_must_be_that_of_the_release(released: dict[str, Path], tmp_p
     """A larger charge than the release states covers it, and is still not its charge."""
     manifest = read(released["zealous"])
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
-    entry = ledger.spend(mechanism_for(Request("zealous", noise=4.0, threshold=120)).event(), "dearer")
+    entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120).event(), "dearer")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
     folder = forge(released["zealous"], manifest)
     ledger.note_release(entry, file_hash(folder / "manifest.json"))

@@ -8,23 +8,17 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.account import Account
 from tacit.privacy.composition import Rule, repeated_delta
 from tacit.privacy.events import GuaranteedRelease
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    click,
-    exact,
-    session,
-    zealous,
-)
-from tacit.release.analysis.accounting import click_event, session_event, zealous_event
+from tacit.release.analysis import exact
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 
 def partitions(total: int, largest: int):
@@ -56,9 +50,9 @@ def test_a_disclosure_dominates_fresh_keys(sigma: Fraction, other: Fraction, fac
     assert fresh.hockey_stick(factor) <= worst.hockey_stick(factor)
 
 
-ZEALOUS = ZealousParameters(20, 40.0, 1, 800)
-CLICK = ClickParameters(3, 2, 40.0, 700, 160.0, 40.0, 40.0, mode=ClickMode.APPROXIMATE)
-SESSION = SessionParameters(1, 3, 20.0, 400, 80.0, clicks=SessionClicks(4, 20.0, 400, 80.0))
+ZEALOUS = zealous_parameters(20, 40.0, 1, 800)
+CLICK = click_parameters(3, 2, 40.0, 700, 160.0, 40.0, 40.0, mode=ClickMode.APPROXIMATE)
+SESSION = session_parameters(1, 3, 20.0, 400, 80.0, clicks=(4, 20.0, 400, 80.0))
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
@@ -67,21 +61,21 @@ def test_an_event_promises_what_the_guarantee_does(relation: Neighbours, same: b
     """Adding up the parts of an event gives the guarantee, to the last bits of floating point."""
     counts = None if same else 6.0
     pairs = [
-        (zealous_event(ZEALOUS, relation), zealous.guarantee(ZEALOUS, relation)),
+        (zealous.event(ZEALOUS, relation), zealous.guarantee(ZEALOUS, relation)),
         (
-            zealous_event(ZealousParameters(3, 10.0, 2, 80, 4), relation),
-            zealous.guarantee(ZealousParameters(3, 10.0, 2, 80, 4), relation),
+            zealous.event(zealous_parameters(3, 10.0, 2, 80, 4), relation),
+            zealous.guarantee(zealous_parameters(3, 10.0, 2, 80, 4), relation),
         ),
     ]
     for mode in ClickMode:
         for chance, least in ((1.0, 1), (0.9, 1), (1.0, 3)):
-            p = ClickParameters(
+            p = click_parameters(
                 3, 2, 7.0, 70, counts, 5.0, 9.0, pool_probability=chance, minimum_frequency=least, mode=mode
             )
-            pairs.append((click_event(p, relation), click.guarantee(p, relation)))
+            pairs.append((click.event(p, relation), click.guarantee(p, relation)))
     for once in (False, True):
-        p = SessionParameters(2, 4, 3.0, 60, counts, once, SessionClicks(4, 2.0, 40, counts))
-        pairs.append((session_event(p, relation), session.guarantee(p, relation)))
+        p = session_parameters(2, 4, 3.0, 60, counts, once, (4, 2.0, 40, counts))
+        pairs.append((session.event(p, relation), session.guarantee(p, relation)))
     for event, promise in pairs:
         assert event.guarantee.neighbours is relation
         assert event.guarantee.epsilon == pytest.approx(promise.epsilon, rel=1e-14)
@@ -96,15 +90,15 @@ def exact_twice(pair: exact.Pair, factor: float) -> float:
 
 def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
     """Two releases of each mechanism on the worst neighbours, fresh keys and shared ones."""
-    z = ZealousParameters(3, 3.0, 1, 12)
+    z = zealous_parameters(3, 3.0, 1, 12)
     a = math.exp(-1 / z.noise)
     histories = [
         exact.product(exact.thresholded(a, c, c - 1 or None, 12) for c in (first, 1, 9)) for first in (1, 12)
     ]
-    c = ClickParameters(2, 0, 3.0, 9, 4.0, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
+    c = click_parameters(2, 0, 3.0, 9, 4.0, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
     fresh = exact.noisy(math.exp(-1 / 4.0), 10, 8)
     clicks = [exact.selected(a, 10, 8, 10, fresh), exact.selected(a, 2, None, 10)]
-    for pairs, event in ((histories, zealous_event(z)), (clicks, click_event(c))):
+    for pairs, event in ((histories, zealous.event(z)), (clicks, click.event(c))):
         for epsilon in (0.2, 0.5, 1.0):
             bound = repeated_delta(event, 2, epsilon)
             for pair in pairs:
@@ -114,9 +108,9 @@ def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
 @pytest.mark.parametrize(
     ("event", "promise"),
     [
-        (zealous_event(ZEALOUS), zealous.guarantee(ZEALOUS)),
-        (click_event(CLICK), click.guarantee(CLICK)),
-        (session_event(SESSION), session.guarantee(SESSION)),
+        (zealous.event(ZEALOUS), zealous.guarantee(ZEALOUS)),
+        (click.event(CLICK), click.guarantee(CLICK)),
+        (session.event(SESSION), session.guarantee(SESSION)),
     ],
     ids=["zealous", "click", "session"],
 )

@@ -16,29 +16,24 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.privacy import Neighbours
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    exact,
-)
-from tacit.release.click import Click
-from tacit.release.contribution import Choice
+from tacit.release.analysis import exact
+from tacit.release.click.mechanism import Click
+from tacit.release.click.parameters import ClickMode
 from tacit.release.engines import Engine, open_engine
-from tacit.release.pool import Domain
-from tacit.release.session import Session
-from tacit.release.surfaced import Surfaced
-from tacit.release.zealous import Item, Zealous
+from tacit.release.parameters import Choice
+from tacit.release.public_domain import PublicDomain
+from tacit.release.public_urls import PublicUrls
+from tacit.release.session.mechanism import Session
+from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)
-DOMAIN = Domain("small", pa.array(["java", "tea"], pa.string()))
+DOMAIN = PublicDomain("small", pa.array(["java", "tea"], pa.string()))
 URLS = ("http://a", "http://b")
-SURFACED = Surfaced("small", lambda query: URLS)
+SURFACED = PublicUrls("small", lambda query: URLS)
 
 Record = tuple[str, datetime, str | None]
 Log = list[tuple[str, list[Record]]]
@@ -130,10 +125,10 @@ def selected(
     st.lists(histories, max_size=3), histories, histories, st.integers(1, 2), st.sampled_from(list(Choice))
 )
 def test_zealous(engine: Engine, others, one, two, m: int, choice: Choice) -> None:
-    p = ZealousParameters(m, 1.5, 1, 3, histograms=4)
+    p = zealous_parameters(m, 1.5, 1, 3, histograms=4)
     holds(
         engine,
-        lambda relation: Zealous(p, tuple(Item), neighbours=relation, choice=choice),
+        lambda relation: Zealous(p, neighbours=relation, take=choice),
         lambda _, key, a, b: exact.thresholded(math.exp(-1 / p.noise), a or None, b or None, p.threshold_2),
         others,
         one,
@@ -152,28 +147,28 @@ def test_zealous(engine: Engine, others, one, two, m: int, choice: Choice) -> No
     st.sampled_from(list(Choice)),
 )
 def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, counts, choice: Choice) -> None:
-    p = ClickParameters(bound, 2, 1.5, 2, counts, 1.0, 2.5, True, 3, 1, mode=mode)
+    p = click_parameters(bound, 2, 1.5, 2, counts, 1.0, 2.5, True, 3, 1, mode=mode)
 
     def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
         domain = DOMAIN.queries.to_pylist()
         public = {
             "queries": lambda: key[0] in domain,
             "clicks": lambda: mode is ClickMode.PURE and key[0] in domain and key[1] in URLS,
-            "steps": lambda: mode is ClickMode.PURE and key[0] in domain and key[1] in domain,
+            "transitions": lambda: mode is ClickMode.PURE and key[0] in domain and key[1] in domain,
         }[name]()
         if mode is ClickMode.PURE and not public:
             return exact.noisy(0.5, 0, 0)  # counted, and never shown
         shown = [count if count or public else None for count in (a, b)]
         noise, fresh, threshold = {
-            "queries": (p.noise, p.noise_queries, p.threshold),
+            "queries": (p.noise, p.noise_counts, p.threshold),
             "clicks": (p.noise_clicks, None, p.threshold_clicks),
-            "steps": (p.noise_transitions, None, p.threshold_transitions),
+            "transitions": (p.noise_transitions, None, p.threshold_transitions),
         }[name]
         return selected(noise, fresh, threshold, shown[0], shown[1])
 
     holds(
         engine,
-        lambda relation: Click(p, DOMAIN, SURFACED, relation, choice),
+        lambda relation: Click(p, domain=DOMAIN, surfaced=SURFACED, neighbours=relation, take=choice),
         key_pair,
         others,
         one,
@@ -192,26 +187,25 @@ def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, co
     st.sampled_from(list(Choice)),
 )
 def test_session(engine: Engine, others, one, two, bounds, once: bool, counts, choice: Choice) -> None:
-    clicks = SessionClicks(2, 1.0, 2, counts)
-    p = SessionParameters(*bounds, 2.0, 3, counts, once, clicks)
+    p = session_parameters(*bounds, 2.0, 3, counts, once, (2, 1.0, 2, counts))
 
     def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
-        part = clicks if name == "clicks" else p
-        return selected(part.noise, part.noise_counts, part.threshold, a or None, b or None)
+        noise, threshold, _, fresh = (2.0, 3, None, counts) if name == "sessions" else (1.0, 2, None, counts)
+        return selected(noise, fresh, threshold, a or None, b or None)
 
-    holds(engine, lambda relation: Session(p, relation, choice), key_pair, others, one, two)
+    holds(engine, lambda relation: Session(p, neighbours=relation, take=choice), key_pair, others, one, two)
 
 
 def test_the_check_fails_for_a_bound_that_is_not_kept(engine: Engine) -> None:
     """The counts of two items a user, held against the claim for one: the same check must not pass."""
-    one = ZealousParameters(1, 1.5, 1, 6)
-    two = ZealousParameters(2, 1.5, 1, 6)
+    one = zealous_parameters(1, 1.5, 1, 6)
+    two = zealous_parameters(2, 1.5, 1, 6)
     later = START + timedelta(minutes=1)
     user: list[Record] = [("rare", START, None), ("rare java", later, None)]
 
     def fresh(_: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
         return exact.thresholded(math.exp(-1 / 1.5), a or None, b or None, 6)
 
-    kept, broken = Zealous(one, (Item.QUERIES,)), Zealous(two, (Item.QUERIES,))
+    kept, broken = Zealous(one), Zealous(two)
     assert leak(engine, kept, fresh, [], [("v", user)]) <= kept.guarantee().delta * (1 + 1e-9)
     assert leak(engine, broken, fresh, [], [("v", user)]) > kept.guarantee().delta * 1.5

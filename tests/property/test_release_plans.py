@@ -8,15 +8,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.short_forms import plan_click, plan_session, plan_zealous
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
-from tacit.release.analysis import ClickMode, click, session, zealous
-from tacit.release.analysis.accounting import click_event, session_event, zealous_event
 from tacit.release.analysis.threshold import survival
-from tacit.release.plan import plan_click, plan_k_query, plan_session, plan_zealous
-from tacit.release.plan.setting import larger, noise_for, smallest
-from tacit.release.plan.split import Part, split
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.k_query.mechanism import KQuery
+from tacit.release.planning.setting import larger, noise_for, smallest
+from tacit.release.planning.split import Portion, split
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 epsilons = st.floats(0.05, 20.0)
 deltas = st.floats(-12, -1).map(lambda exponent: 10.0**exponent)
@@ -34,9 +37,9 @@ def test_zealous_indistinguishability(
 ) -> None:
     plan = plan_zealous(epsilon, delta, m, histograms=histograms, neighbours=relation)
     p = plan.parameters
-    assert not broken(plan.guarantee, epsilon, delta)
-    assert plan.guarantee == zealous.guarantee(p, relation)
-    assert not broken(zealous_event(p, relation).guarantee, epsilon, delta)
+    assert not broken(plan.guarantee(), epsilon, delta)
+    assert plan.guarantee() == zealous.guarantee(p, relation)
+    assert not broken(zealous.event(p, relation).guarantee(), epsilon, delta)
     if p.threshold_2 > p.threshold_1:
         assert broken(zealous.guarantee(replace(p, threshold_2=p.threshold_2 - 1), relation), epsilon, delta)
     assert broken(zealous.guarantee(replace(p, noise=p.noise * 0.9999), relation), epsilon, delta)
@@ -49,8 +52,8 @@ def test_zealous_probabilistic(
 ) -> None:
     plan = plan_zealous(epsilon, delta, m, kind=Kind.PROBABILISTIC, users=users, neighbours=relation)
     p = plan.parameters
-    assert not broken(plan.guarantee, epsilon, delta)
-    assert plan.guarantee == zealous.probabilistic_guarantee(p, users, relation)
+    assert not broken(plan.guarantee(), epsilon, delta)
+    assert plan.guarantee() == zealous.probabilistic_guarantee(p, users, relation)
     if p.threshold_2 > p.threshold_1:
         lower = zealous.probabilistic_guarantee(replace(p, threshold_2=p.threshold_2 - 1), users, relation)
         assert broken(lower, epsilon, delta)
@@ -125,21 +128,21 @@ def test_click(
         transitions=transitions,
         same_counts=same,
         neighbours=relation,
-        pool_size=pool,
+        domain_size=pool,
     )
     p = plan.parameters
-    assert plan.guarantee == click.guarantee(p, relation)
-    assert not broken(click_event(p, relation).guarantee, epsilon, delta)
-    assert not broken(plan.guarantee, epsilon, delta)
-    assert plan.guarantee.epsilon > 0.9999 * epsilon
-    assert plan.guarantee.kind is (Kind.INDISTINGUISHABILITY if delta else Kind.PURE)
+    assert plan.guarantee() == click.guarantee(p, relation)
+    assert not broken(click.event(p, relation).guarantee(), epsilon, delta)
+    assert not broken(plan.guarantee(), epsilon, delta)
+    assert plan.guarantee().epsilon > 0.9999 * epsilon
+    assert plan.guarantee().kind is (Kind.INDISTINGUISHABILITY if delta else Kind.PURE)
     assert pool * survival(p.noise, p.threshold + 1) <= 10
     used = (
         ["noise"]
         + ["noise_clicks"] * (p.clicks_per_user > 0)
         + ["noise_transitions"] * (p.steps_per_user > 0)
     )
-    for name in used + ["noise_queries"] * (not same):
+    for name in used + ["noise_counts"] * (not same):
         assert broken(
             click.guarantee(replace(p, **{name: getattr(p, name) * 0.99}), relation), epsilon, delta
         )
@@ -182,14 +185,14 @@ def test_session(
         epsilon, delta, sessions, queries, clicks, once_per_user=once, same_counts=same, neighbours=relation
     )
     p = plan.parameters
-    assert plan.guarantee == session.guarantee(p, relation)
-    assert not broken(session_event(p, relation).guarantee, epsilon, delta)
-    assert not broken(plan.guarantee, epsilon, delta)
+    assert plan.guarantee() == session.guarantee(p, relation)
+    assert not broken(session.event(p, relation).guarantee(), epsilon, delta)
+    assert not broken(plan.guarantee(), epsilon, delta)
     assert broken(session.guarantee(replace(p, noise=p.noise * 0.99), relation), epsilon, delta)
     if p.threshold:
         assert broken(session.guarantee(replace(p, threshold=p.threshold - 1), relation), epsilon, delta)
-    if p.clicks is not None and p.clicks.threshold:
-        lower = replace(p, clicks=replace(p.clicks, threshold=p.clicks.threshold - 1))
+    if p.clicks_per_user and p.threshold_clicks:
+        lower = replace(p, threshold_clicks=p.threshold_clicks - 1)
         assert broken(session.guarantee(lower, relation), epsilon, delta)
 
 
@@ -200,7 +203,7 @@ def test_counting_a_user_once_never_needs_a_higher_threshold() -> None:
 
 def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
     """The stated loss (thresholds plus expected errors) of the plan, against 400 other ways to spend ε."""
-    plan = plan_click(1.0, 5, delta=1e-6, pool_size=0)
+    plan = plan_click(1.0, 5, delta=1e-6, domain_size=0)
     p = plan.parameters
 
     def total(shares: tuple[float, ...]) -> float:
@@ -224,9 +227,9 @@ def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
         return lost + b_q + b_c + b_t
 
     ours = p.threshold + p.threshold_clicks + p.threshold_transitions
-    ours += p.noise_queries + p.noise_clicks + p.noise_transitions
+    ours += p.noise_counts + p.noise_clicks + p.noise_transitions
     steps = [0.5, 0.75, 1.0, 1.5, 2.0]
-    base = (5 / p.noise, 5 / p.noise_queries, 5 / p.noise_clicks, 4 / p.noise_transitions)
+    base = (5 / p.noise, 5 / p.noise_counts, 5 / p.noise_clicks, 4 / p.noise_transitions)
     others = []
     for i in steps:
         for j in steps:
@@ -239,7 +242,7 @@ def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
 
 
 def test_a_part_with_nothing_to_publish_gets_nothing() -> None:
-    shares = split([Part("one", 4), Part("none", 0)], 2.0)
+    shares = split([Portion("one", 4), Portion("none", 0)], 2.0)
     assert shares[0].noise == 2.0
 
 
@@ -256,7 +259,7 @@ def test_a_sampled_pool_that_costs_everything_is_refused() -> None:
     with pytest.raises(ParameterError, match="all of epsilon"):
         plan_click(1.0, 10, pool_probability=0.5)
     with pytest.raises(ParameterError, match="public domain"):
-        plan_click(1.0, 10, pool_size=0)
+        plan_click(1.0, 10, domain_size=0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
@@ -278,19 +281,19 @@ def test_delta_must_be_a_probability_above_zero(delta: float) -> None:
 
 
 def test_k_query_adds_the_attackers_accounts() -> None:
-    plan = plan_k_query(10, 5)
+    plan = KQuery(hide_among=10, attacker_accounts=5)
     assert plan.parameters.k == 15
     assert plan.parameters.honest_users(5) == 10
-    assert plan.guarantee.epsilon == math.inf
-    assert plan.guarantee.kind is Kind.K_QUERY
+    assert plan.guarantee().epsilon == math.inf
+    assert plan.guarantee().kind is Kind.K_QUERY
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 50.0, 1e3])
 def test_extreme_requests_are_planned_too(epsilon: float) -> None:
     for delta in (1e-300, 0.5):
-        assert not broken(plan_zealous(epsilon, delta, 7).guarantee, epsilon, delta)
-        assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee, epsilon, delta)
-        assert not broken(plan_click(epsilon, 9, delta=delta).guarantee, epsilon, delta)
-    assert not broken(plan_click(epsilon, 9).guarantee, epsilon, 0.0)
+        assert not broken(plan_zealous(epsilon, delta, 7).guarantee(), epsilon, delta)
+        assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee(), epsilon, delta)
+        assert not broken(plan_click(epsilon, 9, delta=delta).guarantee(), epsilon, delta)
+    assert not broken(plan_click(epsilon, 9).guarantee(), epsilon, 0.0)
     likely = plan_zealous(epsilon, 1e-9, 7, kind=Kind.PROBABILISTIC, users=10**6)
-    assert not broken(likely.guarantee, epsilon, 1e-9)
+    assert not broken(likely.guarantee(), epsilon, 1e-9)

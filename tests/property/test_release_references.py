@@ -11,25 +11,20 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.privacy.randomness import SeededRandomness
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    KQueryParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-)
-from tacit.release.click import Click
-from tacit.release.contribution import Choice
+from tacit.release.click.mechanism import Click
+from tacit.release.click.parameters import ClickMode
 from tacit.release.engines import Engine, open_engine
-from tacit.release.k_query import KQuery
+from tacit.release.item_kinds import Item
+from tacit.release.k_query.mechanism import KQuery
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.pool import Domain
-from tacit.release.session import Session
-from tacit.release.surfaced import Surfaced
-from tacit.release.zealous import Item, Zealous
+from tacit.release.parameters import Choice
+from tacit.release.public_domain import PublicDomain
+from tacit.release.public_urls import PublicUrls
+from tacit.release.session.mechanism import Session
+from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 from tacit.text import STOP_WORDS, words
 
@@ -136,13 +131,13 @@ def zealous_reference(records, item, m, tau, T, choice):
 @given(logs, st.integers(1, 4), st.integers(1, 2), st.integers(1, 3), choices)
 def test_zealous(engine, records, m, tau, T, choice):
     """All four histograms."""
-    parameters = ZealousParameters(m, 0, tau, T, 4)
-    found = released(engine, Zealous(parameters, tuple(Item), choice=choice), records)
+    parameters = zealous_parameters(m, 0, tau, T, 4)
+    found = released(engine, Zealous(parameters, take=choice), records)
     for item in Item:
         assert found[item.value] == zealous_reference(records, item, m, tau, T, choice)
 
 
-def click_reference(records, p: ClickParameters, choice, domain, urls):
+def click_reference(records, p, choice, domain, urls):
     pure = p.mode is ClickMode.PURE
     query: Counter = Counter({(q,): 0 for q in domain})
     click, step = Counter(), Counter()
@@ -184,14 +179,19 @@ def click_reference(records, p: ClickParameters, choice, domain, urls):
 )
 def test_click(engine, records, q_f, c_f, K, tau, mode, choice):
     """Both modes; public urls hold one of the two that are clicked."""
-    domain = Domain("test", pa.array(["coffee", "java", "nobody asks this"]))
-    p = ClickParameters(q_f, c_f, 0, K, 0, 0, 0, threshold_clicks=0, minimum_frequency=tau, mode=mode)
-    mechanism = Click(p, domain, Surfaced("test", lambda query: ("http://a", "http://z")), choice=choice)
+    domain = PublicDomain("test", pa.array(["coffee", "java", "nobody asks this"]))
+    p = click_parameters(q_f, c_f, 0, K, 0, 0, 0, threshold_clicks=0, minimum_frequency=tau, mode=mode)
+    mechanism = Click(
+        p,
+        domain=domain,
+        surfaced=PublicUrls("test", lambda query: ("http://a", "http://z")),
+        take=choice,
+    )
     expected = click_reference(records, p, choice, set(domain.queries.to_pylist()), {"http://a"})
     assert released(engine, mechanism, records) == expected
 
 
-def session_reference(records, p: SessionParameters, choice):
+def session_reference(records, p, choice):
     count, click = Counter(), Counter()
     for searches in by_user([(u, t, q) for u, q, t, _ in records]):
         cut = [[q for q, _ in itertools.groupby(q for _, q in session)] for session in sessions(searches)]
@@ -205,10 +205,10 @@ def session_reference(records, p: SessionParameters, choice):
         ]
         count.update(set(found) if p.once_per_user else found)
     for clicks in by_user([(u, t, q, url) for u, q, t, url in records if url]):
-        click.update((q, url) for _, q, url in sorted(clicks, key=order(choice))[: p.clicks.clicks_per_user])
+        click.update((q, url) for _, q, url in sorted(clicks, key=order(choice))[: p.clicks_per_user])
     return {
         "sessions": Counter({k: n for k, n in count.items() if n > p.threshold}),
-        "clicks": Counter({k: n for k, n in click.items() if n > p.clicks.threshold}),
+        "clicks": Counter({k: n for k, n in click.items() if n > p.threshold_clicks}),
     }
 
 
@@ -216,8 +216,8 @@ def session_reference(records, p: SessionParameters, choice):
 @given(logs, st.integers(1, 3), st.integers(2, 4), st.booleans(), st.integers(0, 1), choices)
 def test_session(engine, records, l_s, l_q, once, K, choice):
     """Sequences counted once a user or as often as they occur, and the click part."""
-    p = SessionParameters(l_s, l_q, 0, K, 0, once, SessionClicks(2, 0, 0, None))
-    assert released(engine, Session(p, choice=choice), records) == session_reference(records, p, choice)
+    p = session_parameters(l_s, l_q, 0, K, 0, once, (2, 0, 0, None))
+    assert released(engine, Session(p, take=choice), records) == session_reference(records, p, choice)
 
 
 def test_a_repeated_subsequence_counts_as_often_as_it_occurs(engine):
@@ -227,7 +227,7 @@ def test_a_repeated_subsequence_counts_as_often_as_it_occurs(engine):
         for i, query in enumerate(["java", "coffee", "java", "coffee"])
     ]
     for once, expected in ((False, 3), (True, 1)):
-        p = SessionParameters(1, 4, 0, 0, None, once)
+        p = session_parameters(1, 4, 0, 0, None, once)
         assert released(engine, Session(p), records)["sessions"]["java", "coffee"] == expected
 
 
@@ -243,6 +243,6 @@ def k_query_reference(records, k, item):
 @given(logs, st.integers(1, 3))
 def test_k_query(engine, records, k):
     """Exact histograms of what at least k users asked."""
-    found = released(engine, KQuery(KQueryParameters(k)), records)
+    found = released(engine, KQuery(k=k), records)
     for item in Item:
         assert found[item.value] == k_query_reference(records, k, item)

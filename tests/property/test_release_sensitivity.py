@@ -14,23 +14,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-)
-from tacit.release.click import Click
-from tacit.release.contribution import Choice
+from tacit.release.click.mechanism import Click
+from tacit.release.click.parameters import ClickMode
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism
-from tacit.release.pool import Domain
+from tacit.release.parameters import Choice
 from tacit.release.preparation import Preparation
-from tacit.release.session import Session
-from tacit.release.surfaced import Surfaced
-from tacit.release.zealous import Item, Zealous
+from tacit.release.public_domain import PublicDomain
+from tacit.release.public_urls import PublicUrls
+from tacit.release.session.mechanism import Session
+from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)
@@ -85,7 +80,7 @@ def change(engine: Engine, mechanism: Mechanism, log: dict, history: list, prepa
 @SETTINGS
 @given(others, histories, st.integers(1, 4), choices, preparations)
 def test_zealous(engine, log, history, m, choice, preparation) -> None:
-    mechanism = Zealous(ZealousParameters(m, 1.0, 1, 1, 4), tuple(Item), choice=choice)
+    mechanism = Zealous(zealous_parameters(m, 1.0, 1, 1, 4), take=choice)
     for total, largest in change(engine, mechanism, log, history, preparation).values():
         assert total <= m
         assert largest <= 1
@@ -102,20 +97,20 @@ def test_zealous(engine, log, history, m, choice, preparation) -> None:
     preparations,
 )
 def test_click(engine, log, history, q_f, c_f, mode, choice, preparation) -> None:
-    p = ClickParameters(q_f, c_f, 1.0, 1, 1.0, 1.0, 1.0, mode=mode)
-    domain = Domain("test", pa.array(["coffee", "java", "unasked"]))
-    mechanism = Click(p, domain, Surfaced("test", lambda query: ()), choice=choice)
+    p = click_parameters(q_f, c_f, 1.0, 1, 1.0, 1.0, 1.0, mode=mode)
+    domain = PublicDomain("test", pa.array(["coffee", "java", "unasked"]))
+    mechanism = Click(p, domain=domain, surfaced=PublicUrls("test", lambda query: ()), take=choice)
     moved = change(engine, mechanism, log, history, preparation)
     assert moved["queries"][0] <= q_f
     assert moved["clicks"][0] <= c_f
-    assert moved["steps"][0] <= p.steps_per_user
+    assert moved["transitions"][0] <= p.steps_per_user
 
 
 @SETTINGS
 @given(others, histories, st.integers(1, 2), st.integers(2, 4), st.booleans(), choices, preparations)
 def test_session(engine, log, history, l_s, l_q, once, choice, preparation) -> None:
-    p = SessionParameters(l_s, l_q, 1.0, 1, 1.0, once, SessionClicks(2, 1.0, 1, 1.0))
-    moved = change(engine, Session(p, choice=choice), log, history, preparation)
+    p = session_parameters(l_s, l_q, 1.0, 1, 1.0, once, (2, 1.0, 1, 1.0))
+    moved = change(engine, Session(p, take=choice), log, history, preparation)
     assert moved["sessions"][0] <= p.sensitivity
     assert moved["sessions"][1] <= p.largest_move
     assert moved["clicks"][0] <= 2

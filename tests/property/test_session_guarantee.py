@@ -10,13 +10,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.short_forms import session_parameters
 
 from tacit.privacy import Neighbours
-from tacit.release.analysis import SessionClicks, SessionParameters, exact, session
+from tacit.release.analysis import exact
 from tacit.release.analysis.threshold import miss_loss
+from tacit.release.session import analysis as session
 
 
-def subsequences(sessions: tuple[str, ...], p: SessionParameters) -> Counter[str]:
+def subsequences(sessions: tuple[str, ...], p) -> Counter[str]:
     """The counts one user adds: every ordered subsequence of two and more, from the bounded sessions."""
     counts: Counter[str] = Counter()
     for one in sessions[: p.sessions_per_user]:
@@ -38,14 +40,14 @@ def shapes(length: int, letters: int) -> Iterator[str]:
             yield "".join("abcdefgh"[number] for number in numbers)
 
 
-def histories(p: SessionParameters) -> Iterator[tuple[str, ...]]:
+def histories(p) -> Iterator[tuple[str, ...]]:
     total = p.sessions_per_user * p.queries_per_session
     for joined in shapes(total, total):
         size = p.queries_per_session
         yield tuple(joined[start : start + size] for start in range(0, total, size))
 
 
-def sequence_pair(p: SessionParameters, one: int, two: int) -> exact.Pair:
+def sequence_pair(p, one: int, two: int) -> exact.Pair:
     """A sequence's output on two logs: selected by threshold, with a count under noise of its own."""
     a = math.exp(-1 / p.noise)
     counts = [count or None for count in (one, two)]
@@ -55,7 +57,7 @@ def sequence_pair(p: SessionParameters, one: int, two: int) -> exact.Pair:
     return exact.selected(a, counts[0], counts[1], p.threshold + 1, then)
 
 
-def fresh_delta(p: SessionParameters, counts: Counter[str], factor: float) -> float:
+def fresh_delta(p, counts: Counter[str], factor: float) -> float:
     pair = exact.product(
         exact.selected(math.exp(-1 / p.noise), k, None, p.threshold + 1) for k in counts.values()
     )
@@ -70,7 +72,7 @@ def fresh_delta(p: SessionParameters, counts: Counter[str], factor: float) -> fl
 def test_delta_is_the_worst_over_all_histories(
     once: bool, sessions: int, queries: int, noise: float, threshold: int
 ) -> None:
-    p = SessionParameters(sessions, queries, noise, threshold, noise, once_per_user=once)
+    p = session_parameters(sessions, queries, noise, threshold, noise, once=once)
     claim = session.guarantee(p)
     seen: dict[tuple[int, ...], Counter[str]] = {}
     for history in histories(p):
@@ -90,7 +92,7 @@ def test_where_lengths_prefer_different_extremes_the_bound_stays_close() -> None
     for l_s, l_q, K, step in itertools.product(
         (1, 2, 3, 5), (2, 3, 4, 5, 6, 8), (10, 20, 50, 100, 300), range(50)
     ):
-        p = SessionParameters(l_s, l_q, 0.25 + 0.4 * step, K, None)
+        p = session_parameters(l_s, l_q, 0.25 + 0.4 * step, K, None)
         t = K + 1
         together = math.fsum(miss_loss(p.noise, t - n) for n in p.counts_by_length())
         apart = p.sensitivity * miss_loss(p.noise, t - 1)
@@ -107,17 +109,17 @@ def test_figures_of_the_smallest_case() -> None:
     """b = 1, K = 20, l_s = 1, l_q = 4: continuous noise gives 4.75e-7 where the thesis has 6.8e-4."""
     continuous = math.fsum(math.exp(-(20 - k)) / 2 for k in (6, 4, 1))
     assert continuous == pytest.approx(4.75e-7, abs=0.005e-7)
-    p = SessionParameters(1, 4, 1.0, 20, 1.0)
+    p = session_parameters(1, 4, 1.0, 20, 1.0)
     assert session.paper_figure(p).delta == pytest.approx(6.8e-4, abs=0.05e-4)
     assert session.guarantee(p).delta == pytest.approx(2.55e-7, abs=0.005e-7)
-    once = session.guarantee(SessionParameters(1, 4, 1.0, 20, 1.0, once_per_user=True))
+    once = session.guarantee(session_parameters(1, 4, 1.0, 20, 1.0, once=True))
     assert once.delta == pytest.approx(1.66e-8, abs=0.005e-8)
     assert p.largest_move == 6
 
 
 def test_doubling_the_sessions_does_not_double_delta() -> None:
     """With all of a user's counts on one sequence, δ grows as exp(M/b)."""
-    one, two = (session.guarantee(SessionParameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
+    one, two = (session.guarantee(session_parameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
     assert two > 15 * one
 
 
@@ -145,7 +147,7 @@ def test_on_logs_from_records_to_divergence(
     threshold: int,
     once: bool,
 ) -> None:
-    p = SessionParameters(*bounds, noise, threshold, counts, once_per_user=once)
+    p = session_parameters(*bounds, noise, threshold, counts, once=once)
     for logs, neighbours in (
         ((others, [*others, one]), Neighbours.ADD_REMOVE),
         (([*others, one], [*others, two]), Neighbours.REPLACE),
@@ -168,7 +170,7 @@ def test_on_logs_from_records_to_divergence(
 
 def test_the_weaker_of_the_two_parts_is_not_the_whole() -> None:
     """Section 4.4.2 states ε = 8, δ = 2.25e-7 for both parts; the exact divergence at ε = 8 is far above."""
-    p = SessionParameters(1, 3, 1.0, 20, 1.0, clicks=SessionClicks(4, 1.0, 20, 1.0))
+    p = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, 1.0))
     figure = session.paper_figure(p)
     sequences = [exact.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
     clicks = [exact.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
@@ -177,5 +179,5 @@ def test_the_weaker_of_the_two_parts_is_not_the_whole() -> None:
     whole = session.guarantee(p)
     assert whole.epsilon == pytest.approx(16.0)
     assert exact.divergence(exact.product(sequences + clicks), math.exp(whole.epsilon)) <= whole.delta
-    alone = session.guarantee(SessionParameters(1, 3, 1.0, 20, 1.0))
+    alone = session.guarantee(session_parameters(1, 3, 1.0, 20, 1.0))
     assert whole.delta > alone.delta

@@ -9,25 +9,23 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.short_forms import (
+    click_parameters,
+    mechanism_for,
+    plan_zealous,
+    session_parameters,
+    zealous_parameters,
+)
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.account import Account
 from tacit.privacy.composition import Rule
 from tacit.privacy.events import Event
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    click,
-    session,
-    zealous,
-)
-from tacit.release.analysis.accounting import click_event, session_event, zealous_event
-from tacit.release.plan import plan_zealous
-from tacit.release.request import Request
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
 scales = st.floats(0.05, 1e4)
 records = st.integers(1, 60)
@@ -40,17 +38,17 @@ def is_least_float(stated: float, exact: Fraction) -> bool:
 
 
 def test_a_third_is_not_stated_as_less() -> None:
-    found = zealous.guarantee(ZealousParameters(1, 3.0, 1, 50)).epsilon
+    found = zealous.guarantee(zealous_parameters(1, 3.0, 1, 50)).epsilon
     assert Fraction(found) >= Fraction(1, 3)
     assert found == math.nextafter(1 / 3, 1)
 
 
 def test_what_is_whole_stays_whole() -> None:
     """Three times a third is 1: sums are rounded once, not part by part."""
-    thirds = ZealousParameters(5, 15.0, 1, 200, histograms=3)
-    assert zealous.guarantee(thirds).epsilon == zealous_event(thirds).guarantee.epsilon == 1.0
-    same = ClickParameters(1, 1, 3.0, 40, 3.0, 3.0, 3.0)
-    assert click.guarantee(same).epsilon == click_event(same).guarantee.epsilon == 1.0
+    thirds = zealous_parameters(5, 15.0, 1, 200, histograms=3)
+    assert zealous.guarantee(thirds).epsilon == zealous.event(thirds).guarantee.epsilon == 1.0
+    same = click_parameters(1, 1, 3.0, 40, 3.0, 3.0, 3.0)
+    assert click.guarantee(same).epsilon == click.event(same).guarantee.epsilon == 1.0
 
 
 @given(scales, scales, scales, scales, records, records, relations)
@@ -59,23 +57,23 @@ def test_epsilon_is_the_least_float_that_is_not_too_small(
 ) -> None:
     double = 2 if relation is Neighbours.REPLACE else 1
     loss = [Fraction(n) / Fraction(s) for n, s in ((q, b), (q, b_q), (c, b_c), (q - 1, b_t))]
-    parameters = ClickParameters(q, c, b, 40, b_q, b_c, b_t)
-    for found in (click.guarantee(parameters, relation), click_event(parameters, relation).guarantee):
+    parameters = click_parameters(q, c, b, 40, b_q, b_c, b_t)
+    for found in (click.guarantee(parameters, relation), click.event(parameters, relation).guarantee):
         assert is_least_float(found.epsilon, double * sum(loss))
-    sequences = SessionParameters(1, 3, b, 20, b_q, clicks=SessionClicks(c, b_c, 20, b_t))
+    sequences = session_parameters(1, 3, b, 20, b_q, clicks=(c, b_c, 20, b_t))
     exact = Fraction(4) / Fraction(b) + Fraction(4) / Fraction(b_q)
     exact += Fraction(c) / Fraction(b_c) + Fraction(c) / Fraction(b_t)
-    for found in (session.guarantee(sequences, relation), session_event(sequences, relation).guarantee):
+    for found in (session.guarantee(sequences, relation), session.event(sequences, relation).guarantee):
         assert is_least_float(found.epsilon, double * exact)
-    items = ZealousParameters(q, b, 1, 40, 3)
-    for found in (zealous.guarantee(items, relation), zealous_event(items, relation).guarantee):
+    items = zealous_parameters(q, b, 1, 40, 3)
+    for found in (zealous.guarantee(items, relation), zealous.event(items, relation).guarantee):
         assert is_least_float(found.epsilon, double * 3 * Fraction(q) / Fraction(b))
 
 
 @given(st.floats(0.2, 300), st.integers(0, 2000), records, st.integers(1, 10**6))
 def test_delta_is_not_below_the_exact_one(noise: float, gap: int, m: int, users: int) -> None:
     """Against many digits: 1 - (1-p)^n, n = m and n = U m."""
-    parameters = ZealousParameters(m, noise, 1, 1 + gap)
+    parameters = zealous_parameters(m, noise, 1, 1 + gap)
     with localcontext() as context:
         context.prec = 1200  # 1 - (1 - 1e-1000) must not cancel
         scale = Decimal(noise)
@@ -92,13 +90,13 @@ def test_delta_is_not_below_the_exact_one(noise: float, gap: int, m: int, users:
 
 
 def high(mode: ClickMode = ClickMode.APPROXIMATE) -> list[tuple[str, Guarantee, Event]]:
-    z = ZealousParameters(5, 5.0, 1, 5000)
-    c = ClickParameters(3, 2, 5.0, 5000, 5.0, 5.0, 5.0, mode=mode)
-    s = SessionParameters(1, 3, 5.0, 5000, 5.0, clicks=SessionClicks(4, 5.0, 5000, 5.0))
+    z = zealous_parameters(5, 5.0, 1, 5000)
+    c = click_parameters(3, 2, 5.0, 5000, 5.0, 5.0, 5.0, mode=mode)
+    s = session_parameters(1, 3, 5.0, 5000, 5.0, clicks=(4, 5.0, 5000, 5.0))
     return [
-        ("zealous", zealous.guarantee(z), zealous_event(z)),
-        ("click", click.guarantee(c), click_event(c)),
-        ("session", session.guarantee(s), session_event(s)),
+        ("zealous", zealous.guarantee(z), zealous.event(z)),
+        ("click", click.guarantee(c), click.event(c)),
+        ("session", session.guarantee(s), session.event(s)),
     ]
 
 
@@ -115,12 +113,12 @@ def test_a_threshold_never_promises_a_delta_of_zero(name: str, promise: Guarante
 
 def test_a_first_threshold_above_the_number_of_users_is_refused() -> None:
     """It used to promise δ = 0: no log of one user has an item of two, but nothing held the log to one."""
-    parameters = ZealousParameters(5, 5.0, 2, 2)
+    parameters = zealous_parameters(5, 5.0, 2, 2)
     with pytest.raises(
         ParameterError, match="first threshold is 2 with a public bound of 1 users"
     ) as refused:
         zealous.probabilistic_guarantee(parameters, 1)
-    assert "--threshold-1" in str(refused.value.remedy)
+    assert "`threshold_1`" in str(refused.value.remedy)
     assert zealous.probabilistic_guarantee(parameters, 2).delta > 0
 
 
@@ -128,7 +126,7 @@ def test_a_first_threshold_above_the_number_of_users_is_refused() -> None:
 def test_probabilistic_is_never_cheaper_than_indistinguishability(
     m: int, noise: float, tau: int, gap: int, more: int, relation: Neighbours
 ) -> None:
-    parameters = ZealousParameters(m, noise, tau, tau + gap, 2)
+    parameters = zealous_parameters(m, noise, tau, tau + gap, 2)
     plain = zealous.guarantee(parameters, relation)
     found = zealous.probabilistic_guarantee(parameters, tau + more, relation)
     assert found.delta >= plain.delta
@@ -150,6 +148,6 @@ def test_many_items_of_few_users_are_planned() -> None:
 @pytest.mark.parametrize("given_noise", [False, True])
 def test_a_limit_that_is_no_number_is_refused(name: str, value: float, given_noise: bool) -> None:
     """``cost > nan`` is never true: as a limit it would let everything pass."""
-    parameters = {"noise": 0.01, "threshold": 1} if given_noise else {}
+    parameters = {"noise": 0.01, "threshold_2": 1} if given_noise else {}
     with pytest.raises(ParameterError, match=f"{name} must be"):
-        Request("zealous", **{"epsilon": 1.0, "delta": 1e-6, name: value}, **parameters)
+        mechanism_for("zealous", **{"epsilon": 1.0, "delta": 1e-6, name: value}, **parameters)

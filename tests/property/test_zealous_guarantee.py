@@ -10,9 +10,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.short_forms import zealous_parameters
 
 from tacit.privacy import Neighbours
-from tacit.release.analysis import ZealousParameters, exact, zealous
+from tacit.release.analysis import exact
+from tacit.release.zealous import analysis as zealous
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)
@@ -49,7 +51,7 @@ def exact_delta(a: Fraction, m: int, tau: int, t: int) -> Fraction:
     ("m", "tau", "t"), [(1, 1, 4), (2, 1, 4), (2, 2, 5), (3, 1, 4), (2, 3, 4), (2, 1, 2)]
 )
 def test_indistinguishability_holds_and_is_attained(neighbours: Neighbours, m: int, tau: int, t: int) -> None:
-    claim = zealous.guarantee(ZealousParameters(m, NOISE, tau, t), neighbours)
+    claim = zealous.guarantee(zealous_parameters(m, NOISE, tau, t), neighbours)
     bases = range(max(0, tau - 2), t + 2)
     factor = Fraction(math.exp(claim.epsilon)).limit_denominator(10**6)
     assert float(factor) == pytest.approx(math.exp(claim.epsilon), rel=1e-9)
@@ -65,7 +67,7 @@ def test_indistinguishability_holds_and_is_attained(neighbours: Neighbours, m: i
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_epsilon_is_tight_without_fresh_items(neighbours: Neighbours) -> None:
     m, tau, t = 2, 1, 4
-    claim = zealous.guarantee(ZealousParameters(m, NOISE, tau, t), neighbours)
+    claim = zealous.guarantee(zealous_parameters(m, NOISE, tau, t), neighbours)
     ratios = [
         exact.product(item(*kind, tau, t) for kind in pattern).largest_ratio()
         for pattern in patterns(m, range(tau, t + 2), neighbours)
@@ -76,7 +78,7 @@ def test_epsilon_is_tight_without_fresh_items(neighbours: Neighbours) -> None:
 def test_a_low_second_threshold_tells_by_what_does_not_appear() -> None:
     """T - τ = 0: an item of one user fails to appear with chance 1/3 only. Output by output that costs ln 3,
     more than the ln 2 of the noise; as indistinguishability δ = 2/3 already covers it."""
-    parameters = ZealousParameters(1, NOISE, 1, 1)
+    parameters = zealous_parameters(1, NOISE, 1, 1)
     pair = item(0, False, True, 1, 1)
     assert pair.flipped().largest_ratio() == math.inf
     assert pair.largest_ratio() == 3
@@ -93,7 +95,7 @@ def test_a_low_second_threshold_tells_by_what_does_not_appear() -> None:
 def test_no_threshold_is_too_low_for_the_claim(relation: Neighbours) -> None:
     """The lemma on fresh keys has no condition on the threshold: all patterns, down to T = τ."""
     for t in (1, 2):
-        parameters = ZealousParameters(2, NOISE, 1, t)
+        parameters = zealous_parameters(2, NOISE, 1, t)
         claim = zealous.guarantee(parameters, relation)
         factor = Fraction(2) ** round(claim.epsilon * NOISE)
         worst = max(
@@ -112,7 +114,7 @@ def probabilistic_failure(counts: list[int], tau: int, t: int, a: Fraction) -> F
 @pytest.mark.parametrize(("users", "m", "tau", "t"), [(3, 1, 1, 4), (3, 2, 2, 6), (4, 2, 3, 6), (4, 3, 2, 7)])
 def test_probabilistic_delta_over_all_logs(users: int, m: int, tau: int, t: int) -> None:
     """All logs of so many users over six items: the bound holds, and some log attains it."""
-    claim = zealous.probabilistic_guarantee(ZealousParameters(m, NOISE, tau, t), users, Neighbours.REPLACE)
+    claim = zealous.probabilistic_guarantee(zealous_parameters(m, NOISE, tau, t), users, Neighbours.REPLACE)
     histories = [tuple(h) for h in itertools.combinations(range(6), m)]
     worst = Fraction(0)
     seen: set[tuple[int, ...]] = set()
@@ -127,7 +129,7 @@ def test_probabilistic_delta_over_all_logs(users: int, m: int, tau: int, t: int)
 def test_probabilistic_ratio_holds_output_by_output() -> None:
     """Outside the bad outputs, the ratio stays within e^ε for every neighbour, by replacing."""
     m, tau, t = 2, 2, 5
-    claim = zealous.probabilistic_guarantee(ZealousParameters(m, NOISE, tau, t), 10, Neighbours.REPLACE)
+    claim = zealous.probabilistic_guarantee(zealous_parameters(m, NOISE, tau, t), 10, Neighbours.REPLACE)
     bound = Fraction(math.exp(claim.epsilon)).limit_denominator(10**6)
     for pattern in patterns(m, range(tau - 2, t + 2), Neighbours.REPLACE):
         pair = exact.product(item(*kind, tau, t) for kind in pattern)
@@ -142,7 +144,7 @@ def test_the_printed_threshold_leaks() -> None:
     assert printed == pytest.approx(78.66, abs=0.005)
     continuous = 1 - (1 - math.exp(-(printed - 1) / noise) / 2) ** m
     assert continuous == pytest.approx(1.06e-3, abs=0.005e-3)
-    parameters = ZealousParameters(m, noise, 1, math.ceil(printed))
+    parameters = zealous_parameters(m, noise, 1, math.ceil(printed))
     assert zealous.paper_figure(parameters).delta <= delta
     fresh = exact.product(exact.thresholded(math.exp(-1 / noise), None, 1, 79) for _ in range(m))
     leak = exact.divergence(fresh, math.exp(epsilon))
@@ -154,7 +156,7 @@ def test_the_printed_threshold_holds_with_the_noise_it_belongs_to() -> None:
     """With noise m/ε and add-remove neighbours the printed constant is safe (m - 1 too large)."""
     m, epsilon, delta = 5, 1.0, 1e-6
     printed = m * (1 - math.log(2 * delta / m) / epsilon)
-    parameters = ZealousParameters(m, m / epsilon, 1, math.floor(printed) + 1)
+    parameters = zealous_parameters(m, m / epsilon, 1, math.floor(printed) + 1)
     assert zealous.guarantee(parameters).delta <= delta
     needed = 1 + m / epsilon * math.log(m / (2 * delta))
     assert printed - needed == pytest.approx(m - 1)
@@ -166,10 +168,10 @@ def test_a_continuous_threshold_rounded_up_is_not_safe_with_at_least() -> None:
     threshold = 15
     delta = math.exp(-(threshold - 1) / noise) / 2
     assert math.ceil(round(1 + noise * math.log(1 / (2 * delta)), 9)) == threshold
-    at_least = zealous.guarantee(ZealousParameters(1, noise, 1, threshold)).delta
+    at_least = zealous.guarantee(zealous_parameters(1, noise, 1, threshold)).delta
     assert at_least == pytest.approx(2 / (1 + math.exp(-1)) * delta)
     assert at_least > 1.4 * delta
-    assert zealous.guarantee(ZealousParameters(1, noise, 1, threshold + 1)).delta < delta  # '>' is '>= 16'
+    assert zealous.guarantee(zealous_parameters(1, noise, 1, threshold + 1)).delta < delta  # '>' is '>= 16'
 
 
 def log_counts(log: dict[str, list[str]], m: int) -> dict[str, int]:
@@ -198,7 +200,7 @@ def test_on_logs_from_records_to_divergence(
     others: list[list[str]], one: list[str], two: list[str], m: int, tau: int, gap: int, noise: float
 ) -> None:
     """From the records of two neighbouring logs to the exact divergence of what ZEALOUS publishes."""
-    parameters = ZealousParameters(m, noise, tau, tau + gap)
+    parameters = zealous_parameters(m, noise, tau, tau + gap)
     log = {str(number): history for number, history in enumerate(others)}
     logs = [log, {**log, "u": one}, {**log, "u": two}]
     for (left, right), neighbours in (
@@ -221,7 +223,7 @@ def test_on_logs_from_records_to_divergence(
 
 def test_several_histograms_add() -> None:
     """A user's fresh items in two histograms: δ = 1 - (1-p)^(2m), ε doubles."""
-    single, double = ZealousParameters(2, NOISE, 1, 5), ZealousParameters(2, NOISE, 1, 5, histograms=2)
+    single, double = zealous_parameters(2, NOISE, 1, 5), zealous_parameters(2, NOISE, 1, 5, histograms=2)
     fresh = exact.product(item(0, True, False, 1, 5) for _ in range(4))
     claim = zealous.guarantee(double)
     assert claim.delta == pytest.approx(float(exact.divergence(fresh, Fraction(16))), rel=1e-12)
@@ -244,7 +246,7 @@ def most_popular_first(log: dict[str, list[str]], m: int) -> dict[str, int]:
 
 def test_choosing_by_global_counts_breaks_the_bound() -> None:
     """Twenty users have x and y; one more user with y alone makes all of them give y instead of x."""
-    parameters = ZealousParameters(1, 2.0, 1, 25)
+    parameters = zealous_parameters(1, 2.0, 1, 25)
     log = {str(number): ["x", "y"] for number in range(20)}
     neighbour = {**log, "v": ["y"]}
     claim = zealous.guarantee(parameters)

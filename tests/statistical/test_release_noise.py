@@ -13,15 +13,16 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.analysis import ClickMode, ClickParameters, SessionParameters, ZealousParameters
-from tacit.release.click import Click
+from tacit.release.click.mechanism import Click
+from tacit.release.click.parameters import ClickMode
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.pool import Domain
-from tacit.release.session import Session
-from tacit.release.zealous import Zealous
+from tacit.release.public_domain import PublicDomain
+from tacit.release.session.mechanism import Session
+from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
 LIMIT = 5.0
@@ -64,7 +65,7 @@ def counts(engine: Engine, mechanism: Mechanism, log, table: str) -> np.ndarray:
 
 
 def zealous(scale: float) -> Zealous:
-    return Zealous(ZealousParameters(1, scale, 1, USERS))
+    return Zealous(zealous_parameters(1, scale, 1, USERS))
 
 
 def test_zealous_publishes_the_share_and_the_counts_that_its_noise_gives(engine, log) -> None:
@@ -85,8 +86,8 @@ def test_zealous_publishes_the_share_and_the_counts_that_its_noise_gives(engine,
         assert abs(z(counts(engine, zealous(scale * wrong), log, "queries"))[1]) > LIMIT
 
 
-def click(scale: float, domain: Domain, pool_probability: float = 1.0, threshold: int = 4) -> Click:
-    p = ClickParameters(
+def click(scale: float, domain: PublicDomain, pool_probability: float = 1.0, threshold: int = 4) -> Click:
+    p = click_parameters(
         1,
         0,
         scale,
@@ -98,14 +99,14 @@ def click(scale: float, domain: Domain, pool_probability: float = 1.0, threshold
         pool_probability=pool_probability,
         mode=ClickMode.PURE,
     )
-    return Click(p, domain)
+    return Click(p, domain=domain)
 
 
 @pytest.mark.parametrize("pool_probability", [1.0, 0.5])
 def test_unasked_queries_of_the_domain_get_noise_too(engine, log, pool_probability: float) -> None:
     """0 + X > 4 selects a^5/(1+a) of those that take part; their fresh counts have the scale stated."""
     scale, size = 3.0, 60_000
-    domain = Domain("test", pa.array([f"unasked {n:06d}" for n in range(size)]))
+    domain = PublicDomain("test", pa.array([f"unasked {n:06d}" for n in range(size)]))
     chance = pool_probability * math.exp(-5 / scale) / (1 + math.exp(-1 / scale))
     published = counts(engine, click(scale, domain, pool_probability), log, "queries")
     assert abs(z_of_share(len(published), size, chance)) < LIMIT
@@ -120,7 +121,7 @@ def test_fresh_counts_are_unbiased_and_do_not_depend_on_the_selection(engine, lo
     """A_Session publishes the counts of selected sequences with new noise: no trace of the threshold."""
 
     def noise(scale: float) -> np.ndarray:
-        p = SessionParameters(1, 2, 2.0, USERS, scale, once_per_user=True)
+        p = session_parameters(1, 2, 2.0, USERS, scale, once=True)
         return counts(engine, Session(p), log, "sessions") - USERS
 
     scale = 3.0

@@ -9,7 +9,9 @@ import pytest
 
 from tacit.errors import ParameterError
 from tacit.privacy import Kind
-from tacit.release.analysis import KQueryParameters, exact, k_query
+from tacit.release.analysis import exact
+from tacit.release.k_query.mechanism import KQuery
+from tacit.release.k_query.parameters import KQueryParameters
 
 
 def published(log: Iterable[tuple[str, str]], k: int) -> set[str]:
@@ -32,9 +34,9 @@ def test_an_attacker_with_accounts_tells_the_logs_apart() -> None:
 
 
 def test_it_promises_k_users_and_no_epsilon() -> None:
-    found = k_query.guarantee(KQueryParameters(5))
+    found = KQuery(k=5).guarantee()
     assert (found.kind, found.k, found.epsilon) == (Kind.K_QUERY, 5, math.inf)
-    assert KQueryParameters(5).honest_users(3) == 2
-    assert KQueryParameters(5).honest_users(9) == 0
+    assert KQueryParameters(k=5).honest_users(3) == 2
+    assert KQueryParameters(k=5).honest_users(9) == 0
     with pytest.raises(ParameterError, match="k must be"):
-        KQueryParameters(0)
+        KQueryParameters(k=0)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.release.click import Click
-from tacit.release.pool import bundled_domain, read_domain, take_domain
-from tacit.release.request import Request, mechanism_for
-from tacit.release.surfaced import take_surfaced
+from tacit.release.click.mechanism import Click
+from tacit.release.public_domain import bundled_domain, read_domain, take_domain
+from tacit.release.public_urls import take_urls
 
 
 def test_the_bundled_domain_is_the_same_everywhere() -> None:
@@ -39,7 +39,7 @@ def test_a_file_is_normalised_and_each_query_counts_once(tmp_path: Path) -> None
 def test_urls_of_a_file_are_those_of_the_queries_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "urls.tsv"
     path.write_text("Weather\thttp://a\nweather\thttp://b\nnews\thttp://c\n")
-    surfaced = take_surfaced(str(path))
+    surfaced = take_urls(str(path))
     assert surfaced is not None
     keys = surfaced.keys(pa.table({"query": ["weather", "unknown"]}))
     assert keys.to_pylist() == [
@@ -48,11 +48,11 @@ def test_urls_of_a_file_are_those_of_the_queries_asked_for(tmp_path: Path) -> No
     ]
     path.write_text("weather http://a\n")
     with pytest.raises(InputError, match="line 1"):
-        take_surfaced(str(path))
+        take_urls(str(path))
 
 
 def test_the_wordnet_engine_surfaces_its_documents() -> None:
-    surfaced = take_surfaced("wordnet")
+    surfaced = take_urls("wordnet")
     assert surfaced is not None
     assert "https://wordnet.example/weather_forecast.n.01" in surfaced.urls("weather")
 
@@ -60,26 +60,24 @@ def test_the_wordnet_engine_surfaces_its_documents() -> None:
 def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
     path = tmp_path / "queries.txt"
     path.write_text("weather\nnews\n")
-    made = mechanism_for(Request("click", 1.0, domain=str(path)))
+    made = mechanism_for("click", 1.0, domain=str(path))
     assert isinstance(made, Click) and made.parameters.clicks_per_user == 0
     with pytest.raises(ParameterError, match="public urls"):
-        mechanism_for(Request("click", 1.0, domain=str(path), clicks_per_user=3))
+        mechanism_for("click", 1.0, domain=str(path), clicks_per_user=3).check()
     with pytest.raises(ParameterError, match="public domain"):
-        mechanism_for(Request("click", 1.0, domain="none"))
+        mechanism_for("click", 1.0, domain="none")
 
 
 def test_given_parameters_must_keep_to_what_was_asked() -> None:
-    made = mechanism_for(Request("zealous", 1.0, 1e-5, noise=10.0, threshold=150))
+    made = mechanism_for("zealous", 1.0, 1e-5, noise=10.0, threshold_2=150)
     assert made.guarantee().epsilon == pytest.approx(0.5)
-    for wrong in (
-        Request("zealous", 0.1, noise=10.0, threshold=150),
-        Request("session", noise=1.0, threshold=9, delta=1e-9),
-    ):
-        with pytest.raises(InfeasibleError, match="was asked for"):
-            mechanism_for(wrong)
+    with pytest.raises(InfeasibleError, match="was asked for"):
+        mechanism_for("zealous", 0.1, noise=10.0, threshold_2=150)
+    with pytest.raises(InfeasibleError, match="was asked for"):
+        mechanism_for("session", noise=1.0, threshold=9, delta=1e-9)
     with pytest.raises(ParameterError, match="together"):
-        Request("zealous", noise=10.0)
-    with pytest.raises(ParameterError, match="--noise-clicks given without"):
-        Request("click", 1.0, noise_clicks=3.0)
-    with pytest.raises(ParameterError, match="--minimum-frequency given without"):
-        Request("click", 1.0, minimum_frequency=5)
+        mechanism_for("zealous", noise=10.0)
+    with pytest.raises(ParameterError, match="noise_clicks` given without"):
+        mechanism_for("click", 1.0, noise_clicks=3.0)
+    with pytest.raises(ParameterError, match="minimum_frequency` given without"):
+        mechanism_for("click", 1.0, minimum_frequency=5)

@@ -10,26 +10,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.short_forms import click_parameters, session_parameters, uniform_click, zealous_parameters
 
 from tacit.errors import ParameterError
 from tacit.privacy import Kind, Neighbours
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    KQueryParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-    click,
-    session,
-    zealous,
-)
 from tacit.release.analysis.theorem_1 import log_alpha, turning_point
 from tacit.release.analysis.threshold import miss_loss, survival
+from tacit.release.click import analysis as click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.k_query.parameters import KQueryParameters
+from tacit.release.session import analysis as session
+from tacit.release.zealous import analysis as zealous
 
-ZEALOUS = ZealousParameters(5, 10.0, 1, 149)
-CLICK = ClickParameters(3, 2, 5.0, 40, 6.0, 7.0, 8.0)
-SESSION = SessionParameters(1, 3, 1.0, 20, 1.0, clicks=SessionClicks(4, 1.0, 20, None))
+ZEALOUS = zealous_parameters(5, 10.0, 1, 149)
+CLICK = click_parameters(3, 2, 5.0, 40, 6.0, 7.0, 8.0)
+SESSION = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, None))
 
 
 @pytest.mark.parametrize(
@@ -41,14 +36,14 @@ SESSION = SessionParameters(1, 3, 1.0, 20, 1.0, clicks=SessionClicks(4, 1.0, 20,
         lambda: replace(ZEALOUS, noise=math.nan),
         lambda: replace(ZEALOUS, noise=math.inf),
         lambda: replace(ZEALOUS, threshold_1=0),
-        lambda: replace(ZEALOUS, threshold_2=2.5),
-        lambda: replace(ZEALOUS, histograms=0),
+        lambda: replace(ZEALOUS, threshold_2=0),
+        lambda: replace(ZEALOUS, items=()),
         lambda: zealous.probabilistic_guarantee(ZEALOUS, 0),
         lambda: replace(CLICK, queries_per_user=0),
         lambda: replace(CLICK, clicks_per_user=-1),
         lambda: replace(CLICK, threshold=-1),
         lambda: replace(CLICK, threshold_clicks=-1),
-        lambda: replace(CLICK, noise_queries=-1.0),
+        lambda: replace(CLICK, noise_counts=-1.0),
         lambda: replace(CLICK, noise_clicks=math.nan),
         lambda: replace(CLICK, pool_probability=0.0),
         lambda: replace(CLICK, pool_probability=1.1),
@@ -57,9 +52,9 @@ SESSION = SessionParameters(1, 3, 1.0, 20, 1.0, clicks=SessionClicks(4, 1.0, 20,
         lambda: replace(SESSION, queries_per_session=1),
         lambda: replace(SESSION, queries_per_session=21),
         lambda: replace(SESSION, noise_counts=-0.5),
-        lambda: SessionClicks(0, 1.0, 20, 1.0),
-        lambda: SessionClicks(1, 1.0, -1, 1.0),
-        lambda: KQueryParameters(0),
+        lambda: replace(SESSION, clicks_per_user=-1),
+        lambda: replace(SESSION, threshold_clicks=-1),
+        lambda: KQueryParameters(k=0),
     ],
 )
 def test_what_is_out_of_range_is_refused(make: Callable[[], Any]) -> None:
@@ -77,7 +72,7 @@ def test_noise_off_promises_nothing() -> None:
     """ε = ∞ end to end: pipelines can be tested without noise, and no ledger will pay for it."""
     assert zealous.guarantee(replace(ZEALOUS, noise=0.0)).epsilon == math.inf
     assert zealous.probabilistic_guarantee(replace(ZEALOUS, noise=0.0), 10).epsilon == math.inf
-    off = ClickParameters.uniform(3, 2, 0.0, 4)
+    off = uniform_click(3, 2, 0.0, 4)
     for mode in ClickMode:
         assert click.guarantee(replace(off, mode=mode)).epsilon == math.inf
     assert session.guarantee(replace(SESSION, noise=0.0, noise_counts=0.0)).epsilon == math.inf
@@ -125,8 +120,8 @@ def test_more_noise_and_higher_thresholds_never_weaken(
     one: float, two: float, threshold: int, relation: Neighbours, mode: ClickMode
 ) -> None:
     less, more = sorted((one, two))
-    weak = replace(CLICK, noise=less, noise_queries=less, threshold=threshold, mode=mode)
-    strong = replace(weak, noise=more, noise_queries=more)
+    weak = replace(CLICK, noise=less, noise_counts=less, threshold=threshold, mode=mode)
+    strong = replace(weak, noise=more, noise_counts=more)
     assert click.guarantee(strong, relation).epsilon <= click.guarantee(weak, relation).epsilon
     higher = replace(weak, threshold=threshold + 1)
     assert click.guarantee(higher, relation).delta <= click.guarantee(weak, relation).delta

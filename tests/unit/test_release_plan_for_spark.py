@@ -8,31 +8,25 @@ from typing import Any
 import ibis
 import pyarrow as pa
 import pytest
+from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.release.analysis import (
-    ClickMode,
-    ClickParameters,
-    KQueryParameters,
-    SessionClicks,
-    SessionParameters,
-    ZealousParameters,
-)
-from tacit.release.click import Click
-from tacit.release.k_query import KQuery
-from tacit.release.pool import Domain
+from tacit.release.click.mechanism import Click
+from tacit.release.click.parameters import ClickMode
+from tacit.release.k_query.mechanism import KQuery
 from tacit.release.preparation import Preparation
-from tacit.release.session import Session
-from tacit.release.zealous import Item, Zealous
+from tacit.release.public_domain import PublicDomain
+from tacit.release.session.mechanism import Session
+from tacit.release.zealous.mechanism import Zealous
 
 LOG = {"user": "string", "query": "string", "time": "timestamp(6)", "rank": "int32", "url": "string"}
 MECHANISMS = [
-    Zealous(ZealousParameters(5, 5.0, 1, 76, 4), tuple(Item)),
+    Zealous(zealous_parameters(5, 5.0, 1, 76, 4)),
     Click(
-        ClickParameters(5, 5, 5.0, 50, 5.0, 5.0, 5.0, mode=ClickMode.APPROXIMATE),
-        Domain("test", pa.array(["java"])),
+        click_parameters(5, 5, 5.0, 50, 5.0, 5.0, 5.0, mode=ClickMode.APPROXIMATE),
+        domain=PublicDomain("test", pa.array(["java"])),
     ),
-    Session(SessionParameters(2, 4, 1.0, 20, 1.0, True, SessionClicks(4, 1.0, 20, 1.0))),
-    KQuery(KQueryParameters(5)),
+    Session(session_parameters(2, 4, 1.0, 20, 1.0, True, (4, 1.0, 20, 1.0))),
+    KQuery(k=5),
 ]
 
 

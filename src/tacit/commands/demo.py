@@ -51,7 +51,7 @@ def demo(
     )
     release = output / "released"
     act.run(
-        "release", log, "--mechanism", "zealous", "--epsilon", 2, "--delta", 1e-6,
+        "release", "zealous", log, "--epsilon", 2, "--delta", 1e-6,
         "--budget-epsilon", 10, "--budget-delta", 1e-5, "-o", release,
     )  # fmt: skip
     act.run("verify", release)

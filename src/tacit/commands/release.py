@@ -2,225 +2,175 @@
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from tacit.errors import ParameterError
-from tacit.terminal import JsonFlag, emit, stderr
+from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+from tacit.terminal import emit, stderr
+from tacit.terminal.declared import declared_command, json_flag
 
 __all__ = ["register"]
 
-_EXAMPLE = (
-    "Example: tacit release log.parquet --mechanism zealous --epsilon 1 --delta 1e-6 "
-    "--budget-epsilon 10 --budget-delta 1e-5 -o week-01"
-)
-_PLANNED = "Planned from ε and δ"
-_GIVEN = "Given instead of planned"
+_LEDGER = "The ledger"
+_RECORDS = "Records"
 _MACHINE = "The work"
+_HELP = """{summary}
+
+Give --epsilon (and --delta) to have the parameters planned, or the parameters to be charged what they cost.
+The data set's ledger is charged before any noise is drawn; a release that is interrupted stays charged, and
+the next run starts anew.
+"""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    app.command("release", epilog=_EXAMPLE)(release)
+def _word(name: str, kind: Any, info: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
 
 
-def release(
-    log: Annotated[Path, typer.Argument(help="The search log (canonical Parquet, see `tacit import`).")],
-    mechanism: Annotated[
-        Literal["zealous", "click", "session", "k-query"],
-        typer.Option("--mechanism", "-m", help="How: ZEALOUS, A_Click, A_Session or k-query."),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist.")],
-    epsilon: Annotated[float | None, typer.Option(help="ε of this release.")] = None,
-    delta: Annotated[float | None, typer.Option(help="δ of this release (click: 0 is pure).")] = None,
-    neighbours: Annotated[
-        Literal["add-remove", "replace"],
-        typer.Option(help="Which logs are neighbours: a user added or removed, or replaced."),
-    ] = "add-remove",
-    ledger: Annotated[Path | None, typer.Option(help="The data set's ledger (default: LOG.ledger).")] = None,
-    budget_epsilon: Annotated[
-        float | None, typer.Option(help="Open the ledger, if there is none, with this ε for all releases.")
-    ] = None,
-    budget_delta: Annotated[float, typer.Option(help="δ of the budget, with --budget-epsilon.")] = 0.0,
-    purpose: Annotated[str, typer.Option(help="What the ledger's entry shall say it was for.")] = "",
-    since: Annotated[
+_FIRST = (
+    _word("log", Path, typer.Argument(help="The search log (canonical Parquet, see `tacit import`).")),
+    _word("output", Path, typer.Option("--output", "-o", help="The folder to make; it must not exist.")),
+)
+_LAST = (
+    _word(
+        "ledger",
+        Path | None,
+        typer.Option(help="The data set's ledger (default: LOG.ledger).", rich_help_panel=_LEDGER),
+        None,
+    ),
+    _word(
+        "budget_epsilon",
+        float | None,
+        typer.Option(
+            help="Open the ledger, if there is none, with this ε for all releases.", rich_help_panel=_LEDGER
+        ),
+        None,
+    ),
+    _word(
+        "budget_delta",
+        float,
+        typer.Option(help="δ of the budget, with --budget-epsilon.", rich_help_panel=_LEDGER),
+        0.0,
+    ),
+    _word(
+        "purpose",
+        str,
+        typer.Option(help="What the ledger's entry shall say it was for.", rich_help_panel=_LEDGER),
+        "",
+    ),
+    _word(
+        "since",
         datetime | None,
-        typer.Option(help="Only records from this time on (UTC).", rich_help_panel="Records"),
-    ] = None,
-    until: Annotated[
-        datetime | None, typer.Option(help="Only records before this time (UTC).", rich_help_panel="Records")
-    ] = None,
-    scrub: Annotated[
+        typer.Option(help="Only records from this time on (UTC).", rich_help_panel=_RECORDS),
+        None,
+    ),
+    _word(
+        "until",
+        datetime | None,
+        typer.Option(help="Only records before this time (UTC).", rich_help_panel=_RECORDS),
+        None,
+    ),
+    _word(
+        "scrub",
         bool,
         typer.Option(
             "--scrub/--no-scrub",
             help="Drop records with e-mail addresses, phone, card or social security numbers, long numbers.",
-            rich_help_panel="Records",
+            rich_help_panel=_RECORDS,
         ),
-    ] = True,
-    take: Annotated[
-        Literal["first", "last"],
-        typer.Option(help="Which of a user's items are taken when too many.", rich_help_panel="Records"),
-    ] = "first",
-    items: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--item",
-            help="zealous, k-query: keywords, queries, clicks or pairs; repeat it for several.",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    per_user: Annotated[
-        int, typer.Option(help="zealous: m, distinct items a user gives.", rich_help_panel=_PLANNED)
-    ] = 5,
-    kind: Annotated[
-        Literal["indistinguishability", "probabilistic"],
-        typer.Option(help="zealous: which guarantee.", rich_help_panel=_PLANNED),
-    ] = "indistinguishability",
-    users: Annotated[
-        int | None,
-        typer.Option(help="zealous, probabilistic: public bound on the users.", rich_help_panel=_PLANNED),
-    ] = None,
-    queries_per_user: Annotated[
-        int, typer.Option(help="click: q_f, searches a user gives.", rich_help_panel=_PLANNED)
-    ] = 5,
-    clicks_per_user: Annotated[
-        int | None,
-        typer.Option(help="click: c_f (as q_f); session: l (4); 0: none.", rich_help_panel=_PLANNED),
-    ] = None,
-    transitions: Annotated[
-        bool,
-        typer.Option("--transitions/--no-transitions", help="click: steps too.", rich_help_panel=_PLANNED),
-    ] = True,
-    domain: Annotated[
+        True,
+    ),
+    _word(
+        "memory",
         str | None,
-        typer.Option(
-            help="click: public queries: wordnet, none or a file, a query a line (pure: wordnet).",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    surfaced: Annotated[
-        str | None,
-        typer.Option(
-            help="click, pure mode: public urls of queries: wordnet, none or a file of query, tab, url.",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    pool_probability: Annotated[
-        float, typer.Option(help="click: p_g; below 1 it costs ε.", rich_help_panel=_PLANNED)
-    ] = 1.0,
-    sessions_per_user: Annotated[int, typer.Option(help="session: l_s.", rich_help_panel=_PLANNED)] = 1,
-    queries_per_session: Annotated[int, typer.Option(help="session: l_q.", rich_help_panel=_PLANNED)] = 3,
-    once_per_user: Annotated[
-        bool,
-        typer.Option(
-            "--once-per-user/--count-each",
-            help="session: count a user once for a sequence, or each time.",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = True,
-    same_counts: Annotated[
-        bool,
-        typer.Option(
-            "--same-counts", help="Publish the counts compared with the threshold.", rich_help_panel=_PLANNED
-        ),
-    ] = False,
-    k: Annotated[
-        int | None, typer.Option("--k", help="k-query: the least users of a query.", rich_help_panel=_GIVEN)
-    ] = None,
-    noise: Annotated[
-        float | None, typer.Option(help="Scale of the noise (λ or b).", rich_help_panel=_GIVEN)
-    ] = None,
-    threshold: Annotated[
+        typer.Option(help="Memory for the engine, such as 2GB or 500MB.", rich_help_panel=_MACHINE),
+        None,
+    ),
+    _word(
+        "threads",
         int | None,
-        typer.Option(help="zealous: T, published from there; else K, above.", rich_help_panel=_GIVEN),
-    ] = None,
-    threshold_1: Annotated[
-        int | None, typer.Option("--threshold-1", help="zealous: τ (default 1).", rich_help_panel=_GIVEN)
-    ] = None,
-    noise_counts: Annotated[
-        float | None,
-        typer.Option(help="Fresh noise of published counts (default: as --noise).", rich_help_panel=_GIVEN),
-    ] = None,
-    noise_clicks: Annotated[
-        float | None, typer.Option(help="Noise of clicks (default: as --noise).", rich_help_panel=_GIVEN)
-    ] = None,
-    noise_transitions: Annotated[
-        float | None, typer.Option(help="Noise of transitions (default: as --noise).", rich_help_panel=_GIVEN)
-    ] = None,
-    threshold_clicks: Annotated[
-        int | None, typer.Option(help="K of clicks (default: K).", rich_help_panel=_GIVEN)
-    ] = None,
-    threshold_transitions: Annotated[
-        int | None, typer.Option(help="K of transitions (default: K).", rich_help_panel=_GIVEN)
-    ] = None,
-    minimum_frequency: Annotated[
-        int, typer.Option(help="click: τ after limiting users; costs ε above 1.", rich_help_panel=_GIVEN)
-    ] = 1,
-    memory: Annotated[
-        int | None, typer.Option(help="Megabytes for the engine.", min=100, rich_help_panel=_MACHINE)
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads of the engine.", min=1, rich_help_panel=_MACHINE)
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Publish a search log: tables, a manifest and a page, with a guarantee that anyone can check.
+        typer.Option(help="Threads of the engine.", min=1, rich_help_panel=_MACHINE),
+        None,
+    ),
+    json_flag(),
+)
 
-    Give --epsilon (and --delta) to have the parameters planned, or the parameters to be charged what they
-    cost. The data set's ledger is charged before any noise is drawn; a release that is interrupted stays
-    charged, and the next run starts anew.
-    """
-    from tacit.privacy import Kind, Neighbours
-    from tacit.release.contribution import Choice
+
+class _Mechanisms(TyperGroup):
+    """Says how a release is asked for where a log stands in the place of a mechanism."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None:
+            raise typer.BadParameter(
+                f"{args[0]!r} is not a mechanism. Name it first, then the log: "
+                f"tacit release MECHANISM LOG -o DIR, with one of {', '.join(MECHANISMS)}.",
+                ctx=ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+    group = typer.Typer(
+        help="Publish a search log: tables, a manifest and a page, with a guarantee that anyone can check.",
+        epilog="Example: tacit release zealous log.parquet --epsilon 1 --delta 1e-6 --budget-epsilon 10 "
+        "--budget-delta 1e-5 -o week-01",
+        no_args_is_help=True,
+        cls=_Mechanisms,
+    )
+    for name in MECHANISMS:
+        parameters = parameters_class(name)
+        command = declared_command(parameters, _release(name), before=_FIRST, after=_LAST)
+        example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01"
+        group.command(name, help=_HELP.format(summary=parameters.summary), epilog=example)(command)
+    app.add_typer(group, name="release")
+
+
+def _release(name: str) -> Any:
+    def release(asked: Mapping[str, Any], **words: Any) -> None:
+        _publish(mechanism_class(name), asked, **words)
+
+    return release
+
+
+def _publish(
+    mechanism: Any,
+    asked: Mapping[str, Any],
+    *,
+    log: Path,
+    output: Path,
+    ledger: Path | None,
+    budget_epsilon: float | None,
+    budget_delta: float,
+    purpose: str,
+    since: datetime | None,
+    until: datetime | None,
+    scrub: bool,
+    memory: str | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
-    from tacit.release.request import Request, mechanism_for
     from tacit.searchlog import check_log
 
     check_log(log)
     if output.exists():
         raise ParameterError(f"{output} exists already.", "Choose another output, or remove it first.")
-    request = Request(
-        mechanism=mechanism,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=Neighbours(neighbours),
-        choice=Choice(take),
-        items=_items(items),
-        kind=Kind(kind),
-        users=users,
-        per_user=per_user,
-        queries_per_user=queries_per_user,
-        clicks_per_user=clicks_per_user,
-        transitions=transitions,
-        domain=domain,
-        surfaced=surfaced,
-        pool_probability=pool_probability,
-        minimum_frequency=minimum_frequency,
-        sessions_per_user=sessions_per_user,
-        queries_per_session=queries_per_session,
-        once_per_user=once_per_user,
-        same_counts=same_counts,
-        k=k,
-        noise=noise,
-        noise_counts=noise_counts,
-        noise_clicks=noise_clicks,
-        noise_transitions=noise_transitions,
-        threshold=threshold,
-        threshold_1=threshold_1,
-        threshold_clicks=threshold_clicks,
-        threshold_transitions=threshold_transitions,
-    )
-    made = mechanism_for(request)
-    budget = _budget(budget_epsilon, budget_delta, neighbours)
+    made = mechanism(**asked)
+    made.check()
+    budget = _budget(budget_epsilon, budget_delta, made.neighbours)
     _require_room(made.guarantee(), budget)
     order = Order(
         log,
@@ -229,18 +179,24 @@ def release(
         Preparation(since, until, scrub),
         open_ledger(ledger or default_ledger(log), log, budget),
         purpose,
-        memory and memory << 20,
+        _bytes(memory) if memory else None,
         threads,
     )
     with _stages() as report:
         done = publish_log(order, report=report)
     remaining = order.ledger.remaining()
-    result = {
-        "folder": str(done.folder),
-        **done.manifest,
-        "remaining": remaining.to_dict(),
-    }
+    result = {"folder": str(done.folder), **done.manifest, "remaining": remaining.to_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
+
+
+def _bytes(memory: str) -> int:
+    """``2GB``, ``500MB``, or a number of megabytes."""
+    units = {"": 1 << 20, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30, "GB": 1 << 30}
+    number = memory.strip().upper().rstrip("MGB")
+    unit = memory.strip().upper()[len(number) :].strip()
+    if not number.strip().isdigit() or unit not in units or int(number) * units[unit] < 100 << 20:
+        raise ParameterError.outside("memory", memory, "an amount from 100MB on, such as 500MB or 2GB")
+    return int(number) * units[unit]
 
 
 @contextmanager
@@ -254,23 +210,13 @@ def _stages() -> Iterator[Callable[[str], None]]:
     yield lambda stage: console.print(f"{time.monotonic() - begun:6.1f} s  {stage}", markup=False)
 
 
-def _items(names: list[str] | None) -> Any:
-    from tacit.release.zealous import Item
-
-    known = {item.value: item for item in Item}
-    for name in names or ():
-        if name not in known:
-            raise ParameterError.outside("item", name, "one of " + ", ".join(known))
-    return tuple(known[name] for name in dict.fromkeys(names or ()))
-
-
-def _budget(epsilon: float | None, delta: float, neighbours: str) -> Any:
-    from tacit.privacy import Guarantee, Kind, Neighbours
+def _budget(epsilon: float | None, delta: float, neighbours: Any) -> Any:
+    from tacit.privacy import Guarantee, Kind
 
     if epsilon is None:
         return None
     kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
-    return Guarantee(kind, Neighbours(neighbours), epsilon, delta)
+    return Guarantee(kind, neighbours, epsilon, delta)
 
 
 def _require_room(guarantee: Any, budget: Any) -> None:
@@ -287,7 +233,7 @@ def _require_room(guarantee: Any, budget: Any) -> None:
         if asked > given:
             raise BudgetError(
                 f"this release costs a {name} of {asked:.4g}; the budget has {given:.4g}.",
-                f"Give a larger --budget-{name}; no ledger was opened and nothing was spent.",
+                f"Give a larger `budget_{name}`; no ledger was opened and nothing was spent.",
             )
 
 

@@ -34,6 +34,15 @@ class Neighbours(StrEnum):
         """The relation as it reads in a sentence."""
         return "adding or removing a user" if self is Neighbours.ADD_REMOVE else "replacing a user's history"
 
+    @property
+    def histories(self) -> int:
+        """How many histories differ: one is added or removed, or one goes and another comes.
+
+        Noise on counts costs so many times the ε of a single history. δ is not multiplied: see the lemma in
+        :mod:`tacit.release.analysis.threshold`, whose max(σ, σ') is over the two histories.
+        """
+        return 2 if self is Neighbours.REPLACE else 1
+
 
 class Kind(StrEnum):
     """The form of the promise."""

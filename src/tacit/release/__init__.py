@@ -2,17 +2,44 @@
 
 ::
 
-    request ──▶ plan, analysis        parameters for an ε, and what parameters provably guarantee
-       │
-       ▼
-    mechanism  zealous · click · session · k_query
-       │            on  preparation (period, scrub), contribution (bounds), engines (Ibis on DuckDB)
-       │            with  thresholding (noise), pool and surfaced (public sets)
-       ▼
-    publication  check, count, charge the ledger, draw noise, write, note
-       │
-       ▼
-    manifest · page · verify
+    a mechanism   zealous/ · click/ · session/ · k_query/      found in the registry
+       parameters   declared once: options, help, checks and the manifest come from them
+       plan         parameters for an ε and δ
+       schedule     what will be drawn and compared, as data
+       mechanism    what is counted: bounded, on preparation, contribution and engines (Ibis on DuckDB)
+       words        what it means, for the terminal and the page
+          │
+          ├──▶ analysis      the guarantee, computed from the schedule
+          ├──▶ execution     noise and comparison, carried out by the schedule
+          ▼
+    publication   check, count, charge the ledger, draw noise, write, note
+          ▼
+    manifest · page · tables · verify
+
+Adding a mechanism: a folder of its own, one line of the registry, its page in the docs.
 """
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Click": "tacit.release.click.mechanism",
+    "KQuery": "tacit.release.k_query.mechanism",
+    "Preparation": "tacit.release.preparation",
+    "Release": "tacit.release.publication",
+    "Session": "tacit.release.session.mechanism",
+    "Zealous": "tacit.release.zealous.mechanism",
+    "publish": "tacit.release.publication",
+    "verify_release": "tacit.release.verify",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """What the package offers, loaded when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

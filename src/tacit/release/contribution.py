@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any
 
 import ibis
 
+from tacit.release.parameters import Choice
 from tacit.searchlog.sessions import SESSION_GAP, sensible_time
 
 __all__ = [
-    "Choice",
     "bounded_clicks",
     "bounded_items",
     "bounded_searches",
@@ -29,15 +28,6 @@ __all__ = [
     "searches_of",
     "steps_of",
 ]
-
-
-class Choice(StrEnum):
-    """Which of a user's items, searches, clicks or sessions are taken when there are too many."""
-
-    FIRST = "first"
-    """The earliest, as both papers do."""
-    LAST = "last"
-    """The latest: in repeated releases of a growing log, what is new of old users gets in."""
 
 
 def _by_time(time: Any, choice: Choice) -> Any:

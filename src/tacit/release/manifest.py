@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,53 +21,53 @@ import pyarrow.compute as pc
 
 from tacit import __version__
 from tacit.errors import IntegrityError
-from tacit.privacy import Neighbours
 from tacit.privacy.ledger import Entry
-from tacit.release.analysis.statement import figure_document
-from tacit.release.click import Click
-from tacit.release.k_query import KQuery
-from tacit.release.mechanism import Mechanism, Tables
+from tacit.release.analysis.charge import parts_document
+from tacit.release.execution import Tables
+from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
-from tacit.release.session import Session
-from tacit.release.zealous import Zealous
+from tacit.release.registry import mechanism_class
 
 __all__ = [
     "FIELDS",
+    "FIRST_FORMAT",
     "FORMAT",
     "MANIFEST",
     "describe_table",
     "file_hash",
+    "is_hash",
     "make_manifest",
     "manifest_text",
-    "mechanism_from_dict",
+    "mechanism_of",
     "paper_of",
     "parts_of",
     "read_manifest",
 ]
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 """The version of the manifest's form."""
 
+FIRST_FORMAT = 1
+"""The form before schedules; parameters had other names. It is still read."""
+
 FIELDS = frozenset(
-    {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "preparation"}
+    {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "schedule", "preparation"}
     | {"published", "files", "ledger", "released", "versions"}
 )
 """What a manifest states; it has no other field."""
 
+_HEXADECIMAL = frozenset("0123456789abcdef")
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
-_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Mechanism]] = {
-    "zealous": Zealous.from_dict,
-    "click": Click.from_dict,
-    "session": Session.from_dict,
-    "k-query": KQuery.from_dict,
-}
 
 
-def mechanism_from_dict(name: str, form: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that a manifest describes (for its guarantee; a public domain is not in it)."""
+def mechanism_of(manifest: Mapping[str, Any]) -> Mechanism[Any]:
+    """The mechanism that a manifest describes (for its guarantee; public sets are named in it, not held)."""
     try:
-        return _FORMS[name](form)
+        made = mechanism_class(manifest["mechanism"])
+        if manifest["format"] == FIRST_FORMAT:
+            return made.from_format_1(manifest["parameters"])
+        return made.from_dict(manifest["parameters"])
     except IntegrityError:
         raise
     except Exception as error:  # a forged manifest can make anything of its parameters go wrong
@@ -82,8 +82,13 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def is_hash(value: object) -> bool:
+    """Whether this is a SHA-256 as hexadecimal text."""
+    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
+
+
 def make_manifest(
-    mechanism: Mechanism,
+    mechanism: Mechanism[Any],
     preparation: Preparation,
     tables: Tables,
     files: Mapping[str, Path],
@@ -97,6 +102,7 @@ def make_manifest(
         "parts": parts_of(mechanism),
         "paper": paper_of(mechanism),
         "parameters": mechanism.to_dict(),
+        "schedule": mechanism.schedule().to_dict(),
         "preparation": preparation.to_dict(),
         "published": {name: describe_table(table) for name, table in tables.items()},
         "files": {
@@ -113,19 +119,15 @@ def make_manifest(
     }
 
 
-def parts_of(mechanism: Mechanism) -> list[dict[str, Any]]:
+def parts_of(mechanism: Mechanism[Any]) -> list[dict[str, Any]]:
     """What each published thing costs, under the mechanism's neighbour relation."""
-    factor = 2 if mechanism.neighbours is Neighbours.REPLACE else 1
-    return [
-        {"part": charge.what, "epsilon": factor * charge.epsilon, "delta": charge.delta}
-        for charge in mechanism.charges()
-    ]
+    return parts_document(mechanism.charges(), mechanism.neighbours)
 
 
-def paper_of(mechanism: Mechanism) -> dict[str, Any] | None:
+def paper_of(mechanism: Mechanism[Any]) -> dict[str, Any] | None:
     """The paper's figure, labelled as such: what is promised and charged is the guarantee above it."""
     figure = mechanism.paper()
-    return None if figure is None else figure_document(figure)
+    return None if figure is None else figure.to_dict()
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:
@@ -150,9 +152,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
         form = manifest["format"] if isinstance(manifest, dict) else None
-        known = type(form) is int and form == FORMAT
+        known = type(form) is int and form in (FIRST_FORMAT, FORMAT)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} is not a manifest of a release.") from error
     if not known:
-        raise IntegrityError(f"{path} has a form that this version of Tacit does not know.")
+        raise IntegrityError(
+            f"{path} has a form that this version of Tacit does not know.",
+            "Its page says with which version it was made; a newer Tacit than this one can verify it.",
+        )
     return dict(manifest)

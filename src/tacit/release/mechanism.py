@@ -1,38 +1,48 @@
-"""What a release mechanism is: parameters with a guarantee, counting without noise, publishing with it.
+"""What a release mechanism is: parameters, a schedule that follows from them, and counting without noise.
 
-The two halves are apart so that everything that can fail on its way to the counts has failed before the
-ledger is charged, and so that no noise can be drawn before::
+Counting and drawing are apart, so that everything that can fail on its way to the counts has failed before
+the ledger is charged, and no noise can be drawn before::
 
     counting  = mechanism.count(engine, log)       bounded histograms, deterministic
     ledger.spend(mechanism.event(), …)             the charge, on the disk
     tables    = mechanism.publish(engine, counting, source)
+
+A mechanism draws nothing itself: :func:`tacit.release.execution.execute` carries out its schedule, and its
+guarantee is computed from the same schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
 
-from tacit.privacy import Guarantee, Neighbours
-from tacit.privacy.events import Event, GuaranteedRelease
+from tacit.errors import InfeasibleError
+from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
+from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.engines import Engine
+from tacit.release.execution import Tables, execute
+from tacit.release.parameters import Parameters
+from tacit.release.planning.setting import PaperSetting
+from tacit.release.schedule import Part, Schedule
 
-__all__ = ["Counting", "Mechanism", "Step", "Tables", "charge_of", "run"]
+__all__ = ["Counting", "DescribedStep", "FurtherStatement", "Mechanism", "run"]
 
-Tables = dict[str, pa.Table]
-"""What is published: tables by name, each with a column ``count``."""
+P = TypeVar("P", bound=Parameters)
 
 Counting = Mapping[str, Any]
 """Bounded histograms by name, kept in the engine. Secret."""
 
 
 @dataclass(frozen=True)
-class Step:
+class DescribedStep:
     """A step of the mechanism as a reader of the release's page sees it."""
 
     title: str
@@ -40,57 +50,191 @@ class Step:
     noisy: bool = False
 
 
-class Mechanism(Protocol):
-    """A way to publish a search log."""
+@dataclass(frozen=True)
+class FurtherStatement:
+    """What ``tacit guarantee`` says of one mechanism beyond what it says of all.
+
+    Args:
+        title: in the place of the mechanism's own.
+        document: more fields of the JSON document.
+        paper: more fields of what the paper prints.
+        rows: more rows (name, provable, the paper's).
+        words: more sentences.
+    """
+
+    title: str = ""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    paper: Mapping[str, Any] = field(default_factory=dict)
+    rows: Sequence[tuple[str, str, str]] = ()
+    words: Sequence[str] = ()
+
+
+class Mechanism(ABC, Generic[P]):
+    """A way to publish a search log, with all its parameters settled.
+
+    It is made from its parameters by name, ``Zealous(epsilon=1, delta=1e-6)``; what is not given is planned.
+    ``asked`` is what was given, ``parameters`` what follows.
+    """
+
+    Parameters: ClassVar[type[Any]]
+
+    asked: P
+    parameters: P
+
+    def __init__(self, asked: P | None = None, /, **options: Any) -> None:
+        self.asked = self.Parameters(**options) if asked is None else replace(asked, **options)
+        self.parameters = self.plan(self.asked)
+        self._require_what_was_asked()
+
+    def _require_what_was_asked(self) -> None:
+        """Given parameters must keep to the ε and δ that were asked for, if any were."""
+        found = self.guarantee()
+        if found.kind is Kind.K_QUERY:
+            return
+        for name, limit, value in (
+            ("epsilon", self.asked.epsilon, found.epsilon),
+            ("delta", self.asked.delta, found.delta),
+        ):
+            if limit is not None and value > limit:
+                raise InfeasibleError(
+                    f"these parameters cost {name} {value!r}; at most {limit!r} was asked for.",
+                    "Give more noise or a higher threshold, or leave them out to have them planned.",
+                )
 
     @property
     def name(self) -> str:
-        """As on the command line: zealous, click, session or k-query."""
-        ...
+        """As on the command line."""
+        return str(self.Parameters.name)
+
+    @property
+    def title(self) -> str:
+        """As in a heading."""
+        return str(self.Parameters.title)
 
     @property
     def neighbours(self) -> Neighbours:
         """Which logs its guarantee keeps from being told apart."""
-        ...
+        return self.parameters.neighbours
+
+    @abstractmethod
+    def plan(self, asked: P) -> P:
+        """Complete parameters: planned from ε and δ, or as given."""
+
+    @abstractmethod
+    def schedule(self) -> Schedule:
+        """What is drawn and compared."""
+
+    @abstractmethod
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Bounded histograms of a log: deterministic, no noise."""
+
+    @abstractmethod
+    def rows(
+        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
+    ) -> Iterable[pa.RecordBatch]:
+        """The keys that a part of the schedule is about, with their true counts. Secret.
+
+        ``published`` has the tables of earlier parts, which later ones may depend on.
+        """
+
+    @abstractmethod
+    def steps(self) -> Sequence[DescribedStep]:
+        """What is done to the log, in order, in words."""
+
+    @abstractmethod
+    def words(self) -> Sequence[str]:
+        """What the parameters mean and cost, in words."""
+
+    def figures(self) -> dict[str, float]:
+        """What the parameters cost in utility, by name."""
+        return {}
 
     def guarantee(self) -> Guarantee:
         """What publishing once provably promises."""
-        ...
+        return guarantee_of(self.schedule(), self.neighbours)
 
     def charges(self) -> tuple[Charge, ...]:
         """What each published thing costs, for adding or removing a user."""
-        ...
-
-    def paper(self) -> PaperFigure | None:
-        """What the paper prints for these parameters, to stand beside the provable guarantee."""
-        ...
+        return charges_of(self.schedule())
 
     def event(self) -> Event:
         """What the ledger is charged with, before any noise is drawn."""
-        ...
+        return event_of(self.schedule(), self.neighbours)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every parameter, for the manifest; ``mechanism_from_dict`` reads it back."""
-        ...
+    def paper(self) -> PaperFigure | None:
+        """What the paper prints for these parameters, to stand beside the provable guarantee."""
+        return None
 
-    def steps(self) -> Sequence[Step]:
-        """What is done to the log, in order, in words."""
-        ...
+    def paper_setting(self) -> PaperSetting | None:
+        """The parameters that the paper would choose for the same request."""
+        return None
 
-    def count(self, engine: Engine, log: Any) -> Counting:
-        """Bounded histograms of a log: deterministic, no noise."""
-        ...
+    def further(self) -> FurtherStatement:
+        """What is to be said about its guarantee beyond ε and δ."""
+        return FurtherStatement()
+
+    def still_learns(self) -> Sequence[str]:
+        """What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
+        return ()
+
+    def check(self) -> None:
+        """Refuse what can be analysed but not carried out, such as public sets that were not named."""
+
+    def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
+        """More that ``tacit verify`` checks of the parameters that a manifest states."""
+        del stated
+        return ()
+
+    def shown(self, part: Part, keys: pa.Table) -> pa.Table:
+        """Keys that passed, as the table shows them."""
+        del part
+        return keys
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Draw noise and publish what passes."""
-        ...
+        """Carry out the schedule."""
+        return execute(
+            self.schedule(),
+            lambda part, published: self.rows(engine, counting, part, published),
+            source,
+            self.shown,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter, for the manifest; :meth:`from_dict` reads it back."""
+        return self.parameters.to_dict()
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Self:
+        """The mechanism that a manifest describes: for its guarantee, not to run."""
+        return cls(cls.Parameters.from_dict(form))
+
+    @classmethod
+    def from_format_1(cls, form: Mapping[str, Any]) -> Self:
+        """The same for a manifest of the first form; mechanisms that came later have none."""
+        raise KeyError(f"{cls.Parameters.name}: {len(form)} parameters of an unknown form")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.parameters == getattr(other, "parameters", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.parameters))
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        self._statement().render(Console(file=text, width=100, highlight=False))
+        return text.getvalue().rstrip()
+
+    def _repr_html_(self) -> str:
+        return str(self._statement().html())
+
+    def _statement(self) -> Any:
+        from tacit.release.statement import state_plan
+
+        return state_plan(self)
 
 
-def run(mechanism: Mechanism, engine: Engine, log: Any, source: RandomSource) -> Tables:
+def run(mechanism: Mechanism[Any], engine: Engine, log: Any, source: RandomSource) -> Tables:
     """Count and publish in one go, uncharged: for tests, audits and evaluation, where nothing gets out."""
     return mechanism.publish(engine, mechanism.count(engine, log), source)
-
-
-def charge_of(guarantee: Guarantee) -> Event:
-    """The event of a mechanism whose whole guarantee is known."""
-    return GuaranteedRelease(guarantee)

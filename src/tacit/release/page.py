@@ -12,18 +12,18 @@ from typing import Any
 import jinja2
 
 from tacit.privacy import Guarantee, Kind, Neighbours
-from tacit.release.mechanism import Mechanism, Tables
-from tacit.release.picture import draw_steps
-from tacit.release.reading import meaning_of, still_learns
+from tacit.release.execution import Tables
+from tacit.release.mechanism import Mechanism
+from tacit.release.promise import meaning_of, still_learns
+from tacit.release.steps_picture import draw_steps
 
 __all__ = ["PAGE", "render_page"]
 
 PAGE = "release.html"
 _SHOWN = 10
-_TITLES = {"zealous": "ZEALOUS", "click": "A_Click", "session": "A_Session", "k-query": "k-query anonymity"}
 
 
-def render_page(mechanism: Mechanism, manifest: Mapping[str, Any], tables: Tables) -> str:
+def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     """The page as HTML."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("tacit.release"),
@@ -34,12 +34,12 @@ def render_page(mechanism: Mechanism, manifest: Mapping[str, Any], tables: Table
     )
     guarantee = mechanism.guarantee()
     return environment.get_template("release.html.j2").render(
-        title=_TITLES[mechanism.name],
+        title=mechanism.title,
         manifest=manifest,
         guarantee=guarantee,
         protected=guarantee.kind is not Kind.K_QUERY,
         meaning=meaning_of(guarantee),
-        learns=still_learns(mechanism.name, guarantee),
+        learns=[*still_learns(guarantee), *mechanism.still_learns()],
         beliefs=_beliefs(guarantee),
         picture=draw_steps(mechanism.steps()),
         steps=mechanism.steps(),

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,15 @@ from tacit.privacy.noise import exact_scale
 from tacit.privacy.place import default_ledger, refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import memory_for, open_engine
+from tacit.release.execution import Tables
 from tacit.release.manifest import MANIFEST, file_hash, make_manifest, manifest_text, read_manifest
-from tacit.release.mechanism import Mechanism, Tables
+from tacit.release.mechanism import Mechanism
 from tacit.release.page import PAGE, render_page
 from tacit.release.preparation import Preparation
 from tacit.release.tables import as_text
 from tacit.searchlog import check_log
 
-__all__ = ["Order", "Released", "default_ledger", "noise_scales", "open_ledger", "publish_log"]
+__all__ = ["Order", "Release", "default_ledger", "open_ledger", "publish", "publish_log"]
 
 _LEAST_SPACE = 64 << 20
 
@@ -65,7 +67,7 @@ class Order:
 
     log: Path
     output: Path
-    mechanism: Mechanism
+    mechanism: Mechanism[Any]
     preparation: Preparation
     ledger: Ledger
     purpose: str = ""
@@ -74,12 +76,38 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Released:
-    """A release that was made."""
+class Release:
+    """A release that was made. Its tables are attributes too: ``release.queries``."""
 
     folder: Path
     manifest: dict[str, Any]
     entry: Entry
+    tables: Mapping[str, pa.Table] = field(repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it provably promises."""
+        return Guarantee.from_dict(self.manifest["guarantee"])
+
+    def __getattr__(self, name: str) -> pa.Table:
+        tables = self.__dict__.get("tables", {})
+        if name not in tables:
+            raise AttributeError(f"this release has no {name}; its tables: {', '.join(tables)}.")
+        return tables[name]
+
+    def __str__(self) -> str:
+        rows = ", ".join(f"{name}: {table.num_rows:,} rows" for name, table in self.tables.items())
+        return f"{self.folder}: {self.guarantee}\n{rows}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{table.num_rows:,}</td></tr>"
+            for name, table in self.tables.items()
+        )
+        return (
+            f"<div><strong>{escape(str(self.folder))}</strong><br>{escape(str(self.guarantee))}"
+            f"<table><thead><tr><th>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        )
 
 
 def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> Ledger:
@@ -94,7 +122,7 @@ def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> 
         if budget is None:
             raise InputError(
                 f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
-                "Give --budget-epsilon (and --budget-delta) once to open it, or --ledger with its place.",
+                "Give `budget_epsilon` (and `budget_delta`) once to open it, or in `ledger` its place.",
             )
         return Ledger.create(path, budget, label=Path(log).name, log=log)
     ledger = Ledger.open(path)
@@ -108,22 +136,14 @@ def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> 
     return ledger
 
 
-def noise_scales(parameters: Mapping[str, Any]) -> Iterator[float]:
-    """The scales of all noise that a mechanism with these parameters (as its manifest has them) draws."""
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            yield from noise_scales(value)
-        elif name.startswith("noise") and value is not None:
-            yield value
-
-
 def _check(order: Order) -> None:
     """Everything that can be known to fail before the long work."""
     if order.output.exists():
         raise InputError(f"{order.output} exists already.", "Choose another output, or remove it first.")
     check_log(order.log)
-    for scale in noise_scales(order.mechanism.to_dict()):
-        exact_scale(scale)  # refuses what no noise can be drawn for
+    order.mechanism.check()
+    for noise in order.mechanism.schedule().noises():
+        exact_scale(noise.scale)  # refuses what no noise can be drawn for
     if order.mechanism.guarantee().kind is not Kind.K_QUERY:
         order.ledger.state().account.charge(order.mechanism.event())  # a dry run: refused now or never
     needed = max(_LEAST_SPACE, order.log.stat().st_size)
@@ -135,12 +155,47 @@ def _check(order: Order) -> None:
             )
 
 
+def publish(
+    log: str | Path,
+    mechanism: Mechanism[Any],
+    *,
+    to: str | Path,
+    ledger: Ledger | str | Path | None = None,
+    preparation: Preparation | None = None,
+    purpose: str = "",
+    memory: int | None = None,
+    threads: int | None = None,
+    report: Callable[[str], object] = str,
+) -> Release:
+    """Publish a log: tables, manifest and page in a folder, charged to the data set's ledger.
+
+    Args:
+        log: the search log, canonical Parquet.
+        mechanism: how, with all its parameters: ``Zealous(epsilon=1, delta=1e-6)``.
+        to: the folder to make; it must not exist.
+        ledger: the data set's ledger, or its place; ``LOG.ledger`` unless given.
+        preparation: which records take part.
+        purpose: what the ledger's entry says it is for.
+        memory: bytes for the engine; by the length of the log unless given.
+        threads: of the engine.
+        report: told what is under way.
+    """
+    if not isinstance(ledger, Ledger):
+        ledger = open_ledger(ledger or default_ledger(log), log, None)
+    else:
+        refuse_second_ledger(ledger.path, log)
+        ledger.require_log(log)
+    prepared = preparation or Preparation()
+    order = Order(Path(log), Path(to), mechanism, prepared, ledger, purpose, memory, threads)
+    return publish_log(order, report=report)
+
+
 def publish_log(
     order: Order,
     *,
     source: RandomSource | None = None,
     report: Callable[[str], object] = str,
-) -> Released:
+) -> Release:
     """Make the release that is ordered.
 
     Args:
@@ -171,7 +226,7 @@ def publish_log(
         if entry is not None:
             report(_what_became_of(order, entry))
         raise
-    return Released(order.output, manifest, entry)
+    return Release(order.output, manifest, entry, tables)
 
 
 def _what_became_of(order: Order, entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""The published tables against the manifest and the mechanism: columns, sums, thresholds, the two forms."""
+"""The published tables against the manifest and the schedule: columns, sums, thresholds, the two forms."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from tacit.release.expected import ExpectedTable
+from tacit.release.execution import column_types
 from tacit.release.manifest import describe_table
+from tacit.release.page import PAGE
+from tacit.release.schedule import Part, Schedule
 
-__all__ = ["as_text", "table_checks"]
+__all__ = ["Finding", "as_text", "expected_files", "table_checks"]
 
-Outcome = tuple[bool, str]
+Finding = tuple[bool, str]
+"""Whether a check holds, and what was found."""
 
 
 def as_text(table: pa.Table) -> pa.Table:
@@ -30,46 +33,56 @@ def as_text(table: pa.Table) -> pa.Table:
 
 
 def table_checks(
-    folder: Path, manifest: Mapping[str, Any], mechanism: str, expected: Mapping[str, ExpectedTable]
-) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+    folder: Path, manifest: Mapping[str, Any], schedule: Schedule
+) -> Iterator[tuple[str, Callable[[], Finding]]]:
     """What is to be checked of each table, and how; a check may raise anything if the file is broken."""
     yield (
         "the tables are those that the mechanism publishes",
-        lambda: (list(manifest["published"]) == list(expected), ""),
+        lambda: (list(manifest["published"]) == [part.table for part in schedule], ""),
     )
-    for name, table in expected.items():
+    for part in schedule:
+        name = part.table
         path = folder / f"{name}.parquet"
 
-        def stated(name: str = name, table: ExpectedTable = table, path: Path = path) -> Outcome:
+        def stated(name: str = name, part: Part = part, path: Path = path) -> Finding:
             read = _read(path)
             found = describe_table(read)
             same = json.dumps(found) == json.dumps(manifest["published"][name])
-            return same and table.shows(pq.read_schema(path)), f"{found['rows']:,} rows"
+            return same and _shows(part, pq.read_schema(path)), f"{found['rows']:,} rows"
 
-        def threshold(table: ExpectedTable = table, path: Path = path) -> Outcome:
-            return _passes(_read(path).column("count"), table.least)
+        def threshold(part: Part = part, path: Path = path) -> Finding:
+            return _passes(_read(path).column("count"), part.lowest)
 
-        def keys(table: ExpectedTable = table, path: Path = path) -> Outcome:
-            return _distinct(as_text(_read(path)), [key for key, _ in table.keys]), ""
+        def keys(part: Part = part, path: Path = path) -> Finding:
+            return _distinct(as_text(_read(path)), [column.name for column in part.columns]), ""
 
-        def text(name: str = name, path: Path = path) -> Outcome:
+        def text(name: str = name, path: Path = path) -> Finding:
             return _same_text(_read(path), folder / f"{name}.tsv"), ""
 
         yield f"{name} has the columns, rows and sum stated", stated
-        if table.least is not None:
+        if part.lowest is not None:
             yield f"no count of {name} lies below its threshold", threshold
         yield f"{name} lists each key once", keys
         yield f"{name}.tsv says the same as {name}.parquet", text
-    if mechanism == "click":
-        for name, column in (("clicks", "query"), ("transitions", "query"), ("transitions", "next_query")):
-            if name in expected:
+        for column, other in part.within:
 
-                def published(name: str = name, column: str = column) -> Outcome:
-                    known = _read(folder / "queries.parquet").column("query").combine_chunks()
-                    listed = _read(folder / f"{name}.parquet").column(column)
-                    return bool(pc.all(pc.is_in(listed, value_set=known), min_count=0).as_py()), ""
+            def published(path: Path = path, column: str = column, other: str = other) -> Finding:
+                known = _read(folder / f"{other}.parquet").column(0).combine_chunks()
+                listed = _read(path).column(column)
+                return bool(pc.all(pc.is_in(listed, value_set=known), min_count=0).as_py()), ""
 
-                yield f"each {column} of {name} is a published query", published
+            yield f"each {column} of {name} is published among the {other}", published
+
+
+def expected_files(schedule: Schedule) -> set[str]:
+    """The files beside the manifest: each table twice, and the page."""
+    return {f"{part.table}.{form}" for part in schedule for form in ("parquet", "tsv")} | {PAGE}
+
+
+def _shows(part: Part, schema: pa.Schema) -> bool:
+    """Whether a file has the columns of the part and nothing else, not even notes of its own."""
+    found = [(field.name, field.type) for field in schema]
+    return found == [*column_types(part), ("count", pa.int64())] and not schema.metadata
 
 
 def _read(path: Path) -> pa.Table:
@@ -77,7 +90,7 @@ def _read(path: Path) -> pa.Table:
         return file.read()
 
 
-def _passes(counts: pa.ChunkedArray, least: int | None) -> Outcome:
+def _passes(counts: pa.ChunkedArray, least: int | None) -> Finding:
     smallest = pc.min(counts).as_py()
     if smallest is None or least is None:
         return counts.null_count == 0, ""

@@ -17,26 +17,25 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import IntegrityError
-from tacit.privacy.ledger import Ledger
-from tacit.release.expected import expected_files, expected_tables
+from tacit.privacy import Guarantee
+from tacit.privacy.ledger import Entry, Ledger
 from tacit.release.manifest import (
     FIELDS,
+    FIRST_FORMAT,
     MANIFEST,
     file_hash,
+    is_hash,
     manifest_text,
-    mechanism_from_dict,
+    mechanism_of,
     paper_of,
     parts_of,
     read_manifest,
 )
 from tacit.release.mechanism import Mechanism
-from tacit.release.pool import BUNDLED, bundled_domain
 from tacit.release.preparation import Preparation
-from tacit.release.tables import table_checks
+from tacit.release.tables import Finding, expected_files, table_checks
 
 __all__ = ["Check", "verify_release"]
-
-_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True)
@@ -57,21 +56,21 @@ def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tupl
     manifest = read_manifest(folder)
     checks = [_form(folder, manifest)]
     try:
-        mechanism = mechanism_from_dict(manifest["mechanism"], manifest["parameters"])
-        tables = expected_tables(mechanism)
+        mechanism = mechanism_of(manifest)
+        schedule = mechanism.schedule()
     except (KeyError, IntegrityError) as error:
         problem = getattr(error, "problem", "it names none")
         return (*checks, Check("the manifest describes a mechanism", False, problem))
     checks += _promise(manifest, mechanism)
-    checks += _files(folder, manifest, expected_files(tables))
-    for what, test in table_checks(folder, manifest, mechanism.name, tables):
+    checks += _files(folder, manifest, expected_files(schedule))
+    for what, test in table_checks(folder, manifest, schedule):
         checks.append(_made(what, test))
     if ledger is not None:
         checks += _ledger(folder, manifest, mechanism, ledger)
     return tuple(checks)
 
 
-def _made(what: str, test: Callable[[], tuple[bool, str]]) -> Check:
+def _made(what: str, test: Callable[[], Finding]) -> Check:
     """The check, or its failure if what is checked is too broken to be looked at."""
     try:
         return Check(what, *test())
@@ -85,15 +84,16 @@ def _same(one: object, other: object) -> bool:
 
 
 def _form(folder: Path, manifest: dict[str, Any]) -> Check:
-    def test() -> tuple[bool, str]:
-        whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
+    def test() -> Finding:
+        fields = FIELDS - {"schedule"} if manifest["format"] == FIRST_FORMAT else FIELDS
+        whole = set(manifest) == fields and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
         entry, versions = manifest["ledger"], manifest["versions"]
         datetime.fromisoformat(manifest["released"])
         return (
             whole
             and set(entry) == {"entry", "hash"}
             and type(entry["entry"]) is int
-            and _is_hash(entry["hash"])
+            and is_hash(entry["hash"])
             and all(isinstance(number, str) for number in versions.values()),
             "",
         )
@@ -101,59 +101,55 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
     return _made("the manifest has the form of a release's, and nothing besides", test)
 
 
-def _is_hash(value: object) -> bool:
-    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
-
-
-def _promise(manifest: dict[str, Any], mechanism: Mechanism) -> Iterator[Check]:
+def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Check]:
     """What the parameters provably give is what the manifest states."""
     stated = manifest["parameters"]
+    if manifest["format"] == FIRST_FORMAT:
+        yield _made("the guarantee follows from the parameters", lambda: _covers(manifest, mechanism))
+        return
 
-    def guarantee() -> tuple[bool, str]:
+    def guarantee() -> Finding:
         found = mechanism.guarantee()
         return _same(found.to_dict(), manifest["guarantee"]), str(found)
 
-    def parts() -> tuple[bool, str]:
+    def parts() -> Finding:
         return _same([parts_of(mechanism), paper_of(mechanism)], [manifest["parts"], manifest["paper"]]), ""
 
-    def parameters() -> tuple[bool, str]:
-        public = {name: stated[name] for name in ("domain", "surfaced") if name in stated}
+    def parameters() -> Finding:
         prepared = Preparation.from_dict(manifest["preparation"]).to_dict()
         flag = isinstance(prepared["scrub"], bool)
-        return _same(mechanism.to_dict() | public, stated) and flag and _same(
-            prepared, manifest["preparation"]
-        ), ""
+        return _same(mechanism.to_dict(), stated) and flag and _same(prepared, manifest["preparation"]), ""
+
+    def schedule() -> Finding:
+        return _same(mechanism.schedule().to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
-    if mechanism.name == "click":
-        yield _made("the public sets are named, with their digests", lambda: _public_sets(stated))
+    yield _made("what was drawn and compared follows from the parameters", schedule)
+    for what, test in mechanism.checks(stated):
+        yield _made(what, test)
 
 
-def _public_sets(stated: dict[str, Any]) -> tuple[bool, str]:
-    """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
-    domain, surfaced, pure = stated["domain"], stated["surfaced"], stated["mode"] == "pure"
-    if pure and (domain is None or (stated["clicks_per_user"] and surfaced is None)):
-        return False, "a pure release without them"
-    for listed, fields in ((domain, {"name", "queries", "sha256"}), (surfaced, {"name", "sha256"})):
-        if listed is not None and not (set(listed) == fields and _is_hash(listed["sha256"])):
-            return False, "no digest"
-    if domain is not None and domain["name"] == BUNDLED:
-        made = bundled_domain()
-        return (len(made), made.digest) == (domain["queries"], domain["sha256"]), "made again"
-    return True, ""
+def _covers(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Finding:
+    """Of a release made before schedules: what it states is no less than what its parameters give."""
+    stated, found = Guarantee.from_dict(manifest["guarantee"]), mechanism.guarantee()
+    return (
+        (stated.kind, stated.neighbours, stated.k) == (found.kind, found.neighbours, found.k)
+        and found.epsilon <= stated.epsilon
+        and found.delta <= stated.delta
+    ), str(stated)
 
 
 def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterator[Check]:
-    def names() -> tuple[bool, str]:
+    def names() -> Finding:
         return set(manifest["files"]) == expected, "" if set(manifest["files"]) == expected else "others"
 
     yield _made("the files are those that the mechanism publishes", names)
     for name in sorted(expected):
         path = folder / name
 
-        def unchanged(name: str = name, path: Path = path) -> tuple[bool, str]:
+        def unchanged(name: str = name, path: Path = path) -> Finding:
             if not path.is_file() or path.is_symlink():
                 return False, "missing"
             found = {"sha256": file_hash(path), "bytes": path.stat().st_size}
@@ -166,7 +162,7 @@ def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterat
 
 
 def _ledger(
-    folder: Path, manifest: dict[str, Any], mechanism: Mechanism, path: str | Path
+    folder: Path, manifest: dict[str, Any], mechanism: Mechanism[Any], path: str | Path
 ) -> Iterator[Check]:
     stated = manifest.get("ledger")
     try:
@@ -182,8 +178,17 @@ def _ledger(
     yield Check("the charge is in the ledger", True, f"entry {entry.number}")
     yield _made(
         "the charge is that of the release",
-        lambda: (_same(mechanism.event().to_dict(), entry.event.to_dict()), str(entry.guarantee)),
+        lambda: (_charged(manifest, mechanism, entry), str(entry.guarantee)),
     )
     bound = entry.manifest == file_hash(folder / MANIFEST)
     found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""
     yield Check("the ledger notes this very manifest", bound, found)
+
+
+def _charged(manifest: dict[str, Any], mechanism: Mechanism[Any], entry: Entry) -> bool:
+    """The very event; of a release made before schedules, one that costs no less."""
+    event = mechanism.event()
+    if manifest["format"] != FIRST_FORMAT:
+        return _same(event.to_dict(), entry.event.to_dict())
+    paid, due = entry.guarantee, event.guarantee
+    return paid.kind is due.kind and due.epsilon <= paid.epsilon and due.delta <= paid.delta

@@ -1,8 +1,16 @@
-"""Releases as events that compose tightly: noisy counts, and the rare disclosure of a threshold.
+"""What a schedule costs: each part, the whole, and as an event that composes tightly.
 
-A ledger that knows a release by its (ε,δ) alone must assume the worst that (ε,δ) admits. Known as noisy
-counts and a rare disclosure, many releases together cost far less by privacy loss distributions. What makes
-that right:
+**Each part.** Noise of scale b on counts that a user moves by d in all costs ε = d/b. Choosing keys that
+occur by a threshold costs δ, the chance that a key of one user alone appears
+(:mod:`tacit.release.analysis.threshold`). Over public keys a threshold is post-processing and costs
+nothing. A fresh count costs its own ε; the number that was compared costs nothing more.
+
+**The whole.** The ε of the parts add. δ is the chance that any key of one user alone appears anywhere: with
+-ln(1 - s) for the chance s of each part, 1 - exp(-Σ), which is less than the sum of the δ.
+
+**As an event.** A ledger that knows a release by its (ε,δ) alone must assume the worst that (ε,δ) admits.
+Known as noisy counts and a rare disclosure, many releases together cost far less by privacy loss
+distributions. What makes that right:
 
 - **Counts.** If a user's records move counts by d in all (L1), the worst is that they all move *one* count:
   noise of scale b on a count moved by d dominates independent noises on counts moved by k_1 + … + k_r = d.
@@ -17,73 +25,146 @@ that right:
 - **Fresh keys.** By the lemma in :mod:`tacit.release.analysis.threshold`, extended to e^ε below 1 in the same
   way, keys that only one of the logs can show are dominated by a disclosure of probability δ.
 
-A user of ZEALOUS moves m counts by 1 each, which is less than one count by m. Replacing a user takes one
-history away and puts another in: twice as many counts.
+A user who adds at most 1 to a key moves d counts by 1 each, which is less than one count by d. Replacing a
+user takes one history away and puts another in: twice as many counts.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.privacy.events import Event, GuaranteedRelease, LaplaceCounts, RareDisclosure, Together
-from tacit.release.analysis import click, session, zealous
-from tacit.release.analysis.click import ClickMode, ClickParameters
-from tacit.release.analysis.session import SessionParameters
-from tacit.release.analysis.zealous import ZealousParameters
+from tacit.privacy.rounding import sum_up
+from tacit.release.analysis.charge import Charge, total_epsilon
+from tacit.release.analysis.threshold import appearance, largest_sum, miss_loss, survival
+from tacit.release.schedule import Keys, Part, Schedule
 
-__all__ = ["click_event", "session_event", "zealous_event"]
+__all__ = ["charges_of", "event_of", "fresh_loss", "guarantee_of"]
 
-
-def _histories(neighbours: Neighbours) -> int:
-    """How many histories differ: one is added or removed, or one goes and another comes."""
-    return 2 if neighbours is Neighbours.REPLACE else 1
+_LAST_BITS = 1 + 1e-12
+"""Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
 
 
-def _moved(scale: float | None, records: int, neighbours: Neighbours) -> list[Event]:
-    """Counts under noise that a user's records may all move at one key; None draws no noise of its own."""
-    if scale is None or records == 0:
-        return []
-    return [LaplaceCounts(scale, _histories(neighbours), records, neighbours)]
+def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
+    """What each part costs: which keys, and their counts where these get fresh noise."""
+    listed = []
+    for part in schedule:
+        listed.append(_selection(part))
+        if part.fresh is not None:
+            moved = part.contribution.total
+            listed.append(Charge.of_counts(f"counts of {part.table}", moved, part.fresh.scale))
+    return tuple(listed)
 
 
-def zealous_event(parameters: ZealousParameters, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Event:
-    """m items a histogram, each moved by 1, and the chance that an item at the first threshold appears."""
-    items = parameters.per_user * parameters.histograms * _histories(neighbours)
-    delta = zealous.guarantee(parameters, neighbours).delta
-    return Together(
-        (LaplaceCounts(parameters.noise, items, 1, neighbours), RareDisclosure(delta, neighbours))
+def guarantee_of(schedule: Schedule, neighbours: Neighbours) -> Guarantee:
+    """What carrying out the schedule provably promises: pure, or (ε,δ)-indistinguishability."""
+    epsilon = total_epsilon(charges_of(schedule), neighbours)
+    if all(part.keys is Keys.PUBLIC for part in schedule):
+        return Guarantee(Kind.PURE, neighbours, epsilon=epsilon)
+    delta = appearance(sum_up(fresh_loss(part) for part in schedule))
+    return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
+
+
+def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
+    """Noisy counts and, where keys that occur are chosen, a rare disclosure."""
+    parts: list[Event] = []
+    for part in schedule:
+        if part.chance == 1:
+            parts += _moved(part, _scale(part), _step(part), neighbours)
+        else:  # a sampled set is more than noise on counts: known by its ε
+            cost = _selection(part).epsilon * neighbours.histories
+            parts.append(GuaranteedRelease(Guarantee(Kind.PURE, neighbours, epsilon=cost)))
+        if part.fresh is not None:
+            parts += _moved(part, part.fresh.scale, 1, neighbours)
+    whole = guarantee_of(schedule, neighbours)
+    if whole.kind is not Kind.PURE:
+        parts.append(RareDisclosure(whole.delta, neighbours))
+    return Together(tuple(_gathered(parts)))
+
+
+def fresh_loss(part: Part) -> float:
+    """-ln(1 - s), s the largest chance with which keys of one user alone appear; 0 for public keys.
+
+    A key needs ``minimum`` records, of which the user brings the last. Counted once per user, each of n
+    keys gets one; else the n records of a group lie on one key or each on a key of its own, whichever tells
+    more.
+    """
+    if part.keys is Keys.PUBLIC:
+        return 0.0
+    if part.least is None:
+        return math.inf
+    noise, room = _scale(part), part.least - part.minimum
+    single = miss_loss(noise, room)
+    if part.contribution.once:
+        return part.contribution.total * single
+    return sum_up(
+        largest_sum(miss_loss(noise, room - records + 1), single, records)
+        for records in part.contribution.groups
     )
 
 
-def click_event(parameters: ClickParameters, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Event:
-    """Selection, query counts, clicks and transitions; outside the public sets, a rare disclosure."""
-    p = parameters
-    parts: list[Event] = []
-    if p.pool_probability == 1:
-        parts += _moved(p.noise, p.queries_per_user * p.minimum_frequency, neighbours)
-    else:  # a sampled pool is more than noise on counts: known by its ε
-        cost = click.charges(p)[0].epsilon * _histories(neighbours)
-        parts.append(GuaranteedRelease(Guarantee(Kind.PURE, neighbours, epsilon=cost)))
-    parts += _moved(p.noise_queries, p.queries_per_user, neighbours)
-    parts += _moved(p.noise_clicks, p.clicks_per_user, neighbours)
-    parts += _moved(p.noise_transitions, p.steps_per_user, neighbours)
-    if p.mode is ClickMode.APPROXIMATE:
-        parts.append(RareDisclosure(click.guarantee(p, neighbours).delta, neighbours))
-    return Together(tuple(parts))
+def _scale(part: Part) -> float:
+    return 0.0 if part.noise is None else part.noise.scale
 
 
-def session_event(parameters: SessionParameters, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Event:
-    """Sequences by length (different lengths are different keys), their counts, clicks, and a disclosure."""
-    p = parameters
-    parts: list[Event] = []
-    for scale in (p.noise, p.noise_counts):
-        if scale is not None and p.once_per_user:
-            counts = p.sensitivity * _histories(neighbours)
-            parts.append(LaplaceCounts(scale, counts, 1, neighbours))
+def _step(part: Part) -> int:
+    """A public key below the minimum takes part with 0, so its last record moves it by the minimum."""
+    return 1 if part.keys is Keys.OCCURRING else part.minimum
+
+
+def _selection(part: Part) -> Charge:
+    """Which keys are published, with the number that was compared if no fresh one is drawn."""
+    what = part.table if part.fresh is None else f"which {part.table}"
+    delta = appearance(fresh_loss(part))
+    if part.chance == 1:
+        return Charge.of_counts(what, part.contribution.total * _step(part), _scale(part), delta)
+    if not _scale(part):
+        return Charge(what, math.inf, delta)
+    worst = sum_up(
+        largest_sum(_sampled_loss(part, records), _sampled_loss(part, 1), records)
+        for records in part.contribution.groups
+    )
+    return Charge(what, worst * _LAST_BITS, delta)
+
+
+def _sampled_loss(part: Part, records: int) -> float:
+    """What a public key tells that takes part by chance p_g at count 0 and surely above.
+
+    Appearing tells ln(1/p_g) more, and not appearing tells φ + ln(1 - p_g s(0)). All of these are convex in
+    the records, so the worst users are the two extremes.
+    """
+    assert part.least is not None
+    noise, moved = _scale(part), part.minimum - 1 + records
+    appearing = moved / noise - math.log(part.chance)
+    idle = math.log1p(-part.chance * survival(noise, part.least))
+    return max(appearing, miss_loss(noise, part.least - moved) + idle)
+
+
+def _moved(part: Part, scale: float, step: int, neighbours: Neighbours) -> list[Event]:
+    """Counts under noise that a user moves: each key by one step, or one key by all records of a group."""
+    if part.contribution.once:
+        return [LaplaceCounts(scale, part.contribution.total * neighbours.histories, step, neighbours)]
+    return [
+        LaplaceCounts(scale, neighbours.histories, records * step, neighbours)
+        for records in part.contribution.groups
+        if records
+    ]
+
+
+def _gathered(events: Iterable[Event]) -> list[Event]:
+    """Neighbouring counts of one scale and step as one event."""
+    listed: list[Event] = []
+    for event in events:
+        last = listed[-1] if listed else None
+        if (
+            isinstance(event, LaplaceCounts)
+            and isinstance(last, LaplaceCounts)
+            and (event.scale, event.step) == (last.scale, last.step)
+        ):
+            counts = last.counts + event.counts
+            listed[-1] = LaplaceCounts(last.scale, counts, last.step, last.neighbours)
         else:
-            for records in p.counts_by_length():
-                parts += _moved(scale, records, neighbours)
-    if p.clicks is not None:
-        parts += _moved(p.clicks.noise, p.clicks.clicks_per_user, neighbours)
-        parts += _moved(p.clicks.noise_counts, p.clicks.clicks_per_user, neighbours)
-    parts.append(RareDisclosure(session.guarantee(p, neighbours).delta, neighbours))
-    return Together(tuple(parts))
+            listed.append(event)
+    return listed

@@ -1,4 +1,4 @@
-"""What each part of a mechanism costs, and what a paper says it costs.
+"""What each part of a release costs, and what a paper says it costs.
 
 A release publishes several things about the same users (which queries, their counts, their clicks…),
 each with noise of its own. Each is a :class:`Charge`; a guarantee is their sum (basic composition: the
@@ -6,10 +6,7 @@ noises are independent, and every part may be chosen after seeing the ones befor
 numbers and are rounded up once: a stated ε or δ is never below the proven one.
 
 All charges are worked out for neighbours by **adding or removing** a user. For neighbours by **replacing**
-a user's history ε doubles, since two histories move the counts, and δ stays as it is. That is not the
-general rule for turning one into the other (which would give δ(1 + e^ε)); it holds here because of where δ
-comes from: see the lemma in :mod:`tacit.release.analysis.threshold`, whose max(σ, σ') is over the two
-histories.
+a user's history each ε counts twice (:attr:`tacit.privacy.Neighbours.histories`).
 """
 
 from __future__ import annotations
@@ -17,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Neighbours
 from tacit.privacy.rounding import per_scale, sum_up
 
-__all__ = ["Charge", "PaperFigure", "total"]
+__all__ = ["Charge", "PaperFigure", "parts_document", "total_epsilon"]
 
 
 @dataclass(frozen=True)
@@ -53,14 +51,23 @@ class PaperFigure:
     source: str
     why: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours.value,
+            "source": self.source,
+            "why": self.why,
+        }
 
-def total(charges: Iterable[Charge], neighbours: Neighbours, *, pure: bool = False) -> Guarantee:
-    """The guarantee of a release that makes all these charges."""
-    listed = tuple(charges)
-    epsilon = sum_up(charge.epsilon if charge.loss is None else charge.loss for charge in listed)
-    if neighbours is Neighbours.REPLACE:
-        epsilon *= 2  # exact
-    if pure:
-        return Guarantee(Kind.PURE, neighbours, epsilon=epsilon)
-    delta = min(1.0, sum_up(charge.delta for charge in listed))
-    return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
+
+def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
+    """The ε of a release that makes all these charges."""
+    losses = [charge.epsilon if charge.loss is None else charge.loss for charge in charges]
+    return sum_up(losses) * neighbours.histories  # doubling a float is exact
+
+
+def parts_document(charges: Iterable[Charge], neighbours: Neighbours) -> list[dict[str, Any]]:
+    """The charges that make up a guarantee, under its neighbour relation."""
+    return [{"part": c.what, "epsilon": neighbours.histories * c.epsilon, "delta": c.delta} for c in charges]

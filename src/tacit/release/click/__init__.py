@@ -1,0 +1,1 @@
+"""A_Click (thesis 002, chapter 3): query counts, click counts and transitions."""

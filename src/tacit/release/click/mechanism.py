@@ -1,0 +1,220 @@
+"""A_Click (thesis 002, chapter 3): query counts, click counts and transitions.
+
+Of each user the first q_f searches count, the first c_f clicks on them, and the steps between them. A query
+is selected iff its count + X > K; its count, its clicks and its transitions are published then. Guarantee:
+:mod:`tacit.release.click.analysis`.
+
+In the **pure** mode every key is public, and every key gets noise whether it occurs or not: queries of the
+domain, the urls they surface (:mod:`tacit.release.public_urls`), and the ordered pairs of queries that were
+selected, which are public once the selection is. In the **approximate** mode what occurs outside is
+published too if its noisy count passes a threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tacit.errors import ParameterError
+from tacit.release.analysis.charge import PaperFigure
+from tacit.release.click import analysis, words
+from tacit.release.click import plan as planner
+from tacit.release.click.parameters import ClickParameters, StatedSet
+from tacit.release.click.public_sets import check_public_sets
+from tacit.release.click.schedule import click_schedule
+from tacit.release.click.transitions import pairs_of_selected
+from tacit.release.contribution import bounded_clicks, bounded_searches, clicks_of, steps_of
+from tacit.release.engines import Engine
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.planning.setting import PaperSetting
+from tacit.release.public_domain import PublicDomain, take_domain
+from tacit.release.public_urls import PublicUrls, take_urls
+from tacit.release.schedule import Part, Schedule
+
+__all__ = ["MECHANISM", "Click"]
+
+
+class Click(Mechanism[ClickParameters]):
+    """An A_Click release."""
+
+    Parameters = ClickParameters
+
+    def plan(self, asked: ClickParameters) -> ClickParameters:
+        """Noise and thresholds for ε and δ, unless given."""
+        return planner.plan(asked)
+
+    def schedule(self) -> Schedule:
+        """Queries, clicks, transitions."""
+        return click_schedule(self.parameters)
+
+    @cached_property
+    def domain(self) -> PublicDomain | StatedSet | None:
+        """The public queries."""
+        given = self.parameters.domain
+        return take_domain(given) if isinstance(given, str) else given
+
+    @cached_property
+    def surfaced(self) -> PublicUrls | StatedSet | None:
+        """The public urls."""
+        given = self.parameters.surfaced
+        return take_urls(given) if isinstance(given, str) else given
+
+    def paper(self) -> PaperFigure:
+        """Theorem 1 of the thesis."""
+        return analysis.paper_figure(self.parameters, self.asked.threshold)
+
+    def paper_setting(self) -> PaperSetting | None:
+        """What the thesis would choose."""
+        return planner.paper_setting(self.asked)
+
+    def figures(self) -> dict[str, float]:
+        """How often a query must be asked, and how far off its count is."""
+        return planner.figures(self.parameters)
+
+    def words(self) -> Sequence[str]:
+        """What the parameters mean and cost."""
+        return words.words(self.parameters, self.figures(), planner.domain_size(self.parameters.domain))
+
+    def steps(self) -> Sequence[DescribedStep]:
+        """As the thesis lists them."""
+        given = self.parameters.domain
+        name = given if isinstance(given, str) else getattr(given, "name", "")
+        return words.steps(self.parameters, name, planner.domain_size(given))
+
+    def further(self) -> FurtherStatement:
+        """On what the guarantee rests."""
+        return words.further(self.parameters)
+
+    def still_learns(self) -> Sequence[str]:
+        """Rows without users, in the pure mode."""
+        return words.still_learns(self.parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter; the public sets by name and digest."""
+        sets = {"domain": self.domain, "surfaced": self.surfaced}
+        return super().to_dict() | {name: known and known.to_dict() for name, known in sets.items()}
+
+    def _public_sets(self) -> tuple[PublicDomain | None, PublicUrls | None]:
+        """The public sets that this release needs; a pure one without them is refused."""
+        p = self.parameters
+        domain, urls = self.domain, self.surfaced
+        if p.pure and not isinstance(domain, PublicDomain):
+            raise ParameterError(
+                "a pure A_Click release needs a public domain of queries; none was given.",
+                "Name one with `domain` (wordnet or a file), or give a `delta` above 0.",
+            )
+        if p.pure and p.clicks_per_user and not isinstance(urls, PublicUrls):
+            raise ParameterError(
+                "a pure A_Click release with clicks needs public urls; none were given.",
+                "Name them with `surfaced` (wordnet or a file), or set `clicks_per_user` to 0.",
+            )
+        return (
+            domain if isinstance(domain, PublicDomain) else None,
+            urls if isinstance(urls, PublicUrls) else None,
+        )
+
+    def check(self) -> None:
+        """Refuse a pure release without the public sets that it needs."""
+        self._public_sets()
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Bounded counts of queries, clicks and transitions; the domain, and what of it nobody asked."""
+        p = self.parameters
+        known, _ = self._public_sets()
+        counting: dict[str, Any] = {}
+        domain = engine.load(known.table()) if known is not None else None
+        if p.pure:
+            log = log.semi_join(domain, "query")
+        searches = engine.keep(bounded_searches(log, p.queries_per_user, p.take))
+        asked = searches.group_by("query").aggregate(count=searches.count())
+        counting["queries"] = engine.keep(asked)
+        if domain is not None:
+            counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
+            counting["domain"] = domain
+        if p.clicks_per_user:
+            on_them = clicks_of(log.semi_join(searches, ["user", "time", "query"]))
+            clicks = bounded_clicks(on_them, p.clicks_per_user, p.take)
+            counting["clicks"] = engine.keep(
+                clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
+            )
+        if p.steps_per_user:
+            taken = steps_of(searches)
+            counting["transitions"] = engine.keep(
+                taken.group_by(["query", "next_query"]).aggregate(count=taken.count())
+            )
+        return counting
+
+    def rows(
+        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
+    ) -> Iterable[pa.RecordBatch]:
+        """Queries; then urls, and steps, of the queries that were published."""
+        if part.table == "queries":
+            return self._queries(engine, counting)
+        queries = published["queries"]
+        if part.table == "clicks":
+            return self._clicks(engine, counting, queries)
+        return self._steps(engine, counting, queries)
+
+    def _queries(self, engine: Engine, counting: Counting) -> Iterator[pa.RecordBatch]:
+        """Asked queries, then those of the domain that nobody asked, with a count of 0."""
+        asked = counting["queries"]
+        if "domain" in counting and not self.parameters.pure:
+            listed = counting["domain"].mutate(public=True)
+            marked = asked.left_join(listed, "query")
+            asked = marked.select("query", "count", public=marked.public.fill_null(False))
+        elif self.parameters.pure:
+            asked = asked.mutate(public=True)
+        yield from engine.batches(asked)
+        if "unasked" in counting:
+            for batch in engine.batches(counting["unasked"]):
+                zeros = pa.array(np.zeros(batch.num_rows, np.int64))
+                all_public = pa.array(np.ones(batch.num_rows, np.bool_))
+                yield batch.append_column("count", zeros).append_column("public", all_public)
+
+    def _clicks(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Urls of published queries: public urls in the pure mode, else those clicked."""
+        chosen = engine.load(queries.select(["query"]))
+        if not self.parameters.pure:
+            return engine.batches(counting["clicks"].semi_join(chosen, "query"))
+        _, urls = self._public_sets()
+        assert urls is not None  # checked before counting
+        keys = engine.load(urls.keys(queries))
+        counted = keys.left_join(counting["clicks"], ["query", "url"])
+        return engine.batches(counted.select("query", "url", count=counted["count"].fill_null(0)))
+
+    def _steps(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Steps between published queries: all pairs in the pure mode, else those taken."""
+        chosen = engine.load(queries.select(["query"]))
+        taken = counting["transitions"].semi_join(chosen, "query")
+        taken = taken.semi_join(chosen.rename(next_query="query"), "next_query")
+        if self.parameters.pure:
+            return pairs_of_selected(queries, engine.table(taken))
+        return engine.batches(taken)
+
+    def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
+        """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
+        yield "the public sets are named, with their digests", lambda: check_public_sets(stated)
+
+    @classmethod
+    def from_format_1(cls, form: Mapping[str, Any]) -> Click:
+        """The parameters by their earlier names."""
+        same = (
+            *("queries_per_user", "clicks_per_user", "transitions", "noise", "threshold", "mode"),
+            *("pool_probability", "minimum_frequency", "neighbours", "domain", "surfaced"),
+        )
+        used = ["noise_clicks", "threshold_clicks"] * bool(form["clicks_per_user"])
+        used += ["noise_transitions", "threshold_transitions"] * bool(
+            form["transitions"] and form["queries_per_user"] > 1
+        )
+        counts = form["noise_queries"]
+        return cls.from_dict(
+            {name: form[name] for name in (*same, *used)}
+            | {"take": form["choice"], "noise_counts": counts, "same_counts": counts is None}
+        )
+
+
+MECHANISM = Click

@@ -1,0 +1,225 @@
+"""How the parameters of a mechanism are declared: once, with meaning, default and range.
+
+A mechanism has one frozen class of parameters. Each field says what it means, what is allowed and what
+holds if it is not given; checks, the options of ``tacit plan``, ``guarantee`` and ``release``, their help
+and the manifest all come from that declaration.
+
+The same class holds what is **asked** (a field that is None was left open) and what is **complete**
+(nothing is open any more). The mechanism's ``plan`` leads from the one to the other, in one place for all
+three commands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any, ClassVar, Self, get_type_hints
+
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import Neighbours
+
+__all__ = [
+    "GIVEN",
+    "LARGEST_EPSILON",
+    "PLANNED",
+    "Choice",
+    "Parameters",
+    "check_whole",
+    "declared",
+    "declared_noise",
+    "declared_take",
+    "range_in_words",
+]
+
+LARGEST_EPSILON = 1000.0
+"""Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
+
+PLANNED = "Planned for ε and δ"
+"""The options that shape a plan."""
+GIVEN = "Given instead of planned"
+"""The options that stand in the place of a plan."""
+
+
+class Choice(StrEnum):
+    """Which of a user's items, searches, clicks or sessions are taken when there are too many."""
+
+    FIRST = "first"
+    """The earliest, as both papers do."""
+    LAST = "last"
+    """The latest: in repeated releases of a growing log, what is new of old users gets in."""
+
+
+def declared(
+    default: Any,
+    says: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    panel: str = PLANNED,
+    option: str | None = None,
+    planning: bool = False,
+    option_type: Any = None,
+) -> Any:
+    """A field of a class of parameters.
+
+    Args:
+        default: what holds if it is not given; None leaves it open.
+        says: what it means, as the help shows it.
+        least: the smallest value allowed.
+        above: values must be greater.
+        most: the largest value allowed.
+        below: values must be smaller.
+        panel: under which heading the help lists it.
+        option: its name on the command line, where it is not the field's.
+        planning: it steers the plan and is no part of what is published, nor of the manifest.
+        option_type: its type on the command line, where it is not the field's.
+    """
+    rules = {"least": least, "above": above, "most": most, "below": below}
+    metadata = {
+        "says": says,
+        "rules": {name: value for name, value in rules.items() if value is not None},
+        "panel": panel,
+        "option": option,
+        "planning": planning,
+        "option_type": option_type,
+        "noise": False,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def declared_noise(says: str) -> Any:
+    """A scale of noise, planned unless given. Only the library takes 0, noise switched off, for tests."""
+    made = declared(None, says, least=0, panel=GIVEN)
+    made.metadata = {**made.metadata, "noise": True}
+    return made
+
+
+def declared_take() -> Any:
+    """Which of a user's records are taken when there are too many."""
+    return declared(Choice.FIRST, "Which of a user's records are taken when there are too many.")
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Bounds and thresholds are whole numbers: counts are, and the noise is."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ParameterError.outside(name, value, f"a whole number, {least} or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What every mechanism has: a cost, and the logs that its promise compares.
+
+    A subclass says what it is called, how it is introduced, and an example of its options.
+    """
+
+    name: ClassVar[str]
+    """As on the command line."""
+    title: ClassVar[str]
+    """As in a heading."""
+    summary: ClassVar[str]
+    """One line for the help."""
+    example: ClassVar[str]
+    """Options of an example."""
+    given_example: ClassVar[str] = ""
+    """Options of an example in which the parameters are given, not planned."""
+
+    epsilon: float | None = declared(
+        None, "ε: what the whole release may cost at most.", above=0, most=LARGEST_EPSILON
+    )
+    delta: float | None = declared(
+        None, "δ: what the whole release may cost at most; well below one over the users.", least=0, below=1
+    )
+    neighbours: Neighbours = declared(
+        Neighbours.ADD_REMOVE, "Which logs are neighbours: a user added or removed, or replaced."
+    )
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            checked = _checked(field, hints[field.name], value)
+            if checked is not value:
+                object.__setattr__(self, field.name, checked)
+
+    @property
+    def given(self) -> bool:
+        """Whether the parameters were given, so that nothing is planned."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was published depends on these, by name, as the manifest has them."""
+        return {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in ("epsilon", "delta") and not field.metadata["planning"]
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Self:
+        """What ``to_dict`` wrote."""
+        made: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in form.items()
+        }
+        return cls(**made)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON holds it."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
+    """The value as its field has it, or a ParameterError that names the rule."""
+    if value is None and field.default is None:
+        return value
+    types = getattr(kind, "__args__", None) or (kind,)
+    if getattr(kind, "__origin__", None) is tuple:
+        return tuple(_member(field.name, types[0], each) for each in value)
+    choices = [each for each in types if isinstance(each, type) and issubclass(each, Enum)]
+    if choices:
+        return _member(field.name, choices[0], value)
+    if bool in types:
+        if not isinstance(value, bool):
+            raise ParameterError.outside(field.name, value, "yes or no")
+    elif float in types:
+        _check_number(field, value)
+    elif int in types:
+        rules = field.metadata["rules"]
+        check_whole(field.name, value, int(rules.get("least", 0)))
+        _check_number(field, value)
+    return value
+
+
+def _member(name: str, kind: Any, value: Any) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        listed = [each.value for each in kind]
+        rule = " or ".join(listed) if len(listed) < 3 else "one of " + ", ".join(listed)
+        raise ParameterError.outside(name, value, rule) from None
+
+
+def _check_number(field: dataclasses.Field[Any], value: Any) -> None:
+    rules = field.metadata["rules"]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and math.isfinite(value):
+        least, above = rules.get("least", -math.inf), rules.get("above", -math.inf)
+        most, below = rules.get("most", math.inf), rules.get("below", math.inf)
+        if least <= value <= most and above < value < below:
+            return
+    raise ParameterError.outside(field.name, value, range_in_words(rules))
+
+
+def range_in_words(rules: Mapping[str, float]) -> str:
+    """``above 0 and at most 1``."""
+    words = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
+    return " and ".join(f"{words[name]} {bound:,g}" for name, bound in rules.items()) or "a finite number"

@@ -1,0 +1,1 @@
+"""How a plan is found: what the planners of all mechanisms share."""

@@ -1,0 +1,1 @@
+"""ZEALOUS (paper 004): histograms of a log's items with two thresholds."""

@@ -1,0 +1,140 @@
+"""ZEALOUS (paper 004): histograms of a log's items with two thresholds.
+
+For each histogram: a user gives at most m distinct items; items with fewer than τ users are dropped; the
+others get integer noise λ and are published iff their noisy count is at least T. Guarantee:
+:mod:`tacit.release.zealous.analysis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tacit.errors import ParameterError
+from tacit.privacy import Guarantee, Kind
+from tacit.privacy.events import Event, GuaranteedRelease
+from tacit.release.analysis.charge import Charge, PaperFigure
+from tacit.release.contribution import bounded_items
+from tacit.release.engines import Engine
+from tacit.release.item_kinds import ITEM_KEYS, Item
+from tacit.release.items import items_of
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.planning.setting import PaperSetting
+from tacit.release.schedule import Part, Schedule
+from tacit.release.zealous import analysis, words
+from tacit.release.zealous import plan as planner
+from tacit.release.zealous.parameters import ZealousParameters
+from tacit.release.zealous.schedule import zealous_schedule
+
+__all__ = ["MECHANISM", "Zealous"]
+
+
+class Zealous(Mechanism[ZealousParameters]):
+    """A ZEALOUS release."""
+
+    Parameters = ZealousParameters
+
+    def plan(self, asked: ZealousParameters) -> ZealousParameters:
+        """Noise and thresholds for ε and δ, unless given."""
+        return planner.plan(asked)
+
+    def schedule(self) -> Schedule:
+        """One part a histogram."""
+        return zealous_schedule(self.parameters)
+
+    def guarantee(self) -> Guarantee:
+        """(ε,δ), of the kind asked for."""
+        return planner.promise(self.parameters)
+
+    def charges(self) -> tuple[Charge, ...]:
+        """One a histogram."""
+        p = self.parameters
+        if p.kind is Kind.PROBABILISTIC and p.users is not None:
+            return analysis.probabilistic_charges(p, p.users)
+        return analysis.charges(p)
+
+    def event(self) -> Event:
+        """What is charged: noisy counts and a rare disclosure; a probabilistic guarantee as it is stated."""
+        if self.parameters.kind is Kind.PROBABILISTIC:
+            return GuaranteedRelease(self.guarantee())
+        return super().event()
+
+    def paper(self) -> PaperFigure:
+        """The figure of paper 004 for the same kind of guarantee."""
+        p = self.parameters
+        if p.kind is Kind.PROBABILISTIC and p.users is not None:
+            return analysis.paper_probabilistic(p, p.users)
+        return analysis.paper_figure(p, self.asked.threshold_2)
+
+    def paper_setting(self) -> PaperSetting | None:
+        """What paper 004 would choose."""
+        return planner.paper_setting(self.asked)
+
+    def figures(self) -> dict[str, float]:
+        """How many users an item needs, and how far off its count is."""
+        return planner.figures(self.parameters)
+
+    def words(self) -> Sequence[str]:
+        """What the parameters mean and cost."""
+        return words.words(self.parameters, self.figures())
+
+    def steps(self) -> Sequence[DescribedStep]:
+        """As paper 004 lists them."""
+        return words.steps(self.parameters)
+
+    def further(self) -> FurtherStatement:
+        """Both kinds of guarantee."""
+        return words.further(self.parameters)
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Users of each item. More users than the public bound are refused."""
+        self._require_bound(engine, log)
+        p, counting = self.parameters, {}
+        for item in p.items:
+            keys = ITEM_KEYS[item]
+            bounded = bounded_items(items_of(log, item), keys, p.per_user, p.take)
+            counting[item.value] = engine.keep(bounded.group_by(list(keys)).aggregate(count=bounded.count()))
+        return counting
+
+    def _require_bound(self, engine: Engine, log: Any) -> None:
+        """The probabilistic guarantee holds for at most U users, so a log of more is not released.
+
+        How many there are is protected, and not said.
+        """
+        p = self.parameters
+        if p.kind is not Kind.PROBABILISTIC:
+            return
+        found = engine.table(log.aggregate(users=log.user.nunique())).column("users")[0].as_py()
+        if p.users is None or found > p.users:
+            raise ParameterError(
+                f"the log has more users than the {p.users} of `users`, a public bound on their number on "
+                "which the probabilistic guarantee rests.",
+                "Nothing was charged or published. Give a bound from public knowledge, with room to spare.",
+            )
+
+    def rows(
+        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
+    ) -> Iterable[pa.RecordBatch]:
+        """The histogram as it was counted."""
+        del published
+        return engine.batches(counting[part.table])
+
+    @classmethod
+    def from_format_1(cls, form: Mapping[str, Any]) -> Zealous:
+        """The parameters by their earlier names."""
+        return cls(
+            items=tuple(Item(item) for item in form["items"]),
+            per_user=form["per_user"],
+            kind=Kind(form["kind"]),
+            users=form["users"],
+            take=form["choice"],
+            noise=form["noise"],
+            threshold_1=form["threshold_1"],
+            threshold_2=form["threshold_2"],
+            neighbours=form["neighbours"],
+        )
+
+
+MECHANISM = Zealous
