@@ -62,21 +62,21 @@ def plain(log: Path, folder: Path) -> dict[str, float]:
 def release(log: Path, folder: Path, side: str) -> dict[str, float]:
     """A release from the first check to the note in the ledger; opening the ledger apart."""
     from tacit.privacy import Guarantee, Kind, Neighbours
+    from tacit.release import Click, Session, Zealous
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, open_ledger, publish_log
-    from tacit.release.request import Request, mechanism_for
 
-    request = {
-        "click": Request("click", 4.0, 1e-6),
-        "session": Request("session", 8.0, 1e-6),
-    }.get(side, Request("zealous", 1.0, 1e-6, per_user=PER_USER))
+    mechanism = {
+        "click": lambda: Click(epsilon=4.0, delta=1e-6),
+        "session": lambda: Session(epsilon=8.0, delta=1e-6),
+    }.get(side, lambda: Zealous(epsilon=1.0, delta=1e-6, per_user=PER_USER))()
     begun = time.perf_counter()
     budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 10.0, 1e-5)
     ledger = open_ledger(folder / "ledger", log, budget)
     opened = time.perf_counter() - begun
     preparation = Preparation(scrub=side == "release, scrubbed")
     begun = time.perf_counter()
-    publish_log(Order(log, folder / "out", mechanism_for(request), preparation, ledger, threads=THREADS))
+    publish_log(Order(log, folder / "out", mechanism, preparation, ledger, threads=THREADS))
     return {"seconds": time.perf_counter() - begun, "opened": opened}
 
 
@@ -84,7 +84,9 @@ def _side(side: str, log: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         import ibis
 
-        import tacit.release.request  # noqa: F401  (imports are not timed)
+        import tacit.release.click.mechanism
+        import tacit.release.session.mechanism
+        import tacit.release.zealous.mechanism  # noqa: F401  (imports are not timed)
 
         ibis.duckdb.connect().disconnect()
         found = plain(log, Path(folder)) if side == "plain" else release(log, Path(folder), side)

@@ -1,13 +1,13 @@
 """The tables of docs/guarantees and of the how-to on parameters, computed: a test compares the pages.
 
-To refresh a page, run ``python -m tests.guarantee_tables`` and copy the table that changed.
+To refresh the pages, run ``python -m tests.guarantee_tables``.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.short_forms import (
@@ -269,7 +269,24 @@ HOW_TO: dict[str, list[Callable[[], str]]] = {
 }
 """The computed tables of docs/how-to, by page."""
 
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def refresh(page: Path, tables: list[Callable[[], str]]) -> None:
+    """Put the computed tables into the place of those with the same heading."""
+    lines = page.read_text().split("\n")
+    for build in tables:
+        made = build().split("\n")
+        begin = lines.index(made[0])
+        end = begin
+        while end < len(lines) and lines[end].startswith("|"):
+            end += 1
+        lines[begin:end] = made
+    page.write_text("\n".join(lines))
+
+
 if __name__ == "__main__":
-    for page, tables in [*TABLES.items(), *HOW_TO.items()]:
-        for build in tables:
-            sys.stdout.write(f"# {page}: {build.__name__}\n{build()}\n\n")
+    for name, builds in TABLES.items():
+        refresh(DOCS / f"guarantees/{name}.md", builds)
+    for name, builds in HOW_TO.items():
+        refresh(DOCS / f"how-to/{name}.md", builds)

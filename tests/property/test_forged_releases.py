@@ -97,6 +97,7 @@ def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
     """All that follows from the parameters, made anew."""
     mechanism = mechanism_of(manifest)
     manifest |= {"guarantee": mechanism.guarantee().to_dict(), "parts": parts_of(mechanism)}
+    manifest["schedule"] = mechanism.schedule().to_dict()
     return manifest | {"paper": paper_of(mechanism)}
 
 

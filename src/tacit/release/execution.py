@@ -62,7 +62,8 @@ def execute(
         counts = passed.noisy
         if part.fresh is not None:
             counts = passed.true + draw(part.fresh, len(passed.true), source)
-        keys = shown(part, passed.keys).cast(_schema(part))
+        keys = shown(part, passed.keys) if len(counts) else _schema(part).empty_table()
+        keys = keys.cast(_schema(part))
         tables[part.table] = in_order(keys.append_column("count", pa.array(counts, pa.int64())))
     return tables
 
@@ -77,11 +78,8 @@ def draw(noise: Noise | None, size: int, source: RandomSource) -> NDArray[np.int
 def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: RandomSource) -> Passed:
     """Add noise to the counts of all keys that take part; keep those that reach the threshold."""
     kept, true, noisy = [], [], []
-    empty: pa.Table | None = None
     for batch in batches:
         names = [name for name in batch.schema.names if name not in _NOT_KEYS]
-        if empty is None:
-            empty = batch.schema.empty_table().select(names)
         counts = _whole(batch.column("count"))
         compared = np.where(counts >= part.minimum, counts, 0)
         rows = np.flatnonzero(_taking_part(part, batch, compared, source))
@@ -95,7 +93,7 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
             noisy.append(values)
     if not kept:
         nothing = np.empty(0, np.int64)
-        return Passed(empty if empty is not None else _schema(part).empty_table(), nothing, nothing)
+        return Passed(_schema(part).empty_table(), nothing, nothing)
     keys = pa.concat_tables([table.cast(_plain(table.schema)) for table in kept])
     return Passed(keys, np.concatenate(true), np.concatenate(noisy))
 

@@ -46,7 +46,9 @@ def further(p: ZealousParameters) -> FurtherStatement:
     document = {"indistinguishability": found.to_dict(), "probabilistic": None}
     paper = {"indistinguishability": {"epsilon": figure.epsilon, "delta": figure.delta}}
     if p.users is None:
-        said = "With the number of users given, the probabilistic guarantee, which depends on it, is stated too."
+        said = (
+            "With the number of users given, the probabilistic guarantee, which depends on it, is stated too."
+        )
         return FurtherStatement(document=document, paper=paper, words=(said,))
     probable = analysis.probabilistic_guarantee(p, p.users)
     printed = analysis.paper_probabilistic(p, p.users)
