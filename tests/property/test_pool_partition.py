@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.pool.loops import locate
+from tacit.pool.loops.cuts import locate
 from tacit.pool.partition import METHODS, Method, headroom, loss_bound, partition
 from tacit.pool.population import Codes, adult
 from tacit.pool.template import Template, parse_template

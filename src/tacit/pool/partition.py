@@ -101,7 +101,13 @@ def loss_bound(k: int, number: int, template: Template) -> float:
 
 
 def partition(
-    records: Codes, template: Template, k: int, *, method: Method = "ahead", least: int | None = None
+    records: Codes,
+    template: Template,
+    k: int,
+    *,
+    method: Method = "ahead",
+    least: int | None = None,
+    within: Region | None = None,
 ) -> Partition:
     """Cut the domain into cells with at least ``k`` of ``records`` each.
 
@@ -110,6 +116,7 @@ def partition(
         k: the least number of people who share a region.
         method: how cuts are chosen, see :data:`METHODS`.
         least: cut off no cell with fewer records than this (default k; never below k).
+        within: the region to cut, in which all records lie (default the whole domain).
     """
     if k < 1:
         raise ParameterError.outside("k", k, "at least 1")
@@ -121,12 +128,13 @@ def partition(
     if number < k:
         none = np.empty((0, width), np.int64)
         return Partition(template, none, none, none[:, 0], np.full(number, -1, np.int64))
-    from tacit.pool.loops import cut_cells  # numba takes a moment to load
+    from tacit.pool.loops.cuts import cut_cells  # numba takes a moment to load
 
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows, order = np.array(records, np.uint16, order="C"), np.arange(number)
     looking = _LOOKING["cheapest" if method == "ahead" and number > LOOK_AHEAD_UP_TO else method]
-    lows, highs, begins = cut_cells(rows, order, sizes, offsets, least, VOLUME_WEIGHT, looking)
+    low, high = np.array((within or template.domain).low), np.array((within or template.domain).high)
+    lows, highs, begins = cut_cells(rows, order, sizes, offsets, low, high, least, VOLUME_WEIGHT, looking)
     ranked = np.argsort(begins)
     lows, highs, begins = lows[ranked], highs[ranked], begins[ranked]
     counts = np.diff(np.append(begins, number))

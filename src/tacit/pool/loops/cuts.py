@@ -203,9 +203,19 @@ def _divide(rows: Any, order: Any, begin: int, end: int, a: int, cut: int) -> in
 
 @compiled
 def cut_cells(
-    rows: Any, order: Any, sizes: Any, offsets: Any, least: int, beta: float, looking: int
+    rows: Any,
+    order: Any,
+    sizes: Any,
+    offsets: Any,
+    lowest: Any,
+    highest: Any,
+    least: int,
+    beta: float,
+    looking: int,
 ) -> tuple[Any, Any, Any]:
-    """Cut the domain until no cut leaves ``least`` rows on both sides: the cells' corners and first rows.
+    """Cut the region from ``lowest`` to ``highest`` until no cut leaves ``least`` rows on both sides.
+
+    Gives the cells' lower and upper corners and their first rows.
 
     Args:
         looking: 0 cuts as SPLIT does (medians, least information loss); 1 takes the cheapest of all cuts;
@@ -222,7 +232,7 @@ def cut_cells(
     costs = np.empty(width, np.float64)
     open_begin[0], open_end[0] = 0, number
     for a in range(width):
-        open_low[0, a], open_high[0, a] = 0, sizes[a] - 1
+        open_low[0, a], open_high[0, a] = lowest[a], highest[a]
     waiting, cells = 1, 0
     while waiting:
         waiting -= 1

@@ -1,0 +1,167 @@
+"""A person's agent: a state machine without clock or network, the pool's counterpart.
+
+It finds the region of its record in the pool's table, attaches it to queries, answers the two phases, and
+goes back to the beginning when it hears nothing. Only its own second message, sealed, ever says its record.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.pool.protocol import (
+    READY,
+    UNGROUPED,
+    AgentState,
+    FirstMessage,
+    Reply,
+    Rules,
+    SecondMessage,
+)
+from tacit.pool.region import Region
+from tacit.pool.sealing import Sealing
+from tacit.pool.table import Table
+from tacit.pool.template import Record, Template
+
+__all__ = ["Agent", "Planned", "Without"]
+
+Without = Literal["hold", "general"]
+"""What to do with a query while no region guards it: hold it back, or send it with d*, unprotected."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A message, and the moment to send it."""
+
+    at: float
+    message: FirstMessage | SecondMessage
+
+
+class Agent:
+    """One person's agent.
+
+    Args:
+        rules: the pool's.
+        template: the pool's.
+        record: the person's own d.
+        sealing: how to seal it for the pool.
+        without: what to do with queries while no region guards them.
+        choose: where random moments come from.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        template: Template,
+        record: Record,
+        sealing: Sealing,
+        *,
+        without: Without = "hold",
+        choose: random.Random | None = None,
+    ) -> None:
+        self.rules = rules
+        self.template = template
+        self.without = without
+        self.state = AgentState.NEW
+        self.epoch = -1
+        self.group = UNGROUPED
+        self._record = record
+        self._sealing = sealing
+        self._choose = choose or random.SystemRandom()
+        self._region = template.domain
+        self._public_key = ""
+        self._deadline = float("-inf")
+        self._again = float("-inf")
+        self._asked_at: float | None = None
+        self._counted_in = -1
+        self._waiting = False
+        self._first: FirstMessage | None = None
+        self._second: SecondMessage | None = None
+
+    def on_table(self, table: Table, public_key: str, expires_in: float, now: float) -> None:
+        """A table was fetched; ``now`` is when it was asked for, so that its way shortens its life."""
+        if self.state is AgentState.EXPIRED or (
+            table.epoch == self.epoch and self.state is not AgentState.NEW
+        ):
+            return
+        self.epoch, self._public_key = table.epoch, public_key
+        self.group = table.group_of(self._record)
+        self._region = self.template.domain if self.group == UNGROUPED else table.region(self.group)
+        self.state = AgentState.WAITING if self.group == UNGROUPED else AgentState.GUARDED
+        self._deadline = now + expires_in
+        self._asked_at = self._first = self._second = None
+
+    def wants_table(self, now: float) -> bool:
+        """Is it time to fetch a table: at the beginning, or when the delay after an expiry is over?"""
+        self.on_time(now)
+        return self.state is AgentState.NEW
+
+    def on_time(self, now: float) -> None:
+        """Time passed: no state outlives its deadline."""
+        if self.state is AgentState.EXPIRED and now >= self._again:
+            self.state = AgentState.NEW
+        elif self.state not in (AgentState.NEW, AgentState.EXPIRED) and now >= self._deadline:
+            self._expire(now)
+
+    def _expire(self, now: float) -> None:
+        """Without a region, and back after a random delay: whoever returns at once is recognised."""
+        self.state, self.group, self._region = AgentState.EXPIRED, UNGROUPED, self.template.domain
+        self._again = now + self._choose.uniform(0, self.rules.open_length)
+        self._asked_at = self._first = self._second = None
+
+    @property
+    def guarded(self) -> bool:
+        """Does a region of at least k people guard queries sent now?"""
+        return self.group != UNGROUPED
+
+    def region_for_query(self, now: float) -> Region | None:
+        """What to attach to a query that is sent now: d', or d*, or None to hold the query back.
+
+        The query counts as sent: call again when it is really sent.
+        """
+        self.on_time(now)
+        if self.guarded or self.without == "general":
+            self._asked_at, self._waiting = now, False
+            return self._region
+        self._waiting = True
+        return None
+
+    def on_count(self, epoch: int, now: float) -> Planned | None:
+        """The count is open: M1 at a random moment, if a query was sent under this table in the overlap."""
+        self.on_time(now)
+        if epoch != self.epoch or self.state not in (AgentState.GUARDED, AgentState.WAITING):
+            return None
+        if self._counted_in == epoch:  # expired and back again: nobody counts twice
+            return None
+        asked = self._asked_at is not None and self._asked_at >= now - self.rules.overlap_length
+        if self.group == UNGROUPED and self._waiting:
+            group = READY
+        elif asked:
+            group = self.group
+        else:
+            return None
+        self._first = FirstMessage(epoch, group, secrets.token_hex(16))
+        self._counted_in = epoch
+        self.state = AgentState.COUNTED
+        return Planned(now + self._choose.uniform(0, 0.75 * self.rules.count), self._first)
+
+    def on_identify(self, epoch: int, asked: list[int], now: float) -> Planned | None:
+        """Groups are asked: M2 at a random moment, if the own group is among them and M1 was sent."""
+        self.on_time(now)
+        if epoch != self.epoch or self.state is not AgentState.COUNTED or self._first is None:
+            return None
+        if self._first.group not in asked:
+            return None
+        if self._second is None:
+            group, token = self._first.group, self._first.token
+            sealed = self._sealing.seal(self._public_key, epoch, group, self._record)
+            self._second = SecondMessage(epoch, group, token, sealed)
+        self.state = AgentState.IDENTIFIED
+        return Planned(now + self._choose.uniform(0, 0.75 * self.rules.identify), self._second)
+
+    def on_reply(self, reply: Reply, now: float) -> None:
+        """What the pool said to a message: where it was too late or refused, begin again."""
+        if reply in (Reply.GONE, Reply.REFUSED):
+            self._expire(now)

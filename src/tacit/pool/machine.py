@@ -1,0 +1,155 @@
+"""The pool itself: a state machine without clock or network. Time is passed in, messages come and go.
+
+Any number of workers may run it over one store: whoever notices first that a phase is over moves on, and the
+store lets only one of them do it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tacit.pool.formation import Formation, together, valid_records
+from tacit.pool.protocol import READY, FirstMessage, Phase, Reply, Rules, SecondMessage
+from tacit.pool.sealing import HpkeSealing, Sealing
+from tacit.pool.store import Standing, Store
+from tacit.pool.table import Table, whole_domain
+from tacit.pool.template import Template
+
+__all__ = ["Pool", "Publication"]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is public about an epoch: its table, the key to seal records for, and when it was published."""
+
+    table: Table
+    public_key: str
+    since: float
+
+
+class Pool:
+    """One pool over a store.
+
+    Args:
+        rules: what it promises, and its timing.
+        template: what records look like.
+        store: what it remembers.
+        sealing: how records are sealed.
+        formation: how tables are made.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        template: Template,
+        store: Store,
+        *,
+        sealing: Sealing | None = None,
+        formation: Formation = together,
+    ) -> None:
+        self.rules = rules
+        self.template = template
+        self.store = store
+        self._sealing = sealing or HpkeSealing()
+        self._formation = formation
+        self._public: Publication | None = None
+
+    def tick(self, now: float) -> Standing:
+        """Move on if the present phase is over at ``now``; where the pool stands then."""
+        while True:
+            standing = self.store.standing()
+            if standing is None:
+                self._publish(None, whole_domain(int(now), self.template), now)
+            elif now < standing.since - self.rules.skew:  # the clock ran back: nothing can be timed by it
+                self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
+            elif now < standing.until:
+                return standing
+            else:
+                self._move_on(standing, now)
+
+    def _move_on(self, standing: Standing, now: float) -> None:
+        rules, epoch = self.rules, standing.epoch
+        if standing.phase is Phase.OPEN:
+            counting = Standing(epoch, Phase.COUNT, now, now + rules.count)
+            self.store.advance(standing, counting, {"counted from": repr(now)})
+            return
+        opened = float(self.store.document("counted from") or "-inf")
+        if now - opened > rules.phases + rules.skew / 2:
+            # too late: those who answered asked longer ago than the window allows
+            self._publish(standing, whole_domain(epoch + 1, self.template), now)
+        elif standing.phase is Phase.COUNT:
+            enough = rules.k + rules.margin
+            asked = {group for group, number in self.store.counts().items() if number >= enough}
+            until = opened + rules.count + rules.identify
+            self.store.advance(
+                standing,
+                Standing(epoch, Phase.IDENTIFY, now, until),
+                {"asked": json.dumps(sorted(asked))},
+                asked,
+            )
+        elif standing.phase is Phase.IDENTIFY:
+            forming = Standing(epoch, Phase.FORM, now, opened + rules.phases)
+            if self.store.advance(standing, forming, {}):
+                self._form(forming, now)
+        else:  # whoever was forming did not finish: the messages are still there
+            self._form(standing, now)
+
+    def _form(self, standing: Standing, now: float) -> None:
+        rules, epoch, secret = self.rules, standing.epoch, self.store.document("secret key")
+        old, batches = self.publication(), self.store.batches(rules.k)
+        if secret is None or old is None or old.table.epoch != epoch:
+            return  # another worker has published, and the epoch is gone
+        opened = {
+            group: [self._sealing.unseal(secret, epoch, group, sealed) for sealed in batch]
+            for group, batch in batches.items()
+        }
+        confirmed = valid_records(opened, old.table, self.template, rules.k)
+        table = self._formation(old.table, confirmed, epoch + 1, self.template, rules.k)
+        self._publish(standing, table, now)
+
+    def _publish(self, standing: Standing | None, table: Table, now: float) -> None:
+        public, secret = self._sealing.keys()
+        opened = Standing(table.epoch, Phase.OPEN, now, now + self.rules.open_length)
+        self.store.advance(
+            standing,
+            opened,
+            {"table": table.as_json(), "public key": public, "secret key": secret, "published": repr(now)},
+        )
+
+    def publication(self) -> Publication | None:
+        """What is public now; None where the store has lost it."""
+        standing = self.store.standing()
+        if standing is None:
+            return None
+        if self._public is None or self._public.table.epoch != standing.epoch:
+            table, key = self.store.document("table"), self.store.document("public key")
+            published = self.store.document("published")
+            if table is None or key is None or published is None:
+                return None
+            parsed = Table.parse(json.loads(table), self.template)
+            self._public = Publication(parsed, key, float(published))
+        return self._public
+
+    def expires_in(self, now: float) -> float:
+        """How long the present table may still be used."""
+        public = self.publication()
+        return 0.0 if public is None else max(0.0, public.since + self.rules.lifetime - now)
+
+    def asked(self) -> list[int]:
+        """The groups that are asked to identify themselves."""
+        asked: list[int] = json.loads(self.store.document("asked") or "[]")
+        return asked
+
+    def first(self, message: FirstMessage) -> Reply:
+        """M1: counted once a token, in the phase of counting only."""
+        public = self.publication()
+        if public is None or public.table.epoch != message.epoch:
+            return Reply.GONE
+        if not READY <= message.group < len(public.table):
+            return Reply.REFUSED
+        return self.store.first(message, self.rules.capacity)
+
+    def second(self, message: SecondMessage) -> Reply:
+        """M2: kept sealed until its group has k."""
+        return self.store.second(message)

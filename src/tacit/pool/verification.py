@@ -1,0 +1,101 @@
+"""Does a query log keep its promise? Definitions 2 and 3, for every entry.
+
+- **Definition 2** (k-identification): the attacker knows d of a target and the time of a query to within w
+  (Definition 1; the strongest such attacker knows exactly t - w to t + w). The entries that match, those with
+  d in d' and a time in that interval, must come from at least k people.
+- **Definition 3** ((k, w)-online anonymity): at least k people asked under the same d' within w of the entry.
+  It implies the former.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.pool.loops.matching import count_companions
+from tacit.pool.query_log import AuditedLog
+
+__all__ = ["Verdict", "companions", "verify_log"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How many entries fail, apart for entries with a group's region and for those with d*.
+
+    Attributes:
+        identified, identified_general: entries whose sender is k-identified (Definition 2).
+        unequal, unequal_general: entries without (k, w)-online anonymity (Definition 3).
+        fewest: the least number of people who match a guarded entry, counted up to k.
+    """
+
+    entries: int
+    guarded: int
+    identified: int
+    identified_general: int
+    unequal: int
+    unequal_general: int
+    fewest: int
+
+    @property
+    def holds(self) -> bool:
+        """No sender of a guarded entry is k-identified."""
+        return self.identified == 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For reports."""
+        general = self.entries - self.guarded
+        return {
+            "entries": self.entries,
+            "guarded": self.guarded,
+            "definition_2_violations": self.identified,
+            "definition_3_violations": self.unequal,
+            "definition_3_share": self.unequal / self.guarded if self.guarded else 0.0,
+            "general": general,
+            "definition_2_violations_general": self.identified_general,
+            "definition_3_violations_general": self.unequal_general,
+            "fewest_companions": self.fewest,
+        }
+
+
+def companions(log: AuditedLog, k: int, window: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each entry, how many people (up to k) asked under the same d', and under any d' that matches d."""
+    number, width = log.record.shape
+    if not number:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    corners, region = np.unique(np.hstack([log.low, log.high]), axis=0, return_inverse=True)
+    _, sender = np.unique(log.sender, return_inverse=True)
+    order = np.lexsort((log.time, region.ravel()))
+    same, match = np.empty(number, np.int64), np.empty(number, np.int64)
+    count_companions(
+        log.time[order],
+        sender.ravel()[order],
+        region.ravel()[order],
+        np.ascontiguousarray(log.record[order]),
+        np.ascontiguousarray(corners[:, :width]),
+        np.ascontiguousarray(corners[:, width:]),
+        window * (1 + 1e-12),
+        k,
+        same,
+        match,
+    )
+    placed_same, placed_match = np.empty_like(same), np.empty_like(match)
+    placed_same[order], placed_match[order] = same, match
+    return placed_same, placed_match
+
+
+def verify_log(log: AuditedLog, k: int, window: float) -> Verdict:
+    """Check every entry of ``log`` against Definitions 2 and 3."""
+    same, match = companions(log, k, window)
+    guarded = log.guarded
+    return Verdict(
+        entries=len(log),
+        guarded=int(guarded.sum()),
+        identified=int((match[guarded] < k).sum()),
+        identified_general=int((match[~guarded] < k).sum()),
+        unequal=int((same[guarded] < k).sum()),
+        unequal_general=int((same[~guarded] < k).sum()),
+        fewest=int(match[guarded].min()) if guarded.any() else k,
+    )
