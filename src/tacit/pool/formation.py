@@ -35,9 +35,13 @@ def valid_records(
     confirmed = {}
     for group, records in opened.items():
         region = template.domain if group in (UNGROUPED, READY) else old.region(group)
-        inside = [record for record in records if record is not None and record in region]
+        width = len(region.low)
+        points = np.array([each for each in records if each is not None and len(each) == width], np.int64)
+        if len(points) < k:
+            continue
+        inside = points[((region.low <= points) & (points <= region.high)).all(axis=1)]
         if len(inside) >= k:
-            confirmed[group] = np.array(inside, np.uint16)
+            confirmed[group] = inside.astype(np.uint16)
     return confirmed
 
 

@@ -56,17 +56,24 @@ class Pool:
         self._public: Publication | None = None
 
     def tick(self, now: float) -> Standing:
-        """Move on if the present phase is over at ``now``; where the pool stands then."""
-        while True:
-            standing = self.store.standing()
-            if standing is None:
-                self._publish(None, whole_domain(int(now), self.template), now)
-            elif now < standing.since - self.rules.skew:  # the clock ran back: nothing can be timed by it
-                self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
-            elif now < standing.until:
-                return standing
-            else:
-                self._move_on(standing, now)
+        """Move on until the present phase is not over at ``now``; where the pool stands then."""
+        while not self.step(now):
+            pass
+        standing = self.store.standing()
+        return self.tick(now) if standing is None else standing
+
+    def step(self, now: float) -> bool:
+        """Move on by one phase at most; True if there was nothing to do."""
+        standing = self.store.standing()
+        if standing is None:
+            self._publish(None, whole_domain(int(now), self.template), now)
+        elif now < standing.since - self.rules.skew:  # the clock ran back: nothing can be timed by it
+            self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
+        elif now < standing.until:
+            return True
+        else:
+            self._move_on(standing, now)
+        return False
 
     def _move_on(self, standing: Standing, now: float) -> None:
         rules, epoch = self.rules, standing.epoch

@@ -1,0 +1,264 @@
+"""People come, ask and go: the pool under the paper's traffic (section 6.1), in the paper's way and in ours.
+
+Each unit of time a Poisson number of people arrive, drawn from a population; each stays for a normally
+distributed time. Whoever is there in a part of a window asks once in it, at a random moment. The pool is the
+real one, with phases that take no time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import ParameterError
+from tacit.pool.crowd import Crowd, CrowdEnvelope, CrowdStore, Numbers, groups_of, smallest_regions
+from tacit.pool.formation import nested, together
+from tacit.pool.machine import Pool
+from tacit.pool.population import Population
+from tacit.pool.protocol import UNGROUPED, Rules
+from tacit.pool.query_log import AuditedLog
+from tacit.pool.table import Table
+
+__all__ = ["LEAVERS", "MODES", "Leavers", "Mode", "Setting", "Simulated", "simulate"]
+
+Mode = Literal["default", "paper"]
+MODES: tuple[Mode, ...] = ("default", "paper")
+"""``default``: everybody is partitioned anew, with headroom and rule R; ``paper``: groups are split in
+themselves."""
+
+Leavers = Literal["silent", "answer"]
+LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
+"""Whoever asked in the overlap and has left before its end: says nothing in the phases, or answers still."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One simulation; the defaults are the paper's (section 6.1)."""
+
+    k: int = 30
+    window: float = 50.0
+    overlap: float = 0.5
+    arrivals: float = 50.0
+    stay: float = 50.0
+    stay_variance: float = 10.0
+    windows: int = 100
+    mode: Mode = "default"
+    leavers: Leavers = "silent"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        self.rules()
+        for name in ("arrivals", "stay"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ParameterError.outside(name, getattr(self, name), "above 0")
+        if not 0 <= self.stay_variance < math.inf:
+            raise ParameterError.outside("the variance of the stay", self.stay_variance, "at least 0")
+        if self.windows < 1:
+            raise ParameterError.outside("windows", self.windows, "at least 1")
+        if self.mode not in MODES or self.leavers not in LEAVERS:
+            raise ParameterError(f"mode is one of {', '.join(MODES)}; leavers one of {', '.join(LEAVERS)}.")
+
+    def rules(self) -> Rules:
+        """The pool's rules, with phases that take no time."""
+        return Rules(self.k, self.window, self.overlap, count=0.0, identify=0.0, form=0.0, skew=0.0)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulation found: means over the windows after the first, as shares.
+
+    Attributes:
+        information_loss: AvgIL (eq. 3).
+        ncp: the mean share of each attribute's width that d' covers.
+        unregistered: people in the U-group.
+        forced_expired: people who asked in the overlap and whose group found no k (section 5.2, literally).
+        forced_unregistered: those of them who are without a group in the next window too.
+        groups: the mean number of groups.
+        people: the mean number of people in a window.
+        log: every query, if it was asked for.
+    """
+
+    setting: Setting
+    information_loss: float
+    ncp: float
+    unregistered: float
+    forced_expired: float
+    forced_unregistered: float
+    groups: float
+    people: float
+    log: AuditedLog | None = field(default=None, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        return {
+            name: getattr(self, name)
+            for name in (
+                "information_loss",
+                "ncp",
+                "unregistered",
+                "forced_expired",
+                "forced_unregistered",
+                "groups",
+                "people",
+            )
+        }
+
+
+class _Run:
+    """The course of one simulation."""
+
+    def __init__(self, setting: Setting, population: Population, keep_log: bool) -> None:
+        self.setting = setting
+        self.population = population
+        self.rules = setting.rules()
+        self.random, self.moments = np.random.default_rng(setting.seed).spawn(2)
+        self.store = CrowdStore()
+        formation = together if setting.mode == "default" else nested
+        self.pool = Pool(
+            self.rules, population.template, self.store, sealing=CrowdEnvelope(), formation=formation
+        )
+        self.crowd = Crowd.nobody(len(population.template.attributes))
+        self.arrived = 0
+        self.keep_log = keep_log
+        self.entries: list[tuple[npt.NDArray[Any], ...]] = []
+        self.measured: list[tuple[float, ...]] = []
+
+    def table(self) -> Table:
+        public = self.pool.publication()
+        assert public is not None
+        return public.table
+
+    def newcomers(self, begin: float, end: float) -> Crowd:
+        """Those who arrive between ``begin`` and ``end``: Poisson in number, evenly spread."""
+        setting = self.setting
+        number = int(self.random.poisson(setting.arrivals * (end - begin)))
+        arrive = np.sort(self.random.uniform(begin, end, number))
+        stay = self.random.normal(setting.stay, math.sqrt(setting.stay_variance), number)
+        self.arrived += number
+        return Crowd(
+            np.arange(self.arrived - number, self.arrived),
+            self.population.draw(number, self.random),
+            arrive,
+            arrive + np.maximum(stay, 1e-3),
+            np.full(number, UNGROUPED),
+        )
+
+    def window(self, begin: float, end: float) -> None:
+        """One epoch: people join, ask, and the pool moves on to the next table."""
+        table, rules = self.table(), self.rules
+        new = self.newcomers(begin, end)
+        new.group = groups_of(new.records, table)
+        crowd = self.crowd = self.crowd.join(new)
+        regions, domain = table.regions, self.population.template.domain
+        whole = np.array([[domain.low, domain.high]])
+        corners = np.concatenate([regions, whole])[crowd.group]  # UNGROUPED is -1, the last
+        overlap = end - rules.overlap_length
+        self.ask(corners, begin, overlap)
+        online = self.ask(corners, overlap, end)
+        answering = online if self.setting.leavers == "answer" else online & (crowd.leave > end)
+
+        self.pool.step(end)
+        self.store.first_crowd(crowd.group[answering])
+        self.pool.step(end)
+        asked = np.array(self.pool.asked(), np.int64)
+        self.store.second_crowd(crowd.group[answering], crowd.records[answering])
+        self.pool.step(end)
+
+        fell = online & (crowd.leave > end) & (crowd.group != UNGROUPED) & ~np.isin(crowd.group, asked)
+        self.measure(table, corners, fell)
+        staying = crowd.leave > end
+        extended = (answering & np.isin(crowd.group, asked))[staying]
+        self.crowd, fell = crowd.keep(staying), fell[staying]
+        self.crowd.group = self.regroup(self.crowd, extended, self.table())
+        again = float((fell & (self.crowd.group == UNGROUPED)).sum())
+        self.measured[-1] = (*self.measured[-1], again / max(len(crowd), 1))
+
+    def ask(self, corners: Numbers, begin: float, end: float) -> npt.NDArray[np.bool_]:
+        """Everybody there between ``begin`` and ``end`` asks once, at a random moment; who that was."""
+        crowd = self.crowd
+        first, last = np.maximum(crowd.arrive, begin), np.minimum(crowd.leave, end)
+        asking = first < last
+        if self.keep_log and end > begin:
+            time = self.moments.uniform(first[asking], last[asking])
+            self.entries.append(
+                (
+                    time,
+                    crowd.number[asking],
+                    crowd.records[asking],
+                    corners[asking, 0],
+                    corners[asking, 1],
+                    crowd.group[asking] != UNGROUPED,
+                )
+            )
+        return asking
+
+    def regroup(self, crowd: Crowd, extended: npt.NDArray[np.bool_], table: Table) -> Numbers:
+        """The groups of those who stay, in the new table."""
+        groups = groups_of(crowd.records, table)
+        if table.parents is None:
+            return groups
+        for parent in np.unique(crowd.group[extended]):  # the paper: members go where their group was split
+            members = extended & (crowd.group == parent)
+            children = np.flatnonzero(table.parents == parent)
+            groups[members] = children[smallest_regions(crowd.records[members], table.regions[children])]
+        return groups
+
+    def measure(self, table: Table, corners: Numbers, fell: npt.NDArray[np.bool_]) -> None:
+        sizes = np.array(self.population.template.sizes)
+        people = max(len(self.crowd), 1)
+        points = ((corners[:, 1] - corners[:, 0] + 1) / sizes).prod(axis=1)
+        widths = ((corners[:, 1] - corners[:, 0]) / np.maximum(sizes - 1, 1)).mean(axis=1)
+        self.measured.append(
+            (
+                float(points.sum() / people) - 1 / self.population.template.domain.points,
+                float(widths.sum() / people),
+                float((self.crowd.group == UNGROUPED).sum() / people),
+                float(fell.sum() / people),
+                float(len(table)),
+                float(len(self.crowd)),
+            )
+        )
+
+
+def simulate(
+    setting: Setting,
+    population: Population,
+    *,
+    keep_log: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> Simulated:
+    """Run ``setting`` for its windows, after a first one that is not counted.
+
+    Args:
+        keep_log: keep every query, for :func:`tacit.pool.verification.verify_log`.
+        advance: called after each window.
+    """
+    run = _Run(setting, population, keep_log)
+    run.pool.step(0.0)
+    period = run.rules.open_length
+    longest = setting.stay + 6 * math.sqrt(setting.stay_variance)
+    early = run.newcomers(-longest, 0.0)  # the day has begun when the pool opens
+    run.crowd = early.keep(early.leave > 0)
+    run.window(0.0, period)
+    for number in range(1, setting.windows + 1):
+        run.window(period * number, period * (number + 1))
+        advance()
+    found = np.array(run.measured[1:])
+    loss, ncp, unregistered, forced, groups, people, again = found.mean(axis=0).tolist()
+    log = None
+    if keep_log:
+        columns = [np.concatenate(column) for column in zip(*run.entries, strict=True)]
+        log = AuditedLog(
+            columns[0],
+            columns[1],
+            columns[2].astype(np.int64),
+            columns[3],
+            columns[4],
+            columns[5],
+        )
+    return Simulated(setting, loss, ncp, unregistered, forced, again, groups, people, log)
