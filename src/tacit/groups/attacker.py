@@ -45,6 +45,8 @@ class Attack:
         belief_max, belief_mean: eq. 3; the largest over all victims and terms, and the mean over the
             victims' own released terms that the attacker did not know.
         belief_quantiles: of each victim's largest belief: median, 90 %, 99 %.
+        belief_above_p: the share of victims about whom eq. 3 is above p for a term of theirs (none under the
+            strict criterion).
         change_max: eq. 1; the largest over all victims and terms.
         informed_max, informed_mean: n_{V_b + t} / n_{V_b}, the largest and the mean over victims of
             each victim's largest.
@@ -58,6 +60,7 @@ class Attack:
     belief_max: float
     belief_mean: float
     belief_quantiles: tuple[float, float, float]
+    belief_above_p: float
     change_max: float
     informed_max: float
     informed_mean: float
@@ -118,7 +121,7 @@ class Attacker:
         candidates = order[profiles.sizes[order] > known_terms]
         chosen = candidates[np.sort(randomness.permutation(candidates.size)[:victims])]
         if not chosen.size:
-            return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0)
+            return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
         known = []
         for user in chosen:
             held = profiles.terms[profiles.offsets[user] : profiles.offsets[user + 1]]
@@ -178,6 +181,7 @@ class Attacker:
             float(np.max(largest)),
             float(own.mean()) if own.size else 0.0,
             (median, most, nearly_all),
+            float(np.mean([(beliefs > bundling.criterion.p).any() for beliefs in own_terms])),
             float(np.max(changed)),
             float(informed.max()),
             float(informed.mean()),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.cells import cells_of_similar_users
 from tacit.groups.criterion import Criterion
+from tacit.groups.hopeless import refuse_hopeless
 from tacit.groups.partition import LARGEST_CELL, bundle_cells
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import REPRESENTATIVES, Released, Representatives, release
@@ -38,6 +39,7 @@ class Bundling:
     Attributes:
         labels: the group of each user, in the order of ``profiles.users``.
         released: what each group shows; group numbers follow from it alone.
+        representative: how released terms are weighed.
         vectors: the (augmented) profiles by which users were compared.
     """
 
@@ -46,6 +48,7 @@ class Bundling:
     vectors: UnitVectors
     labels: NDArray[np.int32]
     released: Released
+    representative: str = "share"
 
     def __repr__(self) -> str:
         return f"Bundling({len(self.profiles)} users in {len(self.released)} groups, {self.criterion})"
@@ -76,7 +79,11 @@ class Bundler:
         known_terms: how many of a member's terms the attacker may know (strict only).
         keep: least share of the members' terms that a group must release (strict only).
         augment: steps of hypernyms added before users are compared; None compares words as they are.
-        representative: ``centroid`` or ``union``.
+        fewest_holders: how many users of the population must hold a term for it to be released (strict
+            only).
+        fewest_in_group: how many members of a group must hold a term for the group to release it (strict
+            only).
+        representative: the weights of released terms: ``share``, or the paper's ``centroid`` or ``union``.
         method: ``greedy`` on everybody at once, ``cells`` (partition first; for large populations), or
             ``auto``: greedy up to 4,000 users.
         cell_size: the most users of a cell.
@@ -89,7 +96,9 @@ class Bundler:
     known_terms: int = 0
     keep: float = 0.0
     augment: int | None = 1
-    representative: str = "centroid"
+    fewest_holders: int = 2
+    fewest_in_group: int = 1
+    representative: str = "share"
     method: str = "auto"
     cell_size: int = 3000
     seed: int = 0
@@ -112,7 +121,9 @@ class Bundler:
     @property
     def rule_of_release(self) -> Criterion:
         """The criterion these parameters ask for."""
-        return Criterion(self.p, self.criterion, self.known_terms, self.keep)
+        return Criterion(
+            self.p, self.criterion, self.known_terms, self.keep, self.fewest_holders, self.fewest_in_group
+        )
 
     def fit(self, profiles: Profiles, advance: Callable[[int], None] = lambda _users: None) -> Bundling:
         """Group the users.
@@ -124,7 +135,7 @@ class Bundler:
             InfeasibleError: where no grouping that meets the criterion was found.
         """
         criterion = self.rule_of_release
-        _refuse_hopeless(profiles, criterion)
+        refuse_hopeless(profiles, criterion)
         rule = criterion.rule(profiles)
         vectors = (
             plain_vectors(profiles) if self.augment is None else Semantics(self.augment).augment(profiles)
@@ -148,7 +159,9 @@ class Bundler:
         numbering = released.order_by_content(np.diff(offsets))
         number = np.empty(numbering.size, np.int32)
         number[numbering] = np.arange(numbering.size)
-        return Bundling(criterion, profiles, vectors, number[labels], released.in_order(numbering))
+        return Bundling(
+            criterion, profiles, vectors, number[labels], released.in_order(numbering), self.representative
+        )
 
     def _cells(self, vectors: UnitVectors, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         greedy = self.method == "greedy" or (self.method == "auto" and order.size <= _GREEDY_UP_TO)
@@ -160,21 +173,3 @@ class Bundler:
                 "Use method='cells' (the default for large populations).",
             )
         return [order]
-
-
-def _refuse_hopeless(profiles: Profiles, criterion: Criterion) -> None:
-    """Refuse what no grouping can meet, before any work."""
-    users, distinct = len(profiles), np.unique(profiles.terms).size
-    if users < criterion.fewest_members:
-        raise InfeasibleError(
-            f"p = {criterion.p:g} needs groups of at least {criterion.fewest_members} users; "
-            f"there are {users}.",
-            "Allow a larger p or bring more users.",
-        )
-    needed = float(profiles.sizes.mean()) / criterion.p if criterion.kind == "paper" else 1 / criterion.p
-    if distinct < needed:
-        raise InfeasibleError(
-            f"p = {criterion.p:g} needs groups of at least {int(np.ceil(needed))} distinct terms; "
-            f"all profiles together have {distinct}.",
-            "Allow a larger p or bring more varied profiles.",
-        )

@@ -5,8 +5,9 @@ A group of n members releases a set R of terms; n_t members hold term t.
 ``paper`` (section 3.2): the group has at least |U|_avg / p distinct terms, all of which are released.
 This bounds an average only; see the guarantee page for what it lets through.
 
-``strict``: R is every term t with n_t / n <= p, the others are withheld; R is not empty, and no member
-holds more than a share p of R. With ``known_terms = h`` a term is released only if for **every** set B
+``strict``: R is every term t with n_t / n <= p that enough people hold (``fewest_holders`` in the whole
+population, ``fewest_in_group`` in the group); the others are withheld; R is not empty, and no member holds
+more than a share p of R. With ``known_terms = h`` a term is released only if for **every** set B
 of at most h other terms that some member holds, n_{B+t} / n_B <= p: an attacker who knows B about a
 member, and every count of the group, is at most p sure of t. B ranges over all terms members hold,
 withheld ones too, so which terms are released does not depend on what else is withheld: one pass is
@@ -40,6 +41,10 @@ class Criterion:
         p: the largest probability with which a term may be linked to a member.
         kind: ``strict`` or ``paper``.
         known_terms: h, how many of the victim's terms the attacker may know already (strict only).
+        fewest_holders: how many users of the population must hold a term for any group to release it. From 2
+            on, what only one user has is never released, however well p is met (strict only).
+        fewest_in_group: how many members of the group must hold a term for the group to release it (strict
+            only).
         keep: the least share of its members' terms that a group must release, in [0, 1). Above 0, groups
             grow until fewer terms must be withheld (strict only).
     """
@@ -48,6 +53,8 @@ class Criterion:
     kind: str = "strict"
     known_terms: int = 0
     keep: float = 0.0
+    fewest_holders: int = 2
+    fewest_in_group: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.p < 1:
@@ -58,6 +65,9 @@ class Criterion:
             raise ParameterError.outside("known_terms", self.known_terms, "at least 0")
         if not 0 <= self.keep < 1:
             raise ParameterError.outside("keep", self.keep, "at least 0 and less than 1")
+        for name in ("fewest_holders", "fewest_in_group"):
+            if getattr(self, name) < 1:
+                raise ParameterError.outside(name, getattr(self, name), "at least 1")
         if self.kind == "paper" and (self.known_terms or self.keep):
             raise ParameterError(
                 "the paper's criterion knows no known_terms and no keep.", "Use criterion='strict' for them."
@@ -65,11 +75,15 @@ class Criterion:
 
     @property
     def fewest_members(self) -> int:
-        """No smaller group can meet the criterion: one holder among n members is a share 1/n."""
-        return math.ceil(1 / self.p) if self.kind == "strict" else 1
+        """No smaller group can meet the criterion: h holders among n members are a share h/n."""
+        if self.kind == "paper":
+            return 1
+        fewest = max(1, math.floor(self.fewest_in_group / self.p))
+        return fewest if self.fewest_in_group / fewest <= self.p else fewest + 1
 
     def rule(self, profiles: Profiles) -> Rule:
         """The criterion with the figures of a population, for compiled loops."""
+        holders = np.bincount(profiles.terms, minlength=len(profiles.vocabulary))
         return Rule(
             self.kind == "paper",
             self.p,
@@ -77,6 +91,8 @@ class Criterion:
             float(profiles.sizes.mean()),
             self.known_terms,
             self.keep,
+            self.fewest_in_group,
+            holders >= self.fewest_holders,
         )
 
 
@@ -89,6 +105,9 @@ class Rule(NamedTuple):
     mean_profile: float
     known_terms: int
     keep: float
+    fewest_in_group: int
+    common: NDArray[np.bool_]
+    """For every term of the vocabulary: do enough users of the population hold it?"""
 
 
 class Scratch(NamedTuple):
@@ -187,7 +206,11 @@ def released_terms(
     released = np.empty(distinct.size, np.int32)
     kept = 0
     for term in distinct:
-        if holders[term] > 0 and holders[term] / members.size > rule.p:
+        if holders[term] > 0 and (
+            holders[term] / members.size > rule.p
+            or holders[term] < rule.fewest_in_group
+            or not rule.common[term]
+        ):
             holders[term] = -holders[term]
         if holders[term] > 0:
             released[kept] = term

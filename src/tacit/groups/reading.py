@@ -6,7 +6,7 @@ once. Queries that name somebody (an e-mail address, a telephone number: :mod:`t
 passed over, each by its own text. Weights, chosen by name:
 
 - ``count``: in how many of the user's queries the term occurs;
-- ``binary``: 1 for every term, as in the paper's experiments;
+- ``binary``: 1 for every term, as in the paper's experiments (a limit of terms keeps the most used ones);
 - ``tf-idf``: the count times the logarithm of users / users with the term.
 """
 
@@ -51,7 +51,8 @@ def profiles_from_log(
     Args:
         path: a search log in canonical Parquet.
         weights: one of :data:`WEIGHTS`.
-        largest: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
+        largest: keep only a user's terms of the largest weights, by count where weights are binary (ties:
+            alphabetically); all if None.
         scrub: pass over queries that name somebody.
         advance: called with the number of distinct queries read since the last call.
     """
@@ -64,9 +65,12 @@ def profiles_from_log(
     naming = _naming_somebody(queries) if scrub else frozenset()
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
-    counts = _weigh(counts, weights)
+    if weights == "tf-idf":
+        counts = _weigh_by_rarity(counts)
     if largest is not None:
         counts = _keep_largest(counts, vocabulary, largest)
+    if weights == "binary":
+        counts.data[:] = 1.0
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
         raise InputError(
@@ -132,14 +136,11 @@ def _words_of_queries(
     return sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr(), vocabulary
 
 
-def _weigh(counts: sparse.csr_array, weights: str) -> sparse.csr_array:
-    if weights == "binary":
-        counts.data[:] = 1.0
-    if weights == "tf-idf":
-        holders = np.bincount(counts.indices, minlength=counts.shape[1])
-        users = int((np.diff(counts.indptr) > 0).sum())
-        # One added user keeps a term that everybody holds from weighing nothing.
-        counts.data *= np.log((users + 1) / np.maximum(holders, 1))[counts.indices]
+def _weigh_by_rarity(counts: sparse.csr_array) -> sparse.csr_array:
+    holders = np.bincount(counts.indices, minlength=counts.shape[1])
+    users = int((np.diff(counts.indptr) > 0).sum())
+    # One added user keeps a term that everybody holds from weighing nothing.
+    counts.data *= np.log((users + 1) / np.maximum(holders, 1))[counts.indices]
     return counts
 
 

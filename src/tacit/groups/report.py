@@ -14,11 +14,38 @@ from numpy.typing import NDArray
 from tacit.compiled import compiled
 from tacit.groups.attacker import Attack, Attacker
 from tacit.groups.bundler import Bundling
+from tacit.groups.weight_attacker import WeightAttack, attack_weights
 
-__all__ = ["KNOWN_TERMS", "Information", "Linkability", "Report", "report", "similarity_within"]
+__all__ = [
+    "KNOWN_TERMS",
+    "Information",
+    "Linkability",
+    "Report",
+    "SingledOut",
+    "report",
+    "similarity_within",
+]
 
 KNOWN_TERMS = (0, 1, 5, 10)
 _MANY = 50_000
+_HIGH = 0.05
+
+
+@dataclass(frozen=True)
+class SingledOut:
+    """The share of users of whom an attacker is more than p sure of a term he did not know.
+
+    Attributes:
+        by_release: by what is released alone: beliefs above p (eq. 3), or guesses from weights that are
+            right beyond chance.
+        by_knowledge: by one known term, for an attacker who also knows from elsewhere which terms go
+            together in the group. p does not bound this one unless known_terms is at least 1.
+        high: whether either is above 5 %.
+    """
+
+    by_release: float
+    by_knowledge: float
+    high: bool
 
 
 @dataclass(frozen=True)
@@ -87,8 +114,12 @@ class Report:
     largest: int
     criterion: str
     known_terms: int
+    fewest_holders: int
+    representative: str
+    singled_out: SingledOut
     linkability: Linkability
     attackers: list[Attack]
+    weight_attackers: list[WeightAttack]
     information: Information
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,6 +137,8 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
     if victims is None:
         victims = 200 if len(bundling.profiles) <= _MANY else 50
     attacker = Attacker(bundling)
+    attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
+    weights = [attack_weights(bundling, exclusive=exclusive, seed=seed) for exclusive in (True, False)]
     return Report(
         len(bundling.profiles),
         bundling.profiles.without_terms,
@@ -116,10 +149,22 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         int(bundling.sizes.max()),
         bundling.criterion.kind,
         bundling.criterion.known_terms,
+        bundling.criterion.fewest_holders,
+        bundling.representative,
+        _singled_out(attacks, weights),
         _linkability(bundling),
-        [attacker.attack(known, victims, seed) for known in KNOWN_TERMS],
+        attacks,
+        weights,
         _information(bundling),
     )
+
+
+def _singled_out(attacks: list[Attack], weights: list[WeightAttack]) -> SingledOut:
+    released = max(
+        *(attack.belief_above_p for attack in attacks), *(attack.singled_out for attack in weights)
+    )
+    known = next(attack.informed_above_p for attack in attacks if attack.known_terms == 1)
+    return SingledOut(released, known, max(released, known) > _HIGH)
 
 
 def _linkability(bundling: Bundling) -> Linkability:

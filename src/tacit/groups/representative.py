@@ -1,8 +1,11 @@
 """What a group shows to the world: the terms it may release, with the weights of the group.
 
-The representative is made of the members' **original** terms, not of the augmented ones: the centroid
-(mean weight over all members, a term one does not hold counting 0) or the union (the largest weight
-any member gives the term). It carries the number of members and no trace of who they are.
+The representative is made of the members' **original** terms, not of the augmented ones. By default a term
+weighs the **share** of members who hold it, n_t/n: then two terms of equal weight are two terms held by
+equally many, and nothing more. The paper's weights are kept as options: the **centroid** (mean weight over
+all members, a term one does not hold counting 0) and the **union** (the largest weight any member gives the
+term). Both carry a few people's numbers, and equal numbers betray who holds what
+(:mod:`tacit.groups.weight_attacker`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from tacit.groups.profiles import Profiles, Rows
 
 __all__ = ["REPRESENTATIVES", "Released", "Representative", "Representatives", "release"]
 
-REPRESENTATIVES = ("centroid", "union")
+REPRESENTATIVES = ("share", "centroid", "union")
+_KIND = {name: number for number, name in enumerate(REPRESENTATIVES)}
+_SHARE, _CENTROID, _UNION = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def release(
         rule,
         Scratch.of(profiles),
         np.zeros(len(profiles.vocabulary), np.float64),
-        kind == "union",
+        _KIND[kind],
     )
     return Released(offsets, terms, holders, weights, distinct), holds
 
@@ -130,7 +135,7 @@ def _gather(
     weights: NDArray[np.float32],
     holders: NDArray[np.int32],
     gathered: NDArray[np.float64],
-    union: bool,
+    kind: int,
 ) -> int:
     """Count holders and gather weights of a group's terms; give the number of distinct terms."""
     distinct = 0
@@ -140,10 +145,10 @@ def _gather(
             if holders[term] == 0:
                 distinct += 1
             holders[term] += 1
-            if union:
+            if kind == _UNION:
                 gathered[term] = max(gathered[term], np.float64(weights[at]))
             else:
-                gathered[term] += weights[at]
+                gathered[term] += weights[at] if kind == _CENTROID else 1.0
     return distinct
 
 
@@ -156,7 +161,7 @@ def _release(
     rule: Rule,
     scratch: Scratch,
     gathered: NDArray[np.float64],
-    union: bool,
+    kind: int,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int32],
@@ -176,12 +181,12 @@ def _release(
         group = members[member_offsets[number] : member_offsets[number + 1]]
         holds[number], found = released_terms(group, rows, rule, scratch)
         found = np.sort(found)
-        distinct[number] = _gather(group, rows, weights, scratch.holders, gathered, union)
+        distinct[number] = _gather(group, rows, weights, scratch.holders, gathered, kind)
         end = offsets[number]
         for term in found:
             all_terms[end] = term
             all_holders[end] = scratch.holders[term]
-            all_weights[end] = gathered[term] if union else gathered[term] / group.size
+            all_weights[end] = gathered[term] if kind == _UNION else gathered[term] / group.size
             end += 1
         offsets[number + 1] = end
         for member in group:
