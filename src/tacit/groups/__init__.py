@@ -10,7 +10,9 @@ and what does not is on the guarantee page, ``docs/guarantees/groups.md``.
 - :mod:`~tacit.groups.greedy`, :mod:`~tacit.groups.leftovers`: Algorithm 1, rechecked
 - :mod:`~tacit.groups.cells`, :mod:`~tacit.groups.partition`: large populations
 - :mod:`~tacit.groups.bundler`: the estimator; :mod:`~tacit.groups.representative`: what is released
-- :mod:`~tacit.groups.attacker`, :mod:`~tacit.groups.report`: what an attacker still learns
+- :mod:`~tacit.groups.attacker`, :mod:`~tacit.groups.weight_attacker`, :mod:`~tacit.groups.report`: what an
+  attacker still learns
+- :mod:`~tacit.groups.service`: groups that a service runs on, kept in :mod:`~tacit.groups.store`
 """
 
 from tacit.groups.bundler import Bundler, Bundling
@@ -18,6 +20,16 @@ from tacit.groups.criterion import Criterion
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import Representative
 from tacit.groups.semantics import Semantics
+from tacit.groups.service import Groups
 from tacit.groups.similarity import similarity
 
-__all__ = ["Bundler", "Bundling", "Criterion", "Profiles", "Representative", "Semantics", "similarity"]
+__all__ = [
+    "Bundler",
+    "Bundling",
+    "Criterion",
+    "Groups",
+    "Profiles",
+    "Representative",
+    "Semantics",
+    "similarity",
+]

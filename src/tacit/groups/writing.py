@@ -3,43 +3,92 @@
 ::
 
     DIR/
-      representatives.jsonl      one group a line: its number, its members' number, its weighted terms
-      report.json                what was measured; aggregates only
+      representatives.jsonl      one group per line: its number, its members' number, its weighted terms
+      report.json                what was measured when the groups were made; aggregates only
       operator/                  mode 0700: for the service that must know whose requests use which group
-        membership.jsonl         mode 0600: {"user": ..., "group": ...}
+        groups.sqlite            mode 0600: profiles, memberships and groups, kept up to date
+        membership.jsonl         mode 0600: {"user": ..., "group": ..., "member": ...}
 
-All of it appears at once, or nothing does.
+All of it appears at once, or nothing does. The two files of lines repeat what ``groups.sqlite`` holds, for
+programs that read lines; ``Groups.publish`` writes them again.
 """
 
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from tacit.files import atomic_directory
-from tacit.groups.bundler import Bundling
+import numpy as np
+
+from tacit.files import atomic_directory, atomic_file
+from tacit.groups.bundler import Bundler, Bundling
 from tacit.groups.report import Report
+from tacit.groups.store import FILE, Shown, Store
 
-__all__ = ["write_groups"]
+__all__ = ["fill", "named_terms", "write_files", "write_groups"]
 
 
-def write_groups(bundling: Bundling, measured: Report, folder: str | Path) -> Path:
-    """Write a bundling into a new folder."""
+def write_groups(bundling: Bundling, bundler: Bundler, measured: Report, folder: str | Path) -> Path:
+    """Write a bundling, and the parameters it was made with, into a new folder."""
     folder = Path(folder)
     with atomic_directory(folder) as temporary:
-        with (temporary / "representatives.jsonl").open("w", encoding="utf-8") as lines:
-            for representative in bundling.representatives:
-                lines.write(json.dumps(asdict(representative), ensure_ascii=False) + "\n")
         text = json.dumps(measured.as_dict(), indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        private = os.open(
-            temporary / "operator" / "membership.jsonl", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600
-        )
-        with os.fdopen(private, "w", encoding="utf-8") as lines:
-            # Sorted by user: the order of the input, or of the bundling, is nobody's business.
-            for user, group in sorted(zip(bundling.profiles.users, bundling.labels.tolist(), strict=True)):
-                lines.write(json.dumps({"user": user, "group": group}, ensure_ascii=False) + "\n")
+        store = Store.create(temporary / "operator" / FILE, asdict(bundler))
+        try:
+            with store.transaction():
+                fill(store, bundling, first=0)
+            write_files(store, temporary)
+        finally:
+            store.close()
     return folder
+
+
+def fill(store: Store, bundling: Bundling, first: int) -> None:
+    """Write a bundling into an empty store; the groups' numbers begin at ``first``."""
+    profiles, released = bundling.profiles, bundling.released
+    store.add_terms(profiles.vocabulary, np.bincount(profiles.terms, minlength=len(profiles.vocabulary)))
+    for group in range(len(released)):
+        held = slice(released.offsets[group], released.offsets[group + 1])
+        shown = Shown(int(bundling.sizes[group]), released.terms[held], released.weights[held])
+        store.form(shown, first + group)
+    store.add_rows(
+        (
+            user,
+            first + int(bundling.labels[row]),
+            profiles.terms[profiles.offsets[row] : profiles.offsets[row + 1]],
+            profiles.weights[profiles.offsets[row] : profiles.offsets[row + 1]],
+        )
+        for row, user in enumerate(profiles.users)
+    )
+
+
+def write_files(store: Store, folder: Path) -> None:
+    """Write both files of lines anew, each whole or not at all."""
+    vocabulary = store.vocabulary()
+    with atomic_file(folder / "representatives.jsonl") as path:
+        _write_lines(path, (_line(group, shown, vocabulary) for group, shown in store.all_shown()))
+    with atomic_file(folder / "operator" / "membership.jsonl", mode=0o600) as path:
+        # In the order of names: the order of the input, or of the bundling, is nobody's business.
+        rows = ({"user": user, "group": at.group, "member": at.member} for user, at in store.everybody())
+        _write_lines(path, rows)
+
+
+def named_terms(shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, float]:
+    """What a group shows, by name in alphabetical order, with six digits."""
+    pairs = zip(shown.terms.tolist(), shown.shares.tolist(), strict=True)
+    return dict(sorted((vocabulary[term], float(f"{share:.6g}")) for term, share in pairs))
+
+
+def _line(group: int, shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, Any]:
+    return {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
+
+
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as lines:
+        for row in rows:
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""``tacit group``: user profiles bundled until no released term links to a person."""
+"""``tacit group bundle``: user profiles bundled until no released term links to a person."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``group``."""
-    app.command("group", epilog="Example: tacit group log.parquet --p 0.4 --augment 1 -o groups")(group)
+    """Add ``bundle``."""
+    app.command("bundle", epilog="Example: tacit group log.parquet --p 0.4 --augment 1 -o groups")(bundle)
 
 
-def group(
+def bundle(
     profiles: Annotated[
         Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
     ],
@@ -45,9 +45,19 @@ def group(
     keep: Annotated[
         float, typer.Option(help="Least share of members' terms a group must release; larger groups.")
     ] = 0.0,
+    fewest_holders: Annotated[
+        int, typer.Option(help="Release only terms that at least so many users have, whatever p allows.")
+    ] = 2,
+    fewest_in_group: Annotated[
+        int, typer.Option(help="Release only terms that at least so many members of the group have.")
+    ] = 1,
     representative: Annotated[
-        str, typer.Option(help="centroid or union of the members' terms.")
-    ] = "centroid",
+        str,
+        typer.Option(
+            help="Weights of released terms: share (of members who have it), or the paper's centroid or "
+            "union, which tell more."
+        ),
+    ] = "share",
     method: Annotated[
         str, typer.Option(help="auto, greedy (everybody at once) or cells (for large populations).")
     ] = "auto",
@@ -79,7 +89,14 @@ def group(
     from tacit.groups.writing import write_groups
 
     _check_choices(criterion=criterion, representative=representative, method=method, weights=weights)
-    _check_numbers(augment=augment, known_terms=known_terms, seed=seed, max_terms=max_terms)
+    _check_numbers(
+        augment=augment,
+        known_terms=known_terms,
+        seed=seed,
+        max_terms=max_terms,
+        fewest_holders=fewest_holders,
+        fewest_in_group=fewest_in_group,
+    )
     _check_shares(p, keep)
     bundler = Bundler(
         p=p,
@@ -87,6 +104,8 @@ def group(
         known_terms=known_terms,
         keep=keep,
         augment=None if plain else augment,
+        fewest_holders=fewest_holders,
+        fewest_in_group=fewest_in_group,
         representative=representative,
         method=method,
         seed=seed,
@@ -97,7 +116,7 @@ def group(
     with progress("Bundling", total=len(people), unit="users") as shown:
         bundling = bundler.fit(people, shown.advance)
     measured = report(bundling, seed=seed)
-    write_groups(bundling, measured, output)
+    write_groups(bundling, bundler, measured, output)
     result = {"output": str(output), **measured.as_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, measured, output))
 
@@ -124,7 +143,7 @@ def _check_numbers(**given: int | None) -> None:
     if augment is not None and augment > MOST_STEPS:
         raise ParameterError.outside("--augment", augment, f"from 0 to {MOST_STEPS}")
     for name, value in given.items():
-        least = 1 if name == "max_terms" else 0
+        least = 1 if name in ("max_terms", "fewest_holders", "fewest_in_group") else 0
         if value is not None and value < least:
             raise ParameterError.outside(f"--{name.replace('_', '-')}", value, f"{least} or more")
 
@@ -154,11 +173,17 @@ def _read(path: Path, weights: str, max_terms: int | None, scrub: bool) -> Profi
 def _render(console: Console, measured: Report, output: Path) -> None:
     from rich.table import Table
 
-    link, kept = measured.linkability, measured.information
+    link, kept, found = measured.linkability, measured.information, measured.singled_out
     console.print(
         f"{measured.users:,} users in {measured.groups:,} groups of {measured.smallest} to "
         f"{measured.largest} (mean {measured.mean_size:.1f}), in {output}",
         markup=False,
+        soft_wrap=True,
+    )
+    mark = "[bold red]high[/] " if found.high else ""
+    console.print(
+        f"{mark}singled out: {found.by_release:.1%} of users by what is released alone, "
+        f"{found.by_knowledge:.1%} by somebody who knows one term and which terms go together",
         soft_wrap=True,
     )
     if measured.users_without_terms:
@@ -185,5 +210,12 @@ def _render(console: Console, measured: Report, output: Path) -> None:
         )
     console.print(table)
     console.print(
-        "belief: eq. 3, from what is released; informed: an attacker who also knows which terms go together."
+        "belief: from what is released (eq. 3); informed: one who also knows which terms go together.",
+        soft_wrap=True,
+    )
+    guessed = measured.weight_attackers[-1]
+    console.print(
+        f"equal weights, same person: right in {guessed.right:.1%} of {guessed.guesses:,} guesses, "
+        f"by chance {guessed.chance:.1%}",
+        soft_wrap=True,
     )

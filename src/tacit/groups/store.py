@@ -1,0 +1,282 @@
+"""The operator's file: who is in which group, with which profile; one private SQLite database.
+
+``DIR/operator/groups.sqlite`` is readable by its owner only. Every change is one transaction, so the state
+is whole after a crash. Deleted rows are overwritten in the file (``secure_delete``), and a term nobody holds
+any more is deleted with its last holder.
+
+A user is a **member** of a group (counted in what it shows) or a **guest** (uses what it shows, not counted;
+of no group at all where none is near).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import InputError, IntegrityError
+
+__all__ = ["FILE", "NOWHERE", "Place", "Shown", "Store"]
+
+FILE = "groups.sqlite"
+NOWHERE = -1
+"""Where a user stands in the middle of a step: in no group, and not among those who wait for one."""
+_FORMAT = 1
+
+_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, holders INTEGER NOT NULL)",
+    "CREATE TABLE user (name TEXT PRIMARY KEY, team INTEGER, member INTEGER NOT NULL,"
+    " terms BLOB NOT NULL, weights BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX user_by_team ON user (team, member)",
+    "CREATE TABLE team (id INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER NOT NULL,"
+    " terms BLOB NOT NULL, shares BLOB NOT NULL)",
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a user stands: the group whose profile serves the user, and whether the user counts in it."""
+
+    group: int | None
+    member: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What a group shows: its size when it was formed, and its terms (ascending ids) with their weights."""
+
+    size: int
+    terms: NDArray[np.int32]
+    shares: NDArray[np.float32]
+
+
+class Store:
+    """The tables, without any rule about what may stand in them."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise InputError(
+                f"there is no groups file at {path}.", "Make the folder with `tacit group LOG -o DIR` first."
+            )
+        self.path = path
+        self.connection = _connect(path)
+        try:
+            found = self.meta("format")
+        except sqlite3.DatabaseError:
+            raise IntegrityError(f"{path} is not a groups file.", "Restore it, or bundle again.") from None
+        if found != _FORMAT:
+            raise IntegrityError(f"{path} has format {found}; this version reads {_FORMAT}.", "Bundle again.")
+
+    @classmethod
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
+        """An empty file that only its owner can read."""
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = _connect(path)
+        for statement in _TABLES:
+            connection.execute(statement)
+        rows = [("format", json.dumps(_FORMAT)), ("settings", json.dumps(dict(settings)))]
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        connection.close()
+        return cls(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def meta(self, key: str) -> Any:
+        """A stored setting."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of what happens inside, or nothing of it; one writer at a time."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def version(self) -> int:
+        """Changes whenever another connection has changed the file."""
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+
+    # Users
+
+    def place(self, user: str) -> Place | None:
+        """Where the user stands; None for somebody unknown."""
+        row = self.connection.execute("SELECT team, member FROM user WHERE name = ?", (user,)).fetchone()
+        return Place(row[0], bool(row[1])) if row else None
+
+    def count_users(self) -> int:
+        """How many people there are, guests included."""
+        return int(self.connection.execute("SELECT count(*) FROM user").fetchone()[0])
+
+    def everybody(self) -> Iterator[tuple[str, Place]]:
+        """All users in the order of their names."""
+        for name, team, member in self.connection.execute(
+            "SELECT name, team, member FROM user ORDER BY name"
+        ):
+            yield name, Place(team, bool(member))
+
+    def profile(self, user: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """A user's terms (ascending ids) and weights."""
+        row = self.connection.execute("SELECT terms, weights FROM user WHERE name = ?", (user,)).fetchone()
+        return np.frombuffer(row[0], np.int32), np.frombuffer(row[1], np.float32)
+
+    def profiles_of(self, group: int | None, *, member: bool) -> dict[str, NDArray[np.int32]]:
+        """The terms of a group's members, or of its guests."""
+        rows = self.connection.execute(
+            "SELECT name, terms FROM user WHERE team IS ? AND member = ? ORDER BY name", (group, member)
+        )
+        return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
+
+    def count_guests(self, group: int | None) -> int:
+        """How many guests a group has."""
+        found = self.connection.execute(
+            "SELECT count(*) FROM user WHERE team IS ? AND member = 0", (group,)
+        ).fetchone()
+        return int(found[0])
+
+    def add(self, user: str, terms: Mapping[str, float]) -> None:
+        """Add a user, as a guest of no group."""
+        ids = self._ids(terms)
+        order = np.argsort(ids)
+        weights = np.array(list(terms.values()), np.float32)[order]
+        self.connection.execute(
+            "INSERT INTO user VALUES (?, NULL, 0, ?, ?)", (user, ids[order].tobytes(), weights.tobytes())
+        )
+
+    def add_rows(self, rows: Iterable[tuple[str, int, NDArray[np.int32], NDArray[np.float32]]]) -> None:
+        """Add members of groups by term ids."""
+        self.connection.executemany(
+            "INSERT INTO user VALUES (?, ?, 1, ?, ?)",
+            ((user, team, terms.tobytes(), weights.tobytes()) for user, team, terms, weights in rows),
+        )
+
+    def put(self, users: Iterable[str], group: int | None, *, member: bool) -> None:
+        """Say where these users stand from now on."""
+        self.connection.executemany(
+            "UPDATE user SET team = ?, member = ? WHERE name = ?", ((group, member, user) for user in users)
+        )
+
+    def delete(self, user: str) -> None:
+        """Remove a user, and the terms that nobody else holds or shows."""
+        terms, _ = self.profile(user)
+        self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
+        self.connection.executemany(
+            "UPDATE term SET holders = holders - 1 WHERE id = ?", ((term,) for term in terms.tolist())
+        )
+
+    # Terms
+
+    def add_terms(self, texts: Sequence[str], holders: NDArray[np.int64]) -> None:
+        """A vocabulary, whose ids are the places in it."""
+        self.connection.executemany(
+            "INSERT INTO term VALUES (?, ?, ?)",
+            (
+                (number, text, int(count))
+                for number, (text, count) in enumerate(zip(texts, holders, strict=True))
+            ),
+        )
+
+    def _ids(self, terms: Mapping[str, float]) -> NDArray[np.int32]:
+        self.connection.executemany(
+            "INSERT INTO term (text, holders) VALUES (?, 1)"
+            " ON CONFLICT (text) DO UPDATE SET holders = holders + 1",
+            ((term,) for term in terms),
+        )
+        find = "SELECT id FROM term WHERE text = ?"
+        return np.array([self.connection.execute(find, (term,)).fetchone()[0] for term in terms], np.int32)
+
+    def texts(self, ids: Iterable[int]) -> dict[int, str]:
+        """The terms with these ids."""
+        find = "SELECT text FROM term WHERE id = ?"
+        return {term: self.connection.execute(find, (term,)).fetchone()[0] for term in ids}
+
+    def vocabulary(self) -> dict[int, str]:
+        """All terms by id."""
+        return dict(self.connection.execute("SELECT id, text FROM term"))
+
+    def holders(self, ids: Iterable[int]) -> NDArray[np.int64]:
+        """How many users hold each of these terms."""
+        find = "SELECT holders FROM term WHERE id = ?"
+        return np.array([self.connection.execute(find, (term,)).fetchone()[0] for term in ids], np.int64)
+
+    def forget_unused_terms(self, candidates: Iterable[int], shown: Iterable[int]) -> None:
+        """Delete those candidates that nobody holds, unless a group shows them."""
+        keep = set(shown)
+        self.connection.executemany(
+            "DELETE FROM term WHERE id = ? AND holders = 0",
+            ((term,) for term in candidates if term not in keep),
+        )
+
+    # Groups
+
+    def count_groups(self) -> int:
+        """How many groups there are."""
+        return int(self.connection.execute("SELECT count(*) FROM team").fetchone()[0])
+
+    def next_group(self) -> int:
+        """A number that no group ever had."""
+        row = self.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'team'").fetchone()
+        return int(row[0]) + 1 if row else 0
+
+    def shown(self, group: int) -> Shown | None:
+        """What a group shows; None where there is no such group."""
+        row = self.connection.execute(
+            "SELECT size, terms, shares FROM team WHERE id = ?", (group,)
+        ).fetchone()
+        return (
+            Shown(row[0], np.frombuffer(row[1], np.int32), np.frombuffer(row[2], np.float32)) if row else None
+        )
+
+    def all_shown(self) -> Iterator[tuple[int, Shown]]:
+        """What every group shows."""
+        for group, size, terms, shares in self.connection.execute(
+            "SELECT id, size, terms, shares FROM team ORDER BY id"
+        ):
+            yield group, Shown(size, np.frombuffer(terms, np.int32), np.frombuffer(shares, np.float32))
+
+    def form(self, shown: Shown, group: int | None = None) -> int:
+        """A new group; its number is never one that another group had before."""
+        done = self.connection.execute(
+            "INSERT INTO team VALUES (?, ?, ?, ?)",
+            (group, shown.size, shown.terms.tobytes(), shown.shares.tobytes()),
+        )
+        return int(done.lastrowid or 0)
+
+    def show(self, group: int, shown: Shown) -> None:
+        """Change what a group shows."""
+        self.connection.execute(
+            "UPDATE team SET size = ?, terms = ?, shares = ? WHERE id = ?",
+            (shown.size, shown.terms.tobytes(), shown.shares.tobytes(), group),
+        )
+
+    def dissolve(self, group: int) -> None:
+        """Delete a group; its users must have been put elsewhere."""
+        self.connection.execute("DELETE FROM team WHERE id = ?", (group,))
+
+    def clear(self) -> None:
+        """Delete everybody and everything but the settings."""
+        for table in ("user", "team", "term"):
+            self.connection.execute(f"DELETE FROM {table}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA busy_timeout = 30000")
+    return connection
