@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.realdata import shared_data
+
+from tacit.groups import Groups
 
 CANARY = "canary-7f3a9c"
 SECRET = "xylophonist"
@@ -154,7 +157,8 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     from tacit.groups.report import report
     from tacit.groups.writing import write_groups
 
-    bundling = Bundler(augment=None).fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
+    bundler = Bundler(augment=None)
+    bundling = bundler.fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
     measured = report(bundling)
 
     def full_disk(_self: object) -> None:
@@ -162,5 +166,60 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr("tacit.groups.report.Report.as_dict", full_disk)  # asked for between two files
     with pytest.raises(OSError, match="No space left"):
-        write_groups(bundling, measured, tmp_path / "out")
+        write_groups(bundling, bundler, measured, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_a_service_runs_on_the_folder(excite: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "groups"
+    shutil.copytree(excite / "groups", folder)
+    member = str(lines(folder / "operator/membership.jsonl")[0]["user"])
+    found = json.loads(tacit("group", "lookup", folder, member, "--json").stdout)
+    assert found["known"] and found["member"]
+    assert json.loads(tacit("group", "lookup", folder, "nobody", "--json").stdout)["known"] is False
+    term = next(iter(lines(folder / "representatives.jsonl")[0]["terms"]))  # type: ignore[call-overload]
+    newcomers = tmp_path / "new.jsonl"
+    newcomers.write_text(json.dumps({"user": CANARY, "terms": {term: 2.0}}))
+    done = tacit("group", "assign", folder, newcomers, "--json")
+    assert json.loads(done.stdout) == {"assigned": 1, "members": 0, "guests": 1, "waiting": 0}, done.stderr
+    assert any(line["user"] == CANARY for line in lines(folder / "operator/membership.jsonl"))
+    assert tacit("group", "assign", folder, newcomers).returncode == 1
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps([{"title": "x"}, {"title": term}]))
+    ranked = tacit("group", "rerank", folder, CANARY, results)
+    assert [result["title"] for result in json.loads(ranked.stdout)] == [term, "x"], ranked.stderr
+    results.write_text("{}")
+    refused = tacit("group", "rerank", folder, CANARY, results)
+    assert refused.returncode == 1 and "JSON list" in refused.stderr
+    assert "erased" in tacit("group", "remove", folder, CANARY).stdout
+    gone = tacit("group", "remove", folder, CANARY)
+    assert gone.returncode == 1 and CANARY not in gone.stderr
+    for path in folder.rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes()
+    assert stat.S_IMODE((folder / "operator/groups.sqlite").stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "operator/membership.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_killed_assignment_is_all_or_nothing(excite: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "groups"
+    shutil.copytree(excite / "groups", folder)
+    newcomers = tmp_path / "new.jsonl"
+    words = sorted({term for line in lines(folder / "representatives.jsonl") for term in line["terms"]})  # type: ignore[attr-defined]
+    draw = random.Random(1)
+    newcomers.write_text(
+        "\n".join(
+            json.dumps({"user": f"{CANARY}-{n}", "terms": dict.fromkeys(draw.sample(words, 5), 1.0)})
+            for n in range(3000)
+        )
+    )
+    command = [sys.executable, "-m", "tacit", "group", "assign", str(folder), str(newcomers)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    journal = folder / "operator/groups.sqlite-journal"
+    while running.poll() is None and not journal.exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    with Groups.open(folder) as groups:
+        assert len(groups) in (727, 3727)
+        assert groups.of(f"{CANARY}-0") is None or len(groups) == 3727

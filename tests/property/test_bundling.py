@@ -36,6 +36,9 @@ settings_of_bundler = st.fixed_dictionaries(
         "cell_size": st.integers(3, 6),
         "seed": st.integers(0, 3),
         "keep": st.sampled_from([0.0, 0.5]),
+        "fewest_holders": st.sampled_from([1, 2, 2, 3]),
+        "fewest_in_group": st.sampled_from([1, 1, 2]),
+        "representative": st.sampled_from(["share", "centroid", "union"]),
     }
 )
 
@@ -84,7 +87,7 @@ def test_a_group_releases_exactly_what_no_knowledge_links(
 ) -> None:
     population = {user: dict.fromkeys(sorted(terms), 1.0) for user, terms in held.items()}
     profiles = Profiles.from_mappings(population)
-    criterion = Criterion(SHARES[share], known_terms=known_terms)
+    criterion = Criterion(SHARES[share], known_terms=known_terms, fewest_holders=1)
     everybody = np.arange(len(profiles))
     _, shown = released_terms(everybody, profiles.rows, criterion.rule(profiles), Scratch.of(profiles))
     if len(profiles) < criterion.fewest_members:
@@ -112,7 +115,12 @@ def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed
         assert shown
         assert representative.members == len(members)
         for term in {term for user in members for term in population[user]}:
-            assert (term in shown) == (not linked(term, members, population, p, known_terms))
+            everywhere = sum(term in held for held in population.values())
+            inside = sum(term in population[user] for user in members)
+            enough = everywhere >= int(str(chosen["fewest_holders"])) and inside >= int(
+                str(chosen["fewest_in_group"])
+            )
+            assert (term in shown) == (enough and not linked(term, members, population, p, known_terms))
         for user in members:
             assert Fraction(len(shown & population[user].keys()), len(shown)) <= p
         held = sum(len(population[user]) for user in members)
@@ -120,8 +128,13 @@ def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed
             sum(len(shown & population[user].keys()) for user in members) >= float(str(chosen["keep"])) * held
         )
         for term, weight in representative.terms.items():
-            mean = sum(population[user].get(term, 0) for user in members) / len(members)
-            assert weight == pytest.approx(mean, rel=1e-5)
+            held_with = [population[user][term] for user in members if term in population[user]]
+            expected = {
+                "share": len(held_with) / len(members),
+                "centroid": sum(held_with) / len(members),
+                "union": max(held_with),
+            }
+            assert weight == pytest.approx(expected[str(chosen["representative"])], rel=1e-5)
 
 
 @given(people, settings_of_bundler)

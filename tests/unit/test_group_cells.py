@@ -45,8 +45,8 @@ def test_the_most_similar_users_tend_to_share_a_cell(profiles: Profiles) -> None
 def test_groups_from_cells_meet_the_criterion_and_are_nearly_as_alike_as_the_greedy_ones(
     profiles: Profiles,
 ) -> None:
-    greedy = Bundler(p=0.4, method="greedy").fit(profiles)
-    cells = Bundler(p=0.4, method="cells", cell_size=500).fit(profiles)
+    greedy = Bundler(p=0.4, fewest_holders=1, method="greedy").fit(profiles)
+    cells = Bundler(p=0.4, fewest_holders=1, method="cells", cell_size=500).fit(profiles)
     held = profiles.terms.reshape(USERS, TERMS)
     for group, members in enumerate(cells.members):
         terms, holders = np.unique(held[members], return_counts=True)
@@ -59,7 +59,7 @@ def test_groups_from_cells_meet_the_criterion_and_are_nearly_as_alike_as_the_gre
 
 def test_the_order_of_users_does_not_matter_at_this_size_either(profiles: Profiles) -> None:
     turned = profiles.select(np.random.default_rng(1).permutation(USERS))
-    bundler = Bundler(p=0.3, augment=None, method="cells", cell_size=500)
+    bundler = Bundler(p=0.3, augment=None, fewest_holders=1, method="cells", cell_size=500)
     first, second = bundler.fit(profiles), bundler.fit(turned)
     group_of = dict(zip(second.profiles.users, second.labels.tolist(), strict=True))
     assert [group_of[user] for user in profiles.users] == first.labels.tolist()
@@ -77,7 +77,7 @@ def alike_and_others(alike: int, others: int) -> Profiles:
 def test_a_cell_that_cannot_be_grouped_joins_its_neighbour(alike_first: bool) -> None:
     profiles = alike_and_others(10, 40)
     cells = [np.arange(10), np.arange(10, 30), np.arange(30, 50)]
-    rule = Bundler(p=0.4).rule_of_release.rule(profiles)
+    rule = Bundler(p=0.4, fewest_holders=1).rule_of_release.rule(profiles)
     done: list[int] = []
     labels = bundle_cells(
         cells if alike_first else cells[::-1], profiles, plain_vectors(profiles), rule, done.append
@@ -93,7 +93,7 @@ def test_a_cell_that_cannot_be_grouped_joins_its_neighbour(alike_first: bool) ->
 
 def test_what_no_cell_can_do_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="no grouping of these 60 users"):
-        Bundler(p=0.4, augment=None, method="cells", cell_size=10).fit(
+        Bundler(p=0.4, augment=None, fewest_holders=1, method="cells", cell_size=10).fit(
             Profiles.from_mappings({str(n): {"a": 1.0, "b": 1.0, "c": 1.0} for n in range(60)})
         )
 

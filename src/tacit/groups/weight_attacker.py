@@ -39,7 +39,8 @@ class WeightAttack:
         right_interval: of that share, with 95 % confidence (Wilson).
         chance: the share right when weights are ignored.
         users: the share of users in the attacked groups about whom a guess is right.
-        users_by_chance: the same when weights are ignored.
+        singled_out: the same where the attacker may be more than p sure of his guesses, and surer than by
+            chance; otherwise 0.
     """
 
     exclusive: bool
@@ -48,13 +49,7 @@ class WeightAttack:
     right_interval: tuple[float, float]
     chance: float
     users: float
-    users_by_chance: float
-
-    @property
-    def singled_out(self) -> float:
-        """The share of users about whom guesses are right beyond chance; 0 where chance explains them."""
-        beyond = self.guesses > 0 and self.right_interval[0] > self.chance
-        return max(0.0, self.users - self.users_by_chance) if beyond else 0.0
+    singled_out: float
 
 
 class _Group:
@@ -99,27 +94,26 @@ def attack_weights(bundling: Bundling, *, exclusive: bool = True, seed: int = 0)
     randomness = np.random.default_rng([seed, int(exclusive)])
     chosen = randomness.permutation(len(bundling.released))[:_GROUPS]
     attacked = int(bundling.sizes[chosen].sum())
-    right, by_chance, touched, touched_by_chance = 0, 0, set[int](), set[int]()
-    guesses = 0
+    guesses, right, by_chance, touched = 0, 0, 0, set[int]()
     for group in chosen.tolist():
         seen = _Group(bundling, group)
         for pair in seen.pairs(exclusive, randomness):
             guesses += 1
             both = seen.owners[pair[0]] & seen.owners[pair[1]]
             left, other = seen.without_weights(pair, randomness)
-            both_by_chance = seen.owners[left] & seen.owners[other]
             right += bool(both)
-            by_chance += bool(both_by_chance)
+            by_chance += bool(seen.owners[left] & seen.owners[other])
             touched |= both
-            touched_by_chance |= both_by_chance
+    interval, chance = _wilson(right, guesses), by_chance / guesses if guesses else 0.0
+    sure = interval[0] > max(chance, bundling.criterion.p)
     return WeightAttack(
         exclusive,
         guesses,
         right / guesses if guesses else 0.0,
-        _wilson(right, guesses),
-        by_chance / guesses if guesses else 0.0,
+        interval,
+        chance,
         len(touched) / attacked,
-        len(touched_by_chance) / attacked,
+        len(touched) / attacked if sure else 0.0,
     )
 
 
