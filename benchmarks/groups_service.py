@@ -3,7 +3,7 @@
 Claims, over groups of 100,000 users with profiles of 150 terms (`tacit.evaluate.interest_profiles`):
 
 - taking in a newcomer costs a small fraction of bundling everybody anew, measured in the same run;
-- a look-up takes far less than a ranking, and ranking 20 results by a group's profile less than a millisecond.
+- a look-up takes far less than a ranking, and ranking 20 results less than a millisecond.
 
 Run: ``python benchmarks/groups_service.py [--users 100000] [--newcomers 10000]``
 """

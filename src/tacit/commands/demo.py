@@ -57,7 +57,7 @@ def demo(
     act.run("verify", release)
     act.say(
         "Groups: profiles are bundled until no term links to a person",
-        "A service that keeps only these can still personalise, and cannot say who searched for what.",
+        "Rankings need only what groups show. The report begins with how many people attackers single out.",
     )
     act.run("group", log, "--p", 0.4, "--augment", 1, "--max-terms", 50, "-o", output / "groups")
     user, sensitive = _somebody(log, truth)
