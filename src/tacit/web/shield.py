@@ -7,11 +7,11 @@ whatever an engine says: a Content-Security-Policy without inline script, and no
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import Request, cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,8 +38,6 @@ _HEADERS = {
 _OPEN_TO_ALL = ("/static/", "/open", "/suggest/", "/opensearch/", "/favicon.ico")
 """Answered without a cookie: nothing personal, or guarded by a secret in the address itself."""
 
-Refusal = Callable[[str, Scope], Awaitable[Response]]
-
 
 class Shield:
     """The guard at the door, as a layer around the application.
@@ -50,7 +48,9 @@ class Shield:
         refusal: makes the page for a browser that is not known, or that another site sent here.
     """
 
-    def __init__(self, app: ASGIApp, admission: Admission, refusal: Callable[[str, str], Response]) -> None:
+    def __init__(
+        self, app: ASGIApp, admission: Admission, refusal: Callable[[Request, str], Response]
+    ) -> None:
         self._app = app
         self._admission = admission
         self._refusal = refusal
@@ -96,10 +96,10 @@ class Shield:
             page = headers.get("sec-fetch-mode") == "navigate"
             return PlainTextResponse("Not for other sites.\n", 403) if foreign and not page else None
         if foreign:
-            return self._refusal("foreign", "")
+            return self._refusal(Request(scope), "foreign")
         cookie = cookie_parser(headers.get("cookie", "")).get(self._admission.cookie, "")
         if not cookie or not self._admission.knows(cookie):
-            return self._refusal("unknown", "")
+            return self._refusal(Request(scope), "unknown")
         scope.setdefault("state", {})["cookie"] = cookie
         scope["state"]["form_token"] = self._admission.form_token(cookie)
         if scope["method"] == "POST":

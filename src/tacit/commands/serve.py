@@ -1,0 +1,80 @@
+"""``tacit serve``: the private search that people open in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tacit.terminal import JsonFlag, emit, stderr
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+    app.command(epilog="Example: tacit serve --engine searxng=http://127.0.0.1:8888")(serve)
+
+
+def serve(
+    port: Annotated[
+        int, typer.Option(help="The port to listen on, on 127.0.0.1; 0 takes a free one.", min=0, max=65535)
+    ] = 8420,
+    profile: Annotated[
+        Path | None, typer.Option(help="The profile file; made if there is none. Yours, if none is named.")
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Ask this engine, not the stored ones: embedded, KIND=ADDRESS, or a JSON file. Repeatable."
+        ),
+    ] = None,
+    proxy: Annotated[
+        str | None, typer.Option(help="Send all requests through a SOCKS proxy: socks5://127.0.0.1:9050.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser window.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Serve a private search page on 127.0.0.1 until Ctrl-C, and print the address that opens it.
+
+    What you read and open stays in one file on this machine and puts results in your order. Engines get the
+    query, and at most a few general topics of your profile, bounded in risk and recorded.
+    """
+    from tacit.device import Guard
+    from tacit.web.application import page_application
+    from tacit.web.console import Console as Page
+    from tacit.web.opening_file import open_browser
+    from tacit.web.profile_place import profile_place
+    from tacit.web.serving import bound_socket
+    from tacit.web.serving import serve as run
+    from tacit.web.state import PageState
+    from tacit.web.upstreams import parse_engine
+
+    given = [parse_engine(text) for text in engine or ()]
+    path = profile_place() if profile is None else profile
+    opened = bound_socket("127.0.0.1", port)
+    if not as_json:
+        stderr().print("getting ready…")
+    with Guard(path) as guard:
+        state = PageState(path)
+        page = Page(guard, state, opened.getsockname()[1], given, proxy)
+        page.warm_up()
+        address = page.admission.address
+        result = {"address": address, "profile": str(path), "engines": [one.name for one in page.engines]}
+
+        def render(console: Console) -> None:
+            console.print("Tacit is ready. Open this address in your browser:", markup=False)
+            console.print(f"  {address}", markup=False, soft_wrap=True)
+            console.print(f"Your profile: {path} (stop with Ctrl-C)", markup=False, soft_wrap=True)
+
+        def started() -> None:
+            emit(result, as_json=as_json, render=render)
+            if not no_browser:
+                open_browser(address)
+
+        try:
+            run(page_application(page), opened, started)
+        finally:
+            state.close()

@@ -1,0 +1,188 @@
+"""Everything that the pages share: the guard, the person's choices, and how a page is drawn."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tacit import __version__
+from tacit.device import Guard
+from tacit.web.admission import Admission
+from tacit.web.rules import Action, Rule, RuleBook
+from tacit.web.search import SearchDesk
+from tacit.web.sent_requests import SentRequests
+from tacit.web.sent_tree import branch
+from tacit.web.settings import Settings, engines, load_settings
+from tacit.web.state import PageState
+from tacit.web.suggestions import Suggestions
+from tacit.web.topic_names import readable_topic
+from tacit.web.upstreams import EngineDescription, Result
+from tacit.web.upstreams.engine import RESULTS_ASKED
+from tacit.world import wordnet_corpus, wordnet_engine
+
+__all__ = ["Console", "Notice"]
+
+_KEPT_NOTICES = 50
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that was done, told once on the next page, with the way back if there is one."""
+
+    text: str
+    undo: Callable[[], str] | None = None
+    problem: bool = False
+
+
+class Console:
+    """One running page.
+
+    Args:
+        guard: the person's guard.
+        state: the page's tables in the profile file.
+        port: where the page is served.
+        given: engines from the command line, used instead of the stored ones.
+        proxy: a SOCKS proxy for all requests to engines.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        state: PageState,
+        port: int,
+        given: Sequence[EngineDescription] = (),
+        proxy: str | None = None,
+    ) -> None:
+        self.guard = guard
+        self.state = state
+        self.admission = Admission(state, port)
+        self.sent = SentRequests(state)
+        self.given = tuple(given)
+        self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary))
+        self.desk = SearchDesk(guard, self.sent, self.suggestions, _embedded_search, proxy)
+        self._notices: OrderedDict[str, Notice] = OrderedDict()
+        self._lock = threading.Lock()
+        self._rules: RuleBook | None = None
+        self._settings: Settings | None = None
+
+    def warm_up(self) -> None:
+        """Load what the first search would otherwise wait for."""
+        results = [
+            {"url": one.url, "title": one.title, "snippet": one.snippet} for one in _embedded_search("dog")
+        ]
+        self.guard.explain("dog", results)
+        self.guard.preview("dog")
+
+    # -- choices -------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The person's choices."""
+        if self._settings is None:
+            self._settings = load_settings(self.state)
+        return self._settings
+
+    @property
+    def engines(self) -> list[EngineDescription]:
+        """The engines to ask."""
+        return list(self.given) or engines(self.state)
+
+    @property
+    def rules(self) -> RuleBook:
+        """The person's rules on addresses."""
+        if self._rules is None:
+            rows = self.state.rows("SELECT action, pattern, source, number FROM page_rule ORDER BY number")
+            self._rules = RuleBook(
+                Rule(Action(str(action)), str(pattern), str(source), int(str(number)))
+                for action, pattern, source, number in rows
+            )
+        return self._rules
+
+    def changed(self) -> None:
+        """Something was changed that pages in memory depend on."""
+        self._rules = None
+        self._settings = None
+        self.desk.forget_pages()
+
+    # -- pages ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _environment(self) -> Environment:
+        environment = Environment(
+            loader=PackageLoader("tacit.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["topic"] = readable_topic
+        environment.globals["branch"] = branch
+        environment.filters["percent"] = lambda share: f"{100 * share:.3g} %"
+        return environment
+
+    def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """A page."""
+        notice = self._taken(request.query_params.get("done", ""))
+        body = self._environment.get_template(template).render(
+            form_token=getattr(request.state, "form_token", ""),
+            here=request.url.path,
+            settings=self.settings,
+            notice=notice[1],
+            notice_key=notice[0],
+            suggestion_key=self.admission.suggestion_key,
+            version=__version__,
+            **{"query": "", **values},
+        )
+        return HTMLResponse(body, status)
+
+    def fragment(self, template: str, **values: Any) -> str:
+        """A part of a page."""
+        return self._environment.get_template(template).render(**values)
+
+    def done(
+        self, back: str, text: str, undo: Callable[[], str] | None = None, *, problem: bool = False
+    ) -> Response:
+        """Go on to a page that says what was done."""
+        key = secrets.token_urlsafe(9)
+        with self._lock:
+            self._notices[key] = Notice(text, undo, problem)
+            while len(self._notices) > _KEPT_NOTICES:
+                self._notices.popitem(last=False)
+        return RedirectResponse(f"{back}{'&' if '?' in back else '?'}done={key}", 303)
+
+    def _taken(self, key: str) -> tuple[str, Notice | None]:
+        with self._lock:
+            return key, self._notices.get(key)
+
+    def forget_notices(self) -> None:
+        """Forget what could be taken back: what is erased must not live on in memory."""
+        with self._lock:
+            self._notices.clear()
+
+    def undo(self, key: str) -> str | None:
+        """Take back what a notice told of; None where that is not possible any more."""
+        with self._lock:
+            notice = self._notices.pop(key, None)
+        if notice is None or notice.undo is None:
+            return None
+        said = notice.undo()
+        self.changed()
+        return said
+
+
+def _embedded_search(query: str) -> list[Result]:
+    corpus = wordnet_corpus()
+    found = []
+    for hit in wordnet_engine().search(query, RESULTS_ASKED):
+        document = corpus[hit.document]
+        found.append(Result(document.url, document.title, document.text))
+    return found

@@ -1,0 +1,75 @@
+"""The picture of exposure over time: the risk of everything an engine was told, under its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tacit.device import Exposure
+
+__all__ = ["Picture", "draw"]
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 44, 12, 26
+_MOST_POINTS = 300
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Places in a drawing of 640 by 180."""
+
+    line: str
+    """The steps of the risk of the union, as points of a polyline."""
+    area: str
+    dots: tuple[tuple[float, float], ...]
+    """Queries that took topics along."""
+    bound: float
+    """Where the bound lies."""
+    levels: tuple[tuple[float, str], ...]
+    """Grid lines with their names."""
+    times: tuple[tuple[float, str], ...]
+    highest: float
+    top: float
+
+
+def draw(exposures: Sequence[Exposure], bound: float) -> Picture:
+    """The picture of one engine's exposures, oldest first; long ones are thinned to their highest points."""
+    chosen = _thinned(exposures)
+    begin, end = chosen[0].time, chosen[-1].time
+    span = max((end - begin).total_seconds(), 1.0)
+    highest = max(one.union_risk for one in exposures)
+    top = min(1.0, max(1.25 * max(bound, highest), 0.05))
+
+    def x(time: datetime) -> float:
+        return round(_LEFT + (time - begin).total_seconds() / span * (_WIDTH - _LEFT - 10), 1)
+
+    def y(risk: float) -> float:
+        return round(_HEIGHT - _BOTTOM - risk / top * (_HEIGHT - _TOP - _BOTTOM), 1)
+
+    points: list[tuple[float, float]] = [(_LEFT, y(0.0))]
+    for one in chosen:
+        points += [(x(one.time), points[-1][1]), (x(one.time), y(one.union_risk))]
+    points.append((_WIDTH - 10, points[-1][1]))
+    line = " ".join(f"{across},{down}" for across, down in points)
+    return Picture(
+        line=line,
+        area=f"{line} {points[-1][0]},{y(0.0)}",
+        dots=tuple((x(one.time), y(one.union_risk)) for one in chosen if one.labels)[-_MOST_POINTS:],
+        bound=y(bound),
+        levels=tuple((y(top * share), f"{100 * top * share:.3g} %") for share in (0.0, 0.5, 1.0)),
+        times=((_LEFT, _day(begin)), (_WIDTH - 10, _day(end))),
+        highest=highest,
+        top=top,
+    )
+
+
+def _thinned(exposures: Sequence[Exposure]) -> list[Exposure]:
+    if len(exposures) <= _MOST_POINTS:
+        return list(exposures)
+    size = -(-len(exposures) // _MOST_POINTS)
+    pieces = [exposures[start : start + size] for start in range(0, len(exposures), size)]
+    return [max(piece, key=lambda one: one.union_risk) for piece in pieces[:-1]] + [exposures[-1]]
+
+
+def _day(time: datetime) -> str:
+    return time.astimezone().strftime("%-d %b %Y, %H:%M")

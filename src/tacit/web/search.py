@@ -1,0 +1,246 @@
+"""A search from the box to the page: decide, record, send, fuse, put into personal order, apply the rules.
+
+What is sent is decided and on the disk before anything leaves. Pages are kept in memory for a while, so that
+going back, turning a page or looking at the other order sends nothing again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import anyio
+from anyio import to_thread
+
+from tacit.device import Click, Guard, Placement, Protection
+from tacit.web.fusion import FusedResult, canonical_address, fuse
+from tacit.web.rules import Rule, RuleBook
+from tacit.web.sent_requests import SentRequests
+from tacit.web.settings import Settings
+from tacit.web.suggestions import Suggestions
+from tacit.web.topic_names import leaf_words
+from tacit.web.upstreams import Answer, Carriage, Courier, EngineDescription, Outgoing, Result, upstream_of
+from tacit.web.upstreams.engine import NOTHING_EXPOSED, Exposed
+
+__all__ = ["EngineTurn", "FoundPage", "SearchDesk", "ShownResult"]
+
+_KEPT_PAGES = 200
+_KEPT_SECONDS = 900.0
+
+LocalEngine = Callable[[str], Sequence[Result]]
+
+
+@dataclass
+class EngineTurn:
+    """What one engine was sent and what it answered."""
+
+    engine: EngineDescription
+    protection: Protection | None = None
+    """What was decided about the profile; None for an engine in this process."""
+    sent: list[Outgoing] = field(default_factory=list)
+    answer: Answer = field(default_factory=lambda: Answer(""))
+
+
+@dataclass(frozen=True)
+class ShownResult:
+    """A result on the page."""
+
+    number: int
+    """Under which the page knows it, whatever the order."""
+    result: Result
+    host: str
+    engines: tuple[str, ...]
+    rank: int
+    was: int
+    """Its place before personalisation."""
+    reason: str
+    because: tuple[Click, ...] = ()
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class FoundPage:
+    """Everything that one search brought."""
+
+    key: str
+    query: str
+    delta: float
+    turns: tuple[EngineTurn, ...]
+    personal: tuple[ShownResult, ...]
+    plain: tuple[ShownResult, ...]
+    blocked: int
+    milliseconds: float
+    made: float
+
+    @property
+    def moved(self) -> int:
+        """How many results stand elsewhere than the engines put them."""
+        return sum(shown.rank != shown.was for shown in self.personal)
+
+    @property
+    def because(self) -> int:
+        """How many results the history speaks for."""
+        return sum(bool(shown.because) for shown in self.personal)
+
+    def result(self, number: int) -> ShownResult | None:
+        """The result of that number."""
+        return next((shown for shown in self.plain if shown.number == number), None)
+
+
+class SearchDesk:
+    """Runs searches.
+
+    Args:
+        guard: the person's guard.
+        sent: where every request is recorded.
+        suggestions: where the person's queries are remembered.
+        local: the engine in this process.
+        proxy: a SOCKS proxy that all requests go through, such as ``socks5://127.0.0.1:9050``.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        sent: SentRequests,
+        suggestions: Suggestions,
+        local: LocalEngine,
+        proxy: str | None = None,
+    ) -> None:
+        self._guard = guard
+        self._sent = sent
+        self._suggestions = suggestions
+        self._local = local
+        self._pages: OrderedDict[str, FoundPage] = OrderedDict()
+        self.courier = Courier(proxy=proxy)
+
+    def forget_pages(self) -> None:
+        """Forget the pages in memory: the profile, the rules or the engines have changed."""
+        self._pages.clear()
+
+    def page(self, key: str) -> FoundPage | None:
+        """A page that was found a while ago."""
+        found = self._pages.get(key)
+        return found if found is not None and time.monotonic() - found.made < _KEPT_SECONDS else None
+
+    def known(self, query: str, delta: float) -> FoundPage | None:
+        """The latest page for a query under a risk bound, if it is not too old."""
+        for found in reversed(self._pages.values()):
+            if found.query == query and found.delta == delta and self.page(found.key) is not None:
+                return found
+        return None
+
+    async def search(
+        self,
+        query: str,
+        engines: Sequence[EngineDescription],
+        rules: RuleBook,
+        settings: Settings,
+        delta: float,
+    ) -> FoundPage:
+        """Ask all engines and arrange what they answer."""
+        begun = time.monotonic()
+        turns = [EngineTurn(engine) for engine in engines if engine.enabled]
+        self._guard.bound = settings.exposure_bound
+        async with anyio.create_task_group() as group:
+            group.start_soon(to_thread.run_sync, self._remember, query)
+            for turn in turns:
+                group.start_soon(self._take, turn, query, delta)
+        answers = [turn.answer for turn in turns]
+        fused, plain = fuse(answers), fuse(answers, unpersonalised=True)
+        page = await to_thread.run_sync(
+            self._arranged, query, delta, turns, fused, plain, rules, settings, begun
+        )
+        self._pages[page.key] = page
+        while len(self._pages) > _KEPT_PAGES:
+            self._pages.popitem(last=False)
+        return page
+
+    def _remember(self, query: str) -> None:
+        self._suggestions.remember(query, datetime.now(UTC).isoformat())
+
+    async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
+        """One engine's turn. The ledger's entry is on the disk before the request is made up."""
+        engine = turn.engine
+        if engine.carriage is Carriage.HERE:
+            begun = time.monotonic()
+            results = await to_thread.run_sync(self._local, query)
+            turn.answer = Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
+            return
+        protection = await to_thread.run_sync(self._decide, engine, query, delta)
+        turn.protection = protection
+        upstream = upstream_of(engine)
+        told = NOTHING_EXPOSED
+        if protection.sent:
+            preferences = protection.message.get("preferences", {})
+            told = Exposed(tuple(protection.message["topics"]), preferences, leaf_words(protection.topics))
+        request = upstream.request(query, told)
+
+        async def record(name: str, leaving: Outgoing) -> Callable[[], Awaitable[None]]:
+            number = await to_thread.run_sync(self._sent.record, name, leaving, protection.exposure)
+            turn.sent.append(leaving)
+
+            async def never_left() -> None:
+                turn.sent.remove(leaving)
+                await to_thread.run_sync(self._sent.never_left, number)
+
+            return never_left
+
+        turn.answer = await self.courier.ask(engine, upstream, request, record)
+
+    def _decide(self, engine: EngineDescription, query: str, delta: float) -> Protection:
+        if engine.carriage is Carriage.NOTHING:
+            return self._guard.send_alone(query, upstream=engine.name)
+        return self._guard.protect(query, upstream=engine.name, delta=delta)
+
+    def _arranged(
+        self,
+        query: str,
+        delta: float,
+        turns: Sequence[EngineTurn],
+        fused: Sequence[FusedResult],
+        plain: Sequence[FusedResult],
+        rules: RuleBook,
+        settings: Settings,
+        begun: float,
+    ) -> FoundPage:
+        rows = [
+            {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet, "fused": one}
+            for one in fused
+        ]
+        placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
+        why = {canonical_address(one.result["url"]): one for one in placed}
+        kept, blocked = rules.arranged([(one.result.url, one) for one in plain])
+        number_of = {canonical_address(one.result.url): number for number, one in enumerate(kept)}
+
+        def shown(one: FusedResult, rank: int) -> ShownResult:
+            address = canonical_address(one.result.url)
+            placement = why.get(address)
+            return ShownResult(
+                number=number_of[address],
+                result=one.result,
+                host=address.partition("/")[0].partition("?")[0],
+                engines=tuple(one.places),
+                rank=rank,
+                was=number_of[address] + 1,
+                reason=placement.reason if placement is not None else "In the engines' order.",
+                because=placement.because if placement is not None else (),
+                rule=rules.rule_for(one.result.url) if rules.rules else None,
+            )
+
+        ordered = [one.result["fused"] for one in placed] or list(fused)
+        personal, _ = rules.arranged([(one.result.url, one) for one in ordered])
+        return FoundPage(
+            key=secrets.token_urlsafe(12),
+            query=query,
+            delta=delta,
+            turns=tuple(turns),
+            personal=tuple(shown(one, rank) for rank, one in enumerate(personal, start=1)),
+            plain=tuple(shown(one, rank) for rank, one in enumerate(kept, start=1)),
+            blocked=len(blocked),
+            milliseconds=(time.monotonic() - begun) * 1000,
+            made=time.monotonic(),
+        )

@@ -1,0 +1,175 @@
+// Everything here adds to pages that work without it: keys, suggestions, the slider, the lazy tree.
+"use strict";
+(() => {
+  document.documentElement.classList.add("js");
+  const token = document.body.dataset.form || "";
+  const one = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const make = (name, properties = {}, ...inside) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...inside);
+    return made;
+  };
+
+  // Results: links lead to the page itself; the click is recorded here on the way.
+  for (const link of all("a[data-direct]")) {
+    link.href = link.dataset.direct;
+    const record = () => {
+      if (link.dataset.beacon && !link.dataset.told) {
+        link.dataset.told = "yes";
+        fetch(link.dataset.beacon, { method: "POST", keepalive: true, headers: { "X-Tacit-Form": token } }).catch(() => {});
+      }
+    };
+    link.addEventListener("click", record);
+    link.addEventListener("auxclick", (event) => { if (event.button === 1) record(); });
+  }
+
+  // Keys: / to the box, j and k through the results, Enter opens, o opens in a new tab, ? explains.
+  const results = all(".result");
+  let chosen = -1;
+  const choose = (place) => {
+    if (!results.length) return;
+    results[chosen]?.classList.remove("chosen");
+    chosen = Math.max(0, Math.min(results.length - 1, place));
+    results[chosen].classList.add("chosen");
+    one("h2 a", results[chosen]).focus({ preventScroll: true });
+    results[chosen].scrollIntoView({ block: "nearest" });
+  };
+  const explain = () => {
+    let dialog = one("dialog");
+    if (!dialog) {
+      const keys = [["/", "to the search box"], ["j, k", "next and previous result"], ["Enter", "open the result"],
+        ["w", "why is it here"], ["s", "what was sent"], ["?", "this list"], ["Esc", "leave the box or this list"]];
+      const list = make("dl");
+      for (const [key, meaning] of keys) list.append(make("dt", {}, make("kbd", { textContent: key })), make("dd", { textContent: meaning }));
+      const close = make("button", { textContent: "Close", type: "button" });
+      dialog = make("dialog", {}, make("h2", { textContent: "Keys" }), list, close);
+      dialog.setAttribute("aria-label", "Keys");
+      close.addEventListener("click", () => dialog.close());
+      document.body.append(dialog);
+    }
+    dialog.showModal();
+  };
+  const flip = (details) => { if (details) { details.open = !details.open; one("summary", details).focus(); } };
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input:not([type=range]):not([type=checkbox]), textarea, select, dialog");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing) { if (event.key === "Escape" && typing.blur) typing.blur(); return; }
+    const actions = {
+      "/": () => { const box = one("#q"); box?.focus(); box?.select(); },
+      j: () => choose(chosen + 1), k: () => choose(chosen - 1),
+      w: () => flip(one(".why", results[chosen] || document)), s: () => flip(one("#sent")), "?": explain,
+    };
+    if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+  });
+
+  // Suggestions, answered by this server alone.
+  for (const box of all("#q")) {
+    const form = box.form;
+    const list = make("ul", { className: "suggestions", id: "suggestions", hidden: true });
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", "Suggestions");
+    form.append(list);
+    for (const [name, value] of [["role", "combobox"], ["aria-controls", "suggestions"], ["aria-expanded", "false"], ["aria-autocomplete", "list"]]) box.setAttribute(name, value);
+    let at = -1, typed = box.value, waiting = 0;
+    const show = (words) => {
+      list.replaceChildren(...words.map((word, place) => {
+        const item = make("li", { textContent: word, id: `s${place}` });
+        item.setAttribute("role", "option");
+        item.addEventListener("mousedown", (event) => { event.preventDefault(); box.value = word; form.requestSubmit(); });
+        return item;
+      }));
+      list.hidden = !words.length;
+      at = -1;
+      box.setAttribute("aria-expanded", String(!list.hidden));
+      box.removeAttribute("aria-activedescendant");
+    };
+    const mark = (place) => {
+      const items = all("li", list);
+      at = (place + items.length + 1) % (items.length + 1);
+      items.forEach((item, index) => item.setAttribute("aria-selected", String(index === at)));
+      if (at < items.length) { box.value = items[at].textContent; box.setAttribute("aria-activedescendant", items[at].id); }
+      else { box.value = typed; box.removeAttribute("aria-activedescendant"); }
+    };
+    box.addEventListener("input", () => {
+      typed = box.value;
+      clearTimeout(waiting);
+      waiting = setTimeout(async () => {
+        if (!typed.trim()) return show([]);
+        try {
+          const answer = await fetch(`/suggest?q=${encodeURIComponent(typed)}`);
+          const [asked, words] = await answer.json();
+          if (asked === typed && document.activeElement === box) show(words);
+        } catch { show([]); }
+      }, 90);
+    });
+    box.addEventListener("keydown", (event) => {
+      if (list.hidden) return;
+      if (event.key === "ArrowDown") { event.preventDefault(); mark(at + 1); }
+      if (event.key === "ArrowUp") { event.preventDefault(); mark(at < 0 ? all("li", list).length - 1 : at - 1); }
+      if (event.key === "Escape") { box.value = typed; show([]); event.stopPropagation(); }
+    });
+    box.addEventListener("blur", () => show([]));
+  }
+
+  // The risk bound: what would be sent is shown before anything is.
+  for (const form of all(".slider")) {
+    const slider = one("input[type=range]", form), said = one(".outcome", form), shown = one("output", form);
+    const deltas = slider.dataset.deltas.split(" ").map(Number);
+    let choices = null;
+    const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+    const tell = async () => {
+      const delta = deltas[Number(slider.value)];
+      shown.textContent = percent(delta);
+      slider.setAttribute("aria-valuetext", percent(delta));
+      one("input[name=delta]", form).value = delta;
+      if (!choices) {
+        const answer = await fetch(form.dataset.choices, { headers: { Accept: "application/json" } });
+        choices = (await answer.json()).choices;
+      }
+      const choice = choices[Number(slider.value)];
+      if (!choice) return;
+      said.textContent = choice.sent
+        ? `${choice.count} topics would go along, down to ${choice.topics.join(", ")}. Risk ${percent(choice.risk)}, predicted gain ${choice.utility.toPrecision(3)}.`
+        : `The query would go alone: ${choice.reason}.`;
+    };
+    form.hidden = false;
+    slider.addEventListener("input", tell);
+    form.closest("details")?.addEventListener("toggle", (event) => { if (event.target.open) tell(); });
+  }
+
+  // The topic tree: a branch is fetched when it is opened; a sensitivity is stored when it is chosen.
+  document.addEventListener("click", async (event) => {
+    const twist = event.target.closest("a.twist");
+    if (!twist) return;
+    event.preventDefault();
+    const node = twist.closest(".node"), open = twist.getAttribute("aria-expanded") === "true";
+    let list = one(":scope > ul", node);
+    if (!open && !list) {
+      list = make("ul");
+      const answer = await fetch(`/profile/children?topic=${encodeURIComponent(node.dataset.label)}`);
+      list.innerHTML = await answer.text(); // made by this server from escaped names; the policy forbids script anyway
+      node.append(list);
+    }
+    if (list) list.hidden = open;
+    twist.setAttribute("aria-expanded", String(!open));
+    twist.setAttribute("aria-label", twist.getAttribute("aria-label").replace(open ? "Close" : "Open", open ? "Open" : "Close"));
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches(".weigh select")) {
+      const form = event.target.form;
+      form.append(make("input", { type: "hidden", name: "back", value: `/profile?topic=${encodeURIComponent(form.elements.topic.value)}` }));
+      form.submit();
+    }
+  });
+
+  // An import under way.
+  for (const progress of all("[data-progress]")) {
+    const look = async () => {
+      const state = await (await fetch(progress.dataset.progress)).json();
+      one(".done", progress).textContent = state.done.toLocaleString("en");
+      if (state.finished) location.assign("/data"); else setTimeout(look, 700);
+    };
+    setTimeout(look, 700);
+  }
+})();

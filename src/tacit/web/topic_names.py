@@ -1,0 +1,31 @@
+"""Topic names as people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["leaf_labels", "leaf_words", "readable_topic"]
+
+_SENSE = re.compile(r"\.n\.\d+$")
+
+
+def readable_topic(label: str) -> str:
+    """The last part of a label without WordNet's sense number.
+
+    >>> readable_topic("entity.n.01/domestic_animal.n.01")
+    'domestic animal'
+    """
+    return _SENSE.sub("", label.rpartition("/")[2]).replace("_", " ")
+
+
+def leaf_labels(labels: Iterable[str]) -> list[str]:
+    """The labels of a rooted tree under which no other lies."""
+    found = list(labels)
+    inner = {label.rpartition("/")[0] for label in found}
+    return [label for label in found if label not in inner]
+
+
+def leaf_words(labels: Iterable[str]) -> tuple[str, ...]:
+    """The readable names of the most special topics, to expand a query by."""
+    return tuple(dict.fromkeys(readable_topic(label) for label in leaf_labels(labels)))
