@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -157,7 +158,9 @@ class Console:
             self._notices[key] = Notice(text, undo, problem)
             while len(self._notices) > _KEPT_NOTICES:
                 self._notices.popitem(last=False)
-        return RedirectResponse(f"{back}{'&' if '?' in back else '?'}done={key}", 303)
+        address, mark, place = back.partition("#")
+        address = re.sub(r"([?&])done=[^&]*&?", r"\1", address).rstrip("?&")  # of the notice before
+        return RedirectResponse(f"{address}{'&' if '?' in address else '?'}done={key}{mark}{place}", 303)
 
     def _taken(self, key: str) -> tuple[str, Notice | None]:
         with self._lock:

@@ -49,9 +49,10 @@ def visits_of(path: str | Path) -> Iterator[Visit]:
 
 def _is_json_lines(head: str) -> bool:
     try:
-        return isinstance(json.loads(head.partition("\n")[0]), dict) and '"url"' in head.partition("\n")[0]
+        first = json.loads(head.partition("\n")[0])
     except ValueError:
         return False
+    return isinstance(first, dict) and "url" in first
 
 
 def _json_lines(path: Path) -> Iterator[Visit]:

@@ -1,0 +1,329 @@
+"""The page in a real Chromium: what a person sees and does, with script and without, wide and narrow."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.local_server import http_answer, local_server
+from tests.page_server import ServedPage, served_page
+
+from tacit.web.upstreams import Carriage, EngineDescription
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+OPTIONS = (
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+)
+COFFEE = "Roasting arabica coffee beans: a dark beverage for espresso"
+DISEASE = "Living with diabetes: insulin, blood sugar and the disease"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS.split(), "--no-first-run"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServedPage]:
+    with served_page(tmp_path) as served:
+        yield served
+
+
+class Window:
+    """A window of the browser; what its console said and what it asked of other hosts are kept."""
+
+    def __init__(self, chromium: Any, server: ServedPage, **options: Any) -> None:
+        self.context = chromium.new_context(**options)
+        self.page = self.context.new_page()
+        self.server = server
+        self.said: list[str] = []
+        self.outside: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", self._asked)
+        self.page.goto(server.opening)
+        self.page.wait_for_url(server.address + "/")
+
+    def _asked(self, request: Any) -> None:
+        if (
+            not request.url.startswith((self.server.address + "/", "data:"))
+            and not request.is_navigation_request()
+        ):
+            self.outside.append(request.url)
+
+    def go(self, path: str) -> Any:
+        self.page.goto(self.server.address + path)
+        return self.page
+
+    def search(self, query: str) -> Any:
+        return self.go(f"/search?q={query}")
+
+    def close(self) -> None:
+        self.context.close()
+        assert self.said == []
+        assert self.outside == []
+
+
+@pytest.fixture
+def window(chromium: Any, server: ServedPage) -> Iterator[Window]:
+    opened = Window(chromium, server)
+    yield opened
+    opened.close()
+
+
+def teach(server: ServedPage, title: str, times: int = 12) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    pages = [
+        ("", {"url": f"https://p{n}.example/", "title": title, "snippet": title}, begun + timedelta(hours=n))
+        for n in range(times)
+    ]
+    server.console.guard.learn(pages)
+    server.console.changed()
+
+
+def titles(page: Any) -> list[str]:
+    return list(page.locator(".result h2").all_inner_texts())
+
+
+def test_a_first_visit_a_search_and_a_result(window: Window) -> None:
+    page = window.page
+    assert page.locator("h1").inner_text() == "tacit"
+    assert "Nothing has left this machine" in page.locator(".standing").inner_text()
+    assert page.locator(".first li").count() == 3
+    page.fill("#q", "golden eagle")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=golden+eagle")
+    assert "golden" in titles(page)[0].lower()
+    assert "Nothing left this machine" in page.locator("#sent summary").inner_text()
+    assert page.title() == "Results · Tacit"
+    page.locator(".result h2 a").first.click()
+    page.wait_for_url("**/read/**")
+    assert "eagle" in page.locator("h1").inner_text().lower()
+    for _ in range(100):  # the click is told while the next page loads already
+        if window.server.console.guard.history():
+            break
+        page.wait_for_timeout(50)
+    (click,) = window.server.console.guard.history()
+    assert click.query == "golden eagle"
+
+
+def test_results_are_personal_or_not_and_say_why(window: Window) -> None:
+    plain = titles(window.search("java"))
+    assert "Not personalised" in window.page.locator("#sent summary").inner_text()
+    teach(window.server, COFFEE)
+    personal = titles(window.search("java"))
+    assert personal != plain
+    assert personal.index("coffee, java") < plain.index("coffee, java")
+    assert "Personalised on this device" in window.page.locator("#sent summary").inner_text()
+    window.page.locator(".why summary").first.click()
+    assert window.page.locator(".why p").first.inner_text()
+    window.page.get_by_role("link", name="Engines’ order").click()
+    window.page.wait_for_url("**order=plain*")
+    assert titles(window.page) == plain
+
+
+def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_path: Path) -> None:
+    answer = json.dumps({"results": [{"url": "https://a.example/", "title": "A"}]})
+    with local_server(lambda *_: http_answer(answer)) as engine:
+        described = EngineDescription("told", "tacit", engine.address, Carriage.PROFILE)
+        with served_page(tmp_path, [described]) as server:
+            teach(server, COFFEE)
+            window = Window(chromium, server)
+            window.search("java").locator("#sent summary").click()
+            shown = window.page.locator("pre.wire").inner_text()
+            first = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
+            assert any("beverage" in topic for topic in first["topics"])
+            assert '"topics"' in shown
+            assert "risk" in window.page.locator(".sent-tree").inner_text()
+            window.go("/profile?find=beverage")
+            row = window.page.locator(".node", has=window.page.locator('[title$="/beverage.n.01"]')).first
+            with window.page.expect_navigation():
+                row.locator("select").select_option("2.0")
+            assert "sensitive now" in window.page.locator(".notice").inner_text()
+            window.search("java")
+            second = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
+            assert not any("coffee" in topic for topic in second.get("topics", []))
+            assert second != first
+            window.go("/exposure")
+            assert window.page.locator("svg.picture").count() == 1
+            window.close()
+
+
+def test_the_slider_shows_the_trade_off_before_anything_is_sent(chromium: Any, tmp_path: Path) -> None:
+    answer = json.dumps({"results": [{"url": "https://a.example/", "title": "A"}]})
+    with local_server(lambda *_: http_answer(answer)) as engine:
+        described = EngineDescription("told", "tacit", engine.address, Carriage.PROFILE)
+        with served_page(tmp_path, [described]) as server:
+            teach(server, COFFEE)
+            window = Window(chromium, server)
+            page = window.search("java")
+            page.locator("#sent summary").click()
+            playwright.expect(page.locator(".outcome")).not_to_be_empty()
+            page.locator("#delta-slider").fill("8")
+            assert "would go" in page.locator(".outcome").inner_text()
+            assert len(engine.requests) == 1
+            page.get_by_role("button", name="Search with this bound").click()
+            page.wait_for_url("**delta=1*")
+            assert len(engine.requests) == 2
+            window.close()
+
+
+def test_import_export_and_erase(window: Window, tmp_path: Path) -> None:
+    history = tmp_path / "History"
+    connection = sqlite3.connect(history)
+    connection.execute("CREATE TABLE urls (url TEXT, title TEXT, last_visit_time INTEGER, hidden INTEGER)")
+    rows = [(f"https://p{n}.example/", COFFEE, 13_400_000_000_000_000 + n, 0) for n in range(30)]
+    connection.executemany("INSERT INTO urls VALUES (?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    page = window.go("/data")
+    page.set_input_files("#file", history)
+    page.locator(".upload button").click()
+    playwright.expect(page.locator("main")).to_contain_text("30 pages")
+    playwright.expect(page.locator("[data-progress]")).to_have_count(0)
+    assert window.server.console.guard.topic().documents == pytest.approx(30)
+    window.search("espresso roasting secret")
+    with page.expect_download() as download:
+        window.go("/data").get_by_role("link", name="Export all").click()
+    data = json.loads(Path(download.value.path()).read_text())
+    assert len(data["history"]) == 30
+    assert data["queries"][0]["query"] == "espresso roasting secret"
+    page.fill("#sure", "no")
+    page.get_by_role("button", name="Erase all").click()
+    page.wait_for_selector(".notice.problem")
+    assert window.server.console.guard.topic().documents == pytest.approx(30)
+    page.fill("#sure", "erase")
+    page.get_by_role("button", name="Erase all").click()
+    playwright.expect(page.locator(".notice")).to_contain_text("Everything is erased")
+    kept = b"".join(path.read_bytes() for path in window.server.profile.parent.glob("me.profile*"))
+    for word in (b"arabica", b"p7.example", b"roasting secret"):
+        assert word not in kept
+    assert window.server.console.guard.history() == []
+
+
+def test_by_keyboard_alone(window: Window) -> None:
+    page = window.go("/profile")
+    page.keyboard.press("/")
+    page.keyboard.type("golden eagle")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search*")
+    for key in "jjk":
+        page.keyboard.press(key)
+    assert page.locator(".result.chosen").count() == 1
+    assert page.evaluate("document.activeElement.textContent") == titles(page)[0]
+    page.keyboard.press("w")
+    assert page.locator(".result").first.locator("details[open]").count() == 1
+    page.keyboard.press("s")
+    assert page.locator("#sent[open]").count() == 1
+    page.keyboard.press("?")
+    assert page.locator("dialog[open]").count() == 1
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/read/**")
+
+
+def test_suggestions_come_from_here_and_are_chosen_by_arrows(window: Window) -> None:
+    page = window.page
+    page.locator("#q").press_sequentially("golden eag")
+    page.wait_for_selector(".suggestions li")
+    page.keyboard.press("ArrowDown")
+    assert page.input_value("#q") == "golden eagle"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=golden+eagle")
+
+
+def test_the_tree_opens_where_it_is_asked_to_and_forgetting_can_be_undone(window: Window) -> None:
+    teach(window.server, COFFEE)
+    page = window.go("/profile")
+    page.get_by_role("link", name="Open physical entity").click()
+    page.wait_for_selector('.name[title$="/matter.n.03"]')
+    assert "12" in page.locator(".row").first.inner_text()
+    page.get_by_role("button", name="Forget all pages about entity").click()
+    page.wait_for_selector(".notice")
+    assert window.server.console.guard.history() == []
+    page.get_by_role("button", name="Undo").click()
+    playwright.expect(page.locator(".notice")).to_contain_text("back")
+    assert len(window.server.console.guard.history()) == 12
+
+
+def test_without_script_everything_can_still_be_done(chromium: Any, server: ServedPage) -> None:
+    teach(server, COFFEE)
+    window = Window(chromium, server, java_script_enabled=False)
+    page = window.page
+    page.fill("#q", "java")
+    page.locator(".search.big button").click()
+    page.wait_for_url("**/search?q=java")
+    page.locator("#sent summary").click()
+    page.get_by_role("link", name="Compare risk bounds").click()
+    page.wait_for_url("**/trade-off*")
+    assert page.locator("tbody tr").count() == 9
+    window.search("java").locator(".result h2 a").first.click()
+    page.wait_for_url("**/read/**")
+    assert len(server.console.guard.history()) == 13
+    window.go("/profile").get_by_role("link", name="Open physical entity").click()
+    page.wait_for_selector('.name[title$="/matter.n.03"]')
+    row = page.locator(
+        ".node", has=page.locator('[title="entity.n.01/physical_entity.n.01/matter.n.03"]')
+    ).last
+    row.locator("select").first.select_option("1.0")
+    row.get_by_role("button", name="Set").first.click()
+    page.wait_for_selector(".notice")
+    assert server.console.guard.sensitive_topics() == {"entity.n.01/physical_entity.n.01/matter.n.03": 1.0}
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector(".notice")
+    assert server.console.guard.sensitive_topics() == {}
+    window.close()
+
+
+PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/exposure", "/data", "/settings",
+         "/trade-off?q=java", "/read/coffee.n.01"]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility_and_phone_width(chromium: Any, server: ServedPage, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    teach(server, COFFEE)
+    teach(server, DISEASE, 3)
+    window = Window(
+        chromium, server, color_scheme=scheme, viewport={"width": 360, "height": 740}, has_touch=True
+    )
+    for path in PAGES:
+        page = window.go(path)
+        for details in page.locator("details:not(.why)").all():
+            details.evaluate("one => one.open = true")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{path} is wider than a phone by {wide}"
+        # axe is injected by the driver, which the page's own policy does not bind
+        found = axe.run(page).response["violations"]
+        serious = [one for one in found if one["impact"] in {"serious", "critical"}]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == [], path
+    window.close()
+
+
+def test_a_dead_engine_does_not_take_the_page_down(chromium: Any, tmp_path: Path) -> None:
+    engines = [
+        EngineDescription("embedded", "embedded", carriage=Carriage.HERE),
+        EngineDescription("dead", "searxng", "http://127.0.0.1:9", timeout=1.0),
+    ]
+    with served_page(tmp_path, engines) as server:
+        window = Window(chromium, server)
+        page = window.search("golden+eagle")
+        assert titles(page)
+        assert "dead gave no results" in page.locator(".notice.problem").inner_text()
+        assert server.console.sent.count() == {}
+        window.close()
