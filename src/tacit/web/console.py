@@ -127,7 +127,7 @@ class Console:
         )
         environment.filters["topic"] = readable_topic
         environment.globals["branch"] = branch
-        environment.filters["percent"] = lambda share: f"{100 * share:.3g} %"
+        environment.filters["percent"] = lambda share: f"{100 * share:.3g}\u00a0%"
         return environment
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:

@@ -10,7 +10,7 @@ from tacit.device import Exposure
 
 __all__ = ["Picture", "draw"]
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 44, 12, 26
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 56, 12, 26
 _MOST_POINTS = 300
 
 
@@ -56,7 +56,7 @@ def draw(exposures: Sequence[Exposure], bound: float) -> Picture:
         area=f"{line} {points[-1][0]},{y(0.0)}",
         dots=tuple((x(one.time), y(one.union_risk)) for one in chosen if one.labels)[-_MOST_POINTS:],
         bound=y(bound),
-        levels=tuple((y(top * share), f"{100 * top * share:.3g} %") for share in (0.0, 0.5, 1.0)),
+        levels=tuple((y(top * share), f"{100 * top * share:.3g}\u00a0%") for share in (0.0, 0.5, 1.0)),
         times=((_LEFT, _day(begin)), (_WIDTH - 10, _day(end))),
         highest=highest,
         top=top,

@@ -111,13 +111,18 @@ class _Room:
     def _target(self, page: FoundPage, one: ShownResult) -> dict[str, str]:
         """Where a result's link leads: to the page itself, and by way of the record of clicks."""
         name = _entry_name(one.result.url)
-        address = f"/read/{name}" if name else one.result.url
+        address, place = (f"/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
         if not name and self._console.settings.strip_tracking:
             address = without_tracking(address)
         if not self._console.settings.remember_clicks:
-            return {"direct": address, "recorded": address, "beacon": ""}
+            return {"direct": address, "recorded": address, "beacon": "", "place": place}
         by_way = f"{page.key}/{one.number}"
-        return {"direct": address, "recorded": f"/go/{by_way}", "beacon": f"/clicked/{by_way}"}
+        return {
+            "direct": address,
+            "recorded": f"/go/{by_way}",
+            "beacon": f"/clicked/{by_way}",
+            "place": place,
+        }
 
     async def go(self, request: Request) -> Response:
         """Record a click and go on to the result."""
