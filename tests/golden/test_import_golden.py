@@ -22,27 +22,25 @@ _DEFECTS = Path(__file__).parent / "aol-defects.txt"
 
 def test_every_defect_is_counted_under_its_reason(tmp_path: Path) -> None:
     report = import_log([_DEFECTS], tmp_path / "log.parquet")
-    assert (report.lines, report.records, report.bad_lines) == (32, 8, 21)
+    assert (report.lines, report.records, report.bad_lines) == (32, 12, 17)
     (file,) = report.files
     assert file.format_name == "aol"
     assert file.passed_over == {"headers": 2, "blank": 1}
     assert file.bad.counts == {
-        Reason.COLUMNS: 3,
+        Reason.COLUMNS: 1,
         Reason.ENCODING: 2,
         Reason.USER: 3,
         Reason.QUERY: 3,
         Reason.TIME: 4,
         Reason.RANK: 4,
-        Reason.CLICK: 2,
     }
     assert file.bad.first == {
-        Reason.COLUMNS: [10, 11, 12],
+        Reason.COLUMNS: [12],
         Reason.ENCODING: [28, 29],
         Reason.USER: [13, 14, 31],
         Reason.QUERY: [15, 16, 17],
         Reason.TIME: [18, 19, 20],
         Reason.RANK: [22, 23, 24],
-        Reason.CLICK: [26, 27],
     }
 
 
@@ -57,6 +55,11 @@ def test_the_good_lines_between_the_defects_come_through(tmp_path: Path) -> None
         ("2", "no trailing tabs", datetime(2006, 3, 2, 10), None, None),
         ("2", '5" nails', datetime(2006, 3, 2, 10, 1), None, None),
         ("2", "-", datetime(2006, 3, 2, 10, 2), None, None),
+        # Rank or url may be missing, and columns that nobody asked for may follow.
+        ("3", "canary four columns", datetime(2006, 3, 3), 1, None),
+        ("3", "canary six columns", datetime(2006, 3, 3), 1, "http://canary.example"),
+        ("3", "canary rank without url", datetime(2006, 3, 3), 4, None),
+        ("3", "canary url without rank", datetime(2006, 3, 3), None, "http://canary.example"),
         ("4", "café zürich", datetime(2006, 3, 4, 23, 59, 59), 10, "http://zürich.example"),
         ("4", "last line without an end", datetime(2006, 5, 31, 23, 59, 59), None, None),
     ]
@@ -76,7 +79,7 @@ def test_latin_1_is_taken_when_it_is_said(tmp_path: Path) -> None:
 
 
 def test_strict_reading_stops_at_the_first_bad_line(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match=r"line 10 is a bad line \(columns"):
+    with pytest.raises(LogError, match=r"line 12 is a bad line \(columns"):
         import_log([_DEFECTS], tmp_path / "log.parquet", ImportOptions(strict=True))
     assert not list(tmp_path.iterdir())
 

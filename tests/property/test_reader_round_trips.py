@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tacit.searchlog import SCHEMA
@@ -25,6 +25,7 @@ from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.fields import split_fields
 from tacit.searchlog.readers.instants import compact_instants, iso_instants, plain_instants
 from tacit.searchlog.readers.mapping import ColumnMapping
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.source import Source
 from tacit.searchlog.writing import LogWriter
 from tacit.text import normalise, normalise_column
@@ -262,9 +263,10 @@ def test_csv_lines_are_read_as_python_reads_them(
     for number, line in enumerate(lines, start=1):
         with contextlib.suppress(csv.Error, StopIteration):
             row = next(csv.reader([line], strict=True))
-            if len(row) == 3:
-                expected.append((number, row))
-    reader = DelimitedReader("csv", ",", True, ColumnMapping.parse("user=1,query=2,time=3"), "auto")
+            assume(any(cell.strip() for cell in row))
+            if len(row) >= 3 and not any(row[3:]):  # more columns that hold nothing do no harm
+                expected.append((number, row[:3]))
+    reader = DelimitedReader("csv", Reading(ColumnMapping.parse("user=1,query=2,time=3"), delimiter=","))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         path.write_text("".join(line + end for line in lines), newline="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from tacit.terminal import ForceFlag, JsonFlag, emit, progress
 
 if TYPE_CHECKING:
     from tacit.searchlog.intake import ImportReport
+    from tacit.searchlog.look import FileSeen
 
 __all__ = ["register"]
 
@@ -30,9 +32,17 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(help="Files or folders, plain or gzipped.", metavar="FILES…")
+        list[Path],
+        typer.Argument(
+            help="Files or folders, plain or compressed (gzip, bzip2, xz, zstd); - is the standard input.",
+            metavar="FILES…",
+        ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The Parquet file to write.")] = None,
+    look: Annotated[
+        bool,
+        typer.Option("--look", help="Import nothing; say what each column of the files would be taken for."),
+    ] = False,
     format_name: Annotated[
         str | None,
         typer.Option(
@@ -45,9 +55,20 @@ def import_(
             help="Where a csv, tsv, jsonl or parquet file keeps what: user=uid,query=q,time=ts,rank=r,url=u."
         ),
     ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="What separates columns: one character, or tab, comma, semicolon, pipe, space."),
+    ] = None,
     time_format: Annotated[
-        str, typer.Option(help="How those write times: auto, iso, epoch (seconds) or epoch-ms.")
+        str,
+        typer.Option(help="How times are written: auto, iso, day-first, month-first, epoch or epoch-ms."),
     ] = "auto",
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="The zone of times that state none, such as Europe/Berlin; if absent, as they stand."
+        ),
+    ] = None,
     encoding: Annotated[str, typer.Option(help="utf-8 or latin-1.")] = "utf-8",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
     no_normalise: Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")] = False,
@@ -64,13 +85,29 @@ def import_(
 
     Bad lines are left out, and counted by reason; what stands in them is never shown.
     """
+    from tacit.errors import ParameterError
     from tacit.files import check_output
     from tacit.searchlog.intake import ImportOptions, import_log
+    from tacit.searchlog.look import look_at
     from tacit.searchlog.readers import ColumnMapping, find_sources
 
     options = ImportOptions(
-        format_name, ColumnMapping.parse(columns), time_format, encoding, strict, not no_normalise, max_bad
+        format_name,
+        ColumnMapping.parse(columns),
+        time_format,
+        encoding,
+        strict,
+        not no_normalise,
+        max_bad,
+        time_zone,
+        delimiter,
     )
+    if look:
+        seen = [look_at(path, format_name, options.reading, encoding) for path in files]
+        emit({"files": [_seen(file) for file in seen]}, as_json=as_json, render=lambda c: _show(c, seen))
+        return
+    if output is None:
+        raise ParameterError("an import needs an output.", "Name the Parquet file to write with -o.")
     inputs = [source.path for source in find_sources(files, encoding=encoding)]
     if _is_parquet(output):  # then it is an earlier import into the same folder, unless it is named
         inputs = files
@@ -87,6 +124,24 @@ def import_(
         report = import_log(files, output, options, watch)
     result = _result(report, options.normalise)
     emit(result, as_json=as_json, render=lambda console: _render(console, result))
+
+
+def _seen(file: FileSeen) -> dict[str, Any]:
+    return asdict(file) | {"path": str(file.path)}
+
+
+def _show(console: Console, files: list[FileSeen]) -> None:
+    for file in files:
+        between = f", columns between {file.delimiter}" if file.delimiter else ""
+        verdict = f"would be read as {file.format_name}{between}" if file.format_name else "would be refused"
+        console.print(f"{file.path}: {verdict}", markup=False, soft_wrap=True)
+        table = Table("column", "holds", "taken for", box=None, pad_edge=False)
+        for column in file.columns:
+            table.add_row(escape(column.name), escape(column.holds), column.taken_for or "nothing")
+        if file.columns:
+            console.print(table)
+        if file.refusal:
+            console.print(file.refusal, markup=False, soft_wrap=True)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -6,7 +6,7 @@ it cannot be a record and where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,7 +37,6 @@ class Reason(StrEnum):
     QUERY = "query"
     TIME = "time"
     RANK = "rank"
-    CLICK = "click"
 
     @property
     def explanation(self) -> str:
@@ -53,7 +52,6 @@ _EXPLANATIONS: Mapping[Reason, str] = {
     Reason.QUERY: "no query",
     Reason.TIME: "no time, or one that cannot be read",
     Reason.RANK: "a rank that is no whole number from 1",
-    Reason.CLICK: "a rank without a url, or a url without a rank",
 }
 
 
@@ -112,11 +110,22 @@ class BadLines:
         """What helps against a reason with one cause; empty otherwise."""
         return "Try --encoding latin-1. " if Reason.ENCODING in self.counts else ""
 
-    def refuse_too_many(self, file: str, lines: int, largest_share: float | None) -> None:
+    @property
+    def usual(self) -> Reason:
+        """The most frequent reason."""
+        return max(self.counts, key=lambda reason: self.counts[reason])
+
+    def refuse_too_many(
+        self,
+        file: str,
+        lines: int,
+        largest_share: float | None,
+        explain: Callable[[Reason], str] = lambda _: "",
+    ) -> None:
         """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
 
         A share that somebody asked for holds from the first line on, the usual one (None) only from
-        :data:`FEWEST_LINES_TO_JUDGE` lines on.
+        :data:`FEWEST_LINES_TO_JUDGE` lines on. ``explain`` says more about the most frequent reason.
         """
         if largest_share is None:
             largest_share = USUAL_BAD_SHARE
@@ -126,7 +135,7 @@ class BadLines:
             return
         raise LogError(
             f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
-            f" {largest_share:.2%} that an import bears: {self.by_reason()}.",
+            f" {largest_share:.2%} that an import bears: {self.by_reason()}.{explain(self.usual)}",
             f"{self.hint}Name the right --format and --columns, mend the file, or raise --max-bad if so many "
             "are due.",
         )

@@ -17,7 +17,18 @@ from pathlib import Path
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog.bad_lines import BadLines, Reason
-from tacit.searchlog.readers import Block, ColumnMapping, Parsed, Reader, Source, find_sources, reader_for
+from tacit.searchlog.readers import (
+    Block,
+    ColumnMapping,
+    Parsed,
+    Reader,
+    Reading,
+    Source,
+    delimiter_from,
+    find_sources,
+    reader_for,
+)
+from tacit.searchlog.readers.look import looked_at
 from tacit.searchlog.writing import LogWriter
 
 __all__ = ["FileReport", "ImportOptions", "ImportReport", "Watch", "import_log"]
@@ -43,10 +54,20 @@ class ImportOptions:
     normalise: bool = True
     largest_bad_share: float | None = None
     """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
+    time_zone: str | None = None
+    """Where the clock stood that times without a zone were read from; they stand as they are when absent."""
+    delimiter: str | None = None
+    """What stands between fields; told from the content when absent."""
 
     def __post_init__(self) -> None:
         if self.largest_bad_share is not None and not 0 <= self.largest_bad_share <= 1:
             raise ParameterError.outside("--max-bad", self.largest_bad_share, "a share in [0, 1]")
+        Reading(time_format=self.time_format, time_zone=self.time_zone)
+
+    @property
+    def reading(self) -> Reading:
+        """What is said about every file."""
+        return Reading(self.mapping, self.time_format, self.time_zone, delimiter_from(self.delimiter))
 
 
 @dataclass
@@ -110,7 +131,24 @@ def _parsed_in_order(
         yield first, parsed.result()
 
 
-def _judge(report: FileReport, block: Block, parsed: Parsed, options: ImportOptions) -> None:
+def _explained(source: Source, reader: Reader, options: ImportOptions) -> Callable[[Reason], str]:
+    """What to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
+
+    def explain(reason: Reason) -> str:
+        opening = source.opening()
+        placed = reader.placed(opening)
+        return looked_at(opening, options.reading).about(reason, placed) if placed else ""
+
+    return explain
+
+
+def _judge(
+    report: FileReport,
+    block: Block,
+    parsed: Parsed,
+    options: ImportOptions,
+    explain: Callable[[Reason], str],
+) -> None:
     """Count the block's lines; raise if its bad lines, or all so far, are more than the options bear."""
     if options.strict:
         report.bad.refuse_any(str(report.path), parsed.bad)
@@ -121,7 +159,7 @@ def _judge(report: FileReport, block: Block, parsed: Parsed, options: ImportOpti
             report.passed_over[kind] = report.passed_over.get(kind, 0) + count
     report.lines += block.lines
     report.records += parsed.records.num_rows
-    report.bad.refuse_too_many(str(report.path), report.lines, options.largest_bad_share)
+    report.bad.refuse_too_many(str(report.path), report.lines, options.largest_bad_share, explain)
 
 
 def _take_in(
@@ -138,8 +176,9 @@ def _take_in(
             for source, reader in sources:
                 file = FileReport(source.path, reader.name)
                 report.files.append(file)
+                explain = _explained(source, reader, options)
                 for block, parsed in _parsed_in_order(reader, source, pool):
-                    _judge(file, block, parsed, options)
+                    _judge(file, block, parsed, options, explain)
                     records = parsed.records
                     if options.normalise:
                         records = records.set_column(1, records.schema.field(1), parsed.normalised)
@@ -151,14 +190,24 @@ def _take_in(
             raise
 
 
-def _no_record(report: ImportReport) -> LogError:
+def _no_record(
+    report: ImportReport, sources: Sequence[tuple[Source, Reader]], options: ImportOptions
+) -> LogError:
     """No line was a record: say why they were not."""
     bad = [file for file in report.files if file.bad.total]
+    seen = next(
+        (
+            _explained(source, reader, options)(file.bad.usual)
+            for file, (source, reader) in zip(report.files, sources, strict=True)
+            if file.bad.total
+        ),
+        "",
+    )
     reasons = "; ".join(f"in {file.path}, bad lines: {file.bad.by_reason()}" for file in bad[:_FILES_NAMED])
     more = f"; and in {len(bad) - _FILES_NAMED:,} more files" if len(bad) > _FILES_NAMED else ""
     hint = next((file.bad.hint for file in bad if file.bad.hint), "")
     return LogError(
-        f"there is no record in the {report.lines:,} lines read{': ' if bad else ''}{reasons}{more}.",
+        f"there is no record in the {report.lines:,} lines read{': ' if bad else ''}{reasons}{more}.{seen}",
         f"{hint}Check the --format and --columns.",
     )
 
@@ -180,7 +229,7 @@ def import_log(
     report = ImportReport(Path(output))
     sources = []
     for source in find_sources([Path(p) for p in paths], encoding=options.encoding, besides=report.output):
-        reader = reader_for(source, options.format_name, options.mapping, options.time_format)
+        reader = reader_for(source, options.format_name, options.reading)
         if reader is None:
             report.not_logs.append(source.path)
         else:
@@ -195,6 +244,6 @@ def import_log(
         with LogWriter(temporary) as writer:
             _take_in(sources, report, writer, options, watch)
         if not report.records:
-            raise _no_record(report)
+            raise _no_record(report, sources, options)
     report.seconds = time.monotonic() - begun
     return report

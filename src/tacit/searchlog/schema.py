@@ -24,7 +24,9 @@ SCHEMA = pa.schema(
         pa.field("url", pa.string()),
     ]
 )
-"""user, query, time (UTC, no zone); rank (from 1) and url only with a click, both or neither."""
+"""user, query, time (UTC, no zone); rank (from 1) and url only with a click, which has one of them or
+both.
+"""
 
 COLUMNS = tuple(SCHEMA.names)
 

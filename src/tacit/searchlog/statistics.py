@@ -124,7 +124,7 @@ class StatisticsSource:
     ) -> LogStatistics:
         """Count everything; ``step`` is called after each of the :attr:`STEPS` passes over the log."""
         ((records, clicks, first, last),) = self._rows(
-            "SELECT count(*), count(url), min(time), max(time) FROM log"
+            "SELECT count(*), count(coalesce(url, rank::VARCHAR)), min(time), max(time) FROM log"
         )
         if not records:
             raise LogError("the search log holds no records.", "There is nothing to count.")

@@ -1,7 +1,12 @@
-"""Query normalising: Unicode NFKC, lower case, white space collapsed.
+"""Query normalising: invisible characters removed, Unicode NFKC, lower case, white space collapsed.
 
 Two spellings of the same query must count as one, or counts (and thresholds on them) scatter. The
 column form and the scalar form agree on every string.
+
+**Invisible** are the characters that a reader never sees and that can turn what is seen into something else:
+marks that change the direction of writing, characters of no width, fillers and variation selectors (Unicode's
+Default_Ignorable_Code_Point, and the interlinear annotation marks). Joiners of no width are among them, so
+that a Persian or Hindi word counts as one whether its writer typed them or not.
 """
 
 from __future__ import annotations
@@ -11,14 +16,22 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["normalise", "normalise_column"]
+__all__ = ["INVISIBLE", "normalise", "normalise_column"]
+
+INVISIBLE = (
+    r"[\x{00AD}\x{034F}\x{061C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}\x{202A}-\x{202E}"
+    r"\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}"
+    r"\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]"
+)
+"""The invisible characters, as a class for engines of regular expressions over columns."""
 
 _SPACE = r"[\s\p{Z}\p{Cc}]+"
 
 
 def normalise_column(queries: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Normalise a column of queries; nulls stay null."""
-    folded = pc.utf8_lower(pc.utf8_normalize(queries, form="NFKC"))
+    visible = pc.replace_substring_regex(queries, pattern=INVISIBLE, replacement="")
+    folded = pc.utf8_lower(pc.utf8_normalize(visible, form="NFKC"))
     # Lower-casing can leave a decomposed pair (İ becomes i + dot), so compose once more.
     composed = pc.utf8_normalize(folded, form="NFKC")
     return pc.utf8_trim(pc.replace_substring_regex(composed, pattern=_SPACE, replacement=" "), characters=" ")

@@ -3,7 +3,7 @@
 ==========  ==========================================================================
 ``aol``     AOL's text format
 ``excite``  Excite's text format
-``csv``     fields between commas, with a header or a column mapping
+``csv``     fields between commas, semicolons or bars, with a header or a column mapping
 ``tsv``     the same between tabs, without quoting
 ``jsonl``   an object a line
 ``parquet`` any Parquet file with the columns of a log, under these or other names
@@ -16,22 +16,27 @@ from tacit.errors import LogError, ParameterError
 from tacit.searchlog.readers.aol import AolReader
 from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.excite import ExciteReader
-from tacit.searchlog.readers.instants import TIME_FORMATS
 from tacit.searchlog.readers.jsonl import JsonLinesReader
+from tacit.searchlog.readers.look import looked_at
 from tacit.searchlog.readers.mapping import ColumnMapping
 from tacit.searchlog.readers.parquet import ParquetReader
 from tacit.searchlog.readers.protocol import Block, Parsed, Reader
-from tacit.searchlog.readers.source import Opening, Source, find_sources
+from tacit.searchlog.readers.reading import Reading, delimiter_from
+from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources
+from tacit.searchlog.readers.time_formats import TIME_FORMATS
 
 __all__ = [
     "FORMATS",
+    "STANDARD_INPUT",
     "TIME_FORMATS",
     "Block",
     "ColumnMapping",
     "Opening",
     "Parsed",
     "Reader",
+    "Reading",
     "Source",
+    "delimiter_from",
     "find_sources",
     "reader_for",
     "readers",
@@ -40,46 +45,55 @@ __all__ = [
 FORMATS = ("aol", "excite", "csv", "tsv", "jsonl", "parquet")
 _FIXED = ("aol", "excite")
 """Formats whose columns are what they are, so that no mapping applies."""
+_DELIMITED = ("csv", "tsv")
+"""Formats in which something stands between fields that may be said."""
 
 
-def readers(mapping: ColumnMapping | None = None, time_format: str = "auto") -> dict[str, Reader]:
+def readers(reading: Reading | None = None) -> dict[str, Reader]:
     """All readers by name, the surest to be recognised first."""
-    if time_format not in TIME_FORMATS:
-        raise ParameterError.outside("--time-format", repr(time_format), f"one of {', '.join(TIME_FORMATS)}")
-    mapping = mapping or ColumnMapping()
+    reading = reading or Reading()
     found: list[Reader] = [
-        ParquetReader(mapping, time_format),
-        JsonLinesReader(mapping, time_format),
-        DelimitedReader("csv", ",", True, mapping, time_format),
-        DelimitedReader("tsv", "\t", False, mapping, time_format),
-        AolReader(),
-        ExciteReader(),
+        ParquetReader(reading),
+        JsonLinesReader(reading),
+        DelimitedReader("csv", reading),
+        DelimitedReader("tsv", reading),
+        AolReader(reading),
+        ExciteReader(reading),
     ]
-    return {reader.name: reader for reader in found if not (mapping.given and reader.name in _FIXED)}
+    if reading.delimiter is not None:
+        wanted = {"tsv", "aol"} if reading.delimiter == "\t" else {"csv"}
+        found = [reader for reader in found if reader.name in wanted]
+    # AOL's columns in their order are recognised between commas, too, but surely only where no tab separates
+    # them.
+    found.sort(key=lambda reader: reader.name == "csv")
+    return {reader.name: reader for reader in found if not (reading.mapping.given and reader.name in _FIXED)}
 
 
-def reader_for(
-    source: Source, format_name: str | None, mapping: ColumnMapping, time_format: str = "auto"
-) -> Reader | None:
+def reader_for(source: Source, format_name: str | None, reading: Reading | None = None) -> Reader | None:
     """The reader for ``source``: the one named, or the first that recognises how the file begins.
 
     None for a file that no reader recognises and nobody named: it lay in a folder, as a README does.
     """
-    available = readers(mapping, time_format)
+    opening = source.opening()
+    reading = (reading or Reading()).told_from(opening)
+    available = readers(reading)
     if format_name is not None:
         if format_name not in FORMATS:
             raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(FORMATS)}")
+        if format_name == "aol" and reading.delimiter is not None and not reading.mapping.given:
+            return next(iter(available.values()))  # its columns between other delimiters
         if format_name not in available:
-            raise ParameterError(f"--columns does not apply to the format {format_name}.", "Leave it out.")
+            option = "--columns" if reading.mapping.given and format_name in _FIXED else "--delimiter"
+            raise ParameterError(f"{option} does not apply to the format {format_name}.", "Leave it out.")
         return available[format_name]
-    opening = source.opening()
     for reader in available.values():
         if reader.recognises(opening):
             return reader
     if not source.asked_for:
         return None
+    seen = looked_at(opening, reading)
     raise LogError(
-        f"{source.path} begins like none of the formats {', '.join(available)}.",
-        f"Name its format with --format ({', '.join(FORMATS)}), and for csv, tsv, jsonl and parquet its"
-        " columns with --columns user=…,query=…,time=….",
+        f"{source.name} begins like none of the formats {', '.join(available)}{seen.complaint}.",
+        f"{seen.remedy}Name its format with --format ({', '.join(FORMATS)}), and for csv, tsv, jsonl and"
+        " parquet its columns with --columns user=…,query=…,time=….",
     )

@@ -1,9 +1,10 @@
 """AOL's text format: ``AnonID``, ``Query``, ``QueryTime``, ``ItemRank``, ``ClickURL``, between tabs.
 
 A line without a click has an empty rank and url; files that lost their trailing tabs have three columns
-there, which is just as clear. Quotes are part of a query and mean nothing. Headers may stand anywhere,
-as when files were put together. The query ``-``, which is frequent in that log, is kept as it stands, so
-that counts agree with those published about it.
+there, which is just as clear. A fourth column alone is the rank where it holds a number, and otherwise the
+url; columns after the fifth are not needed. Quotes are part of a query and mean nothing. Headers may stand
+anywhere, as when files were put together. The query ``-``, which is frequent in that log, is kept as it
+stands, so that counts agree with those published about it.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ import pyarrow.compute as pc
 
 from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.readers.fields import split_fields
-from tacit.searchlog.readers.instants import plain_instants
+from tacit.searchlog.readers.kinds import ADDRESS, NUMBER
+from tacit.searchlog.readers.layout import HEADER, in_aol_order, readable_share
 from tacit.searchlog.readers.protocol import Block, Parsed
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.text import lines_in_blocks
 
 __all__ = ["HEADER", "AolReader"]
 
-HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
-_WIDTHS = (3, 5)
+_LEAST = 3
+_SAMPLE = 100
 
 
 class AolReader:
@@ -34,16 +37,25 @@ class AolReader:
 
     name = "aol"
 
+    def __init__(self, reading: Reading | None = None) -> None:
+        self._read_times = (reading or Reading()).read_times
+
     def recognises(self, opening: Opening) -> bool:
-        """A header like AOL's, or lines of five (or three) columns with a time in the third."""
-        lines = [line.split(b"\t") for line in opening.lines[:100]]
+        """A header like AOL's, or lines of three columns or more with a time in the third."""
+        lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
         if not lines:
             return False
-        if tuple(lines[0]) == tuple(name.encode() for name in HEADER):
+        if lines[0][:_LEAST] == [name.encode() for name in HEADER[:_LEAST]]:
             return True
-        fitting = [line[2] for line in lines if len(line) in _WIDTHS]
-        _, readable = plain_instants(pa.array(fitting, pa.binary()))
-        return int(readable.sum()) * 2 > len(lines)
+        third = [line[2] for line in lines if len(line) >= _LEAST]
+        return len(third) * readable_share(third, self._read_times) * 2 > len(lines)
+
+    def placed(self, opening: Opening) -> dict[str, int]:
+        """Where the file keeps which column of the log."""
+        rows = [line.split(b"\t") for line in opening.lines if line.count(b"\t") >= _LEAST - 1]
+        layout = in_aol_order(rows, self._read_times, "\t") if rows else None
+        clicks = {"rank": 3, "url": 4} if layout is None else layout.positions
+        return {"user": 0, "query": 1, "time": 2} | clicks
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Blocks of whole lines."""
@@ -52,19 +64,35 @@ class AolReader:
     def parse(self, block: Block) -> Parsed:
         """The records of a block of lines."""
         fields = split_fields(block.content, b"\t")
-        blank = fields.blank
-        fitting = np.isin(fields.width, _WIDTHS)
+        blank = fields.empty
+        fitting = (fields.width >= _LEAST) & ~blank
         lines = np.flatnonzero(fitting)
         misfits = np.flatnonzero(~(fitting | blank))
-        columns = tuple(fields.column(position, lines) for position in range(len(HEADER)))
-        written = Written(block.first_line + lines, columns, fields.is_ascii)
+        columns = [fields.column(position, lines) for position in range(len(HEADER))]
+        columns[3], columns[4] = _told_apart(columns[3], columns[4])
+        written = Written(block.first_line + lines, tuple(columns), fields.is_ascii)
         headers = _headers(written)
         if headers.any():
             written = written.only(~headers)
         passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
         return to_records(
-            written, plain_instants, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
+            written, self._read_times, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
         )
+
+
+def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    """Rank and url, line by line: a fourth column with an address is the url, and the fifth then the rank."""
+    written = fourth.view(pa.string())
+    plain = pc.or_kleene(pc.ascii_is_decimal(written), pc.equal(pc.binary_length(fourth), 0))
+    if pc.all(plain, skip_nulls=True).as_py() is not False:
+        return fourth, fifth
+    is_url = pc.fill_null(
+        pc.and_(
+            pc.match_substring_regex(fourth, ADDRESS), pc.invert(pc.match_substring_regex(fourth, NUMBER))
+        ),
+        False,
+    )
+    return pc.if_else(is_url, fifth, fourth), pc.if_else(is_url, fourth, fifth)
 
 
 def _headers(written: Written) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""CSV and TSV with a column mapping. A record is a line.
+"""CSV and TSV with a header, a column mapping, or AOL's columns in AOL's order. A record is a line.
 
 In CSV a field may stand in quotes, with a quote inside it doubled (RFC 4180), but not run over a line
 end: search queries hold none, and so a stray quote spoils one line instead of the rest of the file. In
@@ -19,89 +19,108 @@ import pyarrow.compute as pc
 from tacit.errors import LogError
 from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.readers.fields import Fields, split_fields
-from tacit.searchlog.readers.instants import TIME_FORMATS
-from tacit.searchlog.readers.mapping import ColumnMapping
+from tacit.searchlog.readers.layout import HEADER, Layout, Row, by_name, by_position, in_aol_order
 from tacit.searchlog.readers.protocol import Block, Parsed
 from tacit.searchlog.readers.quoting import enclosing_quotes
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.text import lines_in_blocks
 from tacit.searchlog.schema import COLUMNS
 
-__all__ = ["DelimitedReader"]
+__all__ = ["DelimitedReader", "split_line"]
 
 Numbers = npt.NDArray[np.int64]
 _NONE = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How the lines of one file are laid out."""
-
-    positions: dict[str, int]
-    width: int
-    header: bool
+_SAMPLE = 200
+_USUAL_DELIMITERS = (",", ";", "|")
 
 
 @dataclass(frozen=True)
 class _Piece:
     text: bytes
-    layout: _Layout
+    layout: Layout
 
 
 class DelimitedReader:
-    """Fields between delimiters, with or without quoting."""
+    """Fields between delimiters: quotes count, unless the delimiter is a tab.
 
-    def __init__(
-        self, name: str, delimiter: str, quoted: bool, mapping: ColumnMapping, time_format: str
-    ) -> None:
+    Args:
+        name: ``csv`` or ``tsv``.
+        reading: what is known of the file. Without a delimiter said, ``csv`` looks for commas, semicolons and
+            bars, ``tsv`` for tabs.
+    """
+
+    def __init__(self, name: str, reading: Reading) -> None:
         self.name = name
-        self._delimiter = delimiter
-        self._quoted = quoted
-        self._mapping = mapping
-        self._read_times = TIME_FORMATS[time_format]
+        self._mapping = reading.mapping
+        self._read_times = reading.read_times
+        self._said = reading.delimiter
+        usual = ("\t",) if name == "tsv" else _USUAL_DELIMITERS
+        self._delimiters = (reading.delimiter,) if reading.delimiter else usual
 
-    def _split(self, line: bytes) -> list[bytes] | None:
-        """The fields of one line; None when its quotes do not close."""
-        if not self._quoted:
-            return line.split(self._delimiter.encode())
-        # Latin-1 maps bytes to characters one to one, so the bytes come through unchanged.
-        try:
-            fields = next(csv.reader((line.decode("latin-1"),), delimiter=self._delimiter, strict=True))
-        except (csv.Error, StopIteration):
-            return None
-        return [field.encode("latin-1") for field in fields]
+    def _rows(self, opening: Opening, delimiter: str) -> list[Row]:
+        """The first lines, cut into fields; those whose quotes do not close are left out."""
+        rows = (split_line(line, delimiter) for line in opening.lines[:_SAMPLE])
+        return [row for row in rows if row is not None]
 
-    def recognises(self, opening: Opening) -> bool:
-        """A header with the columns of the mapping; or the extension, when they go by position."""
-        if self._mapping.positions is not None:
-            return opening.suffix == f".{self.name}"
-        header = self._split(opening.lines[0]) if opening.lines else None
-        return header is not None and not self._mapping.missing(
-            [n.decode("utf-8", "replace") for n in header]
-        )
-
-    def _layout(self, source: Source) -> _Layout:
-        lines = source.opening().lines
-        first = (self._split(lines[0]) if lines else None) or []
+    def laid_out(self, opening: Opening) -> Layout | None:
+        """How the file's lines are laid out, under the first delimiter that makes sense of them."""
+        cut = [(self._rows(opening, delimiter), delimiter) for delimiter in self._delimiters]
         positions = self._mapping.positions
         if positions is not None:
-            if max(positions.values()) >= len(first):
-                raise LogError(
-                    f"{source.path} has {len(first)} columns in its first line, fewer than --columns counts.",
-                    "Check the positions and the --format.",
-                )
-            return _Layout(positions, len(first), header=False)
-        names = [name.decode("utf-8", "replace") for name in first]
-        if missing := self._mapping.missing(names):
-            # The first line may be data, so its content is not shown.
+            found = [by_position(rows, positions, delimiter) for rows, delimiter in cut]
+        else:
+            found = [by_name(rows, self._mapping, delimiter) for rows, delimiter in cut]
+            if not self._mapping.given and self.name == "csv":
+                found += [in_aol_order(rows, self._read_times, delimiter) for rows, delimiter in cut]
+        return next((layout for layout in found if layout is not None), None)
+
+    def recognises(self, opening: Opening) -> bool:
+        """A header with the columns of the mapping, or AOL's order; by position, the extension or a
+        delimiter.
+        """
+        layout = self.laid_out(opening)
+        if layout is None:
+            return False
+        if self._mapping.positions is not None:
+            return opening.suffix == f".{self.name}" or self._said is not None
+        aols = tuple(name.encode() for name in HEADER[:3])
+        return not (
+            self.name == "tsv" and layout.header and layout.header[:3] == aols and self._in_aols_order(layout)
+        )
+
+    @staticmethod
+    def _in_aols_order(layout: Layout) -> bool:
+        """The reader of AOL's format takes such files, and is more forgiving."""
+        places = list(layout.positions.values())
+        return places == sorted(places) and max(places) < len(HEADER)
+
+    def placed(self, opening: Opening) -> dict[str, int]:
+        """Where the file keeps which column of the log."""
+        layout = self.laid_out(opening)
+        return layout.positions if layout is not None else {}
+
+    def _layout(self, source: Source) -> Layout:
+        opening = source.opening()
+        if (layout := self.laid_out(opening)) is not None:
+            return layout
+        first = max(
+            (self._rows(opening, delimiter)[:1] or [[]] for delimiter in self._delimiters),
+            key=lambda r: len(r[0]),
+        )[0]
+        if self._mapping.positions is not None:
             raise LogError(
-                f"{source.path} has no {', '.join(missing)} among the {len(names)} names in its first line.",
-                "Say which are which with --columns user=…,query=…,time=…; use positions (user=1,…) when"
-                " the file has no header.",
+                f"{source.name} has {len(first)} columns in its first line, fewer than --columns counts.",
+                "Check the positions, the --format and the --delimiter.",
             )
-        found = {column: names.index(name) for column, name in self._mapping.names.items() if name in names}
-        return _Layout(found, len(first), header=True)
+        # The first line may be data, so its content is not shown.
+        missing = self._mapping.missing([name.decode("utf-8", "replace") for name in first])
+        raise LogError(
+            f"{source.name} has no {', '.join(missing)} among the {len(first)} names in its first line.",
+            "Say which are which with --columns user=…,query=…,time=…; use positions (user=1,…) when"
+            " the file has no header; `tacit import --look FILE` tells what each column holds.",
+        )
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Blocks of whole lines, with the file's layout."""
@@ -112,7 +131,8 @@ class DelimitedReader:
     def parse(self, block: Block) -> Parsed:
         """The records of a block of lines."""
         written, misfits, blank = self.written(block)
-        headers = self._headers(written) if block.content.layout.header else None
+        layout = block.content.layout
+        headers = _headers(written, layout) if layout.header else None
         passed_over = {"blank": blank}
         if headers is not None and headers.any():
             passed_over["headers"] = int(headers.sum())
@@ -122,11 +142,11 @@ class DelimitedReader:
     def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
         """The fields of the lines of the right form, the lines of a wrong one, and how many are blank."""
         text, layout = block.content.text, block.content.layout
-        delimiter = self._delimiter.encode()
-        quotes, hard = enclosing_quotes(text, delimiter) if self._quoted else (None, _NONE)
+        delimiter = layout.delimiter.encode()
+        quotes, hard = enclosing_quotes(text, delimiter) if delimiter != b"\t" else (None, _NONE)
         fields = split_fields(text, delimiter, quotes)
-        blank = fields.blank & (fields.width < layout.width)
-        fitting = (fields.width == layout.width) & ~blank
+        blank = fields.empty if min(layout.widths) > 1 else fields.blank & False
+        fitting = fits(layout, fields) & ~blank
         fitting[hard] = blank[hard] = False
         misfits = ~(fitting | blank)
         misfits[hard] = False
@@ -138,7 +158,7 @@ class DelimitedReader:
         numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
         return Written(block.first_line + lines, columns, fields.is_ascii), numbered, int(blank.sum())
 
-    def _columns(self, layout: _Layout, fields: Fields, lines: Numbers) -> tuple[pa.Array, ...]:
+    def _columns(self, layout: Layout, fields: Fields, lines: Numbers) -> tuple[pa.Array, ...]:
         return tuple(
             fields.column(layout.positions[column], lines)
             if column in layout.positions
@@ -149,7 +169,7 @@ class DelimitedReader:
     def _second_look(
         self,
         text: bytes,
-        layout: _Layout,
+        layout: Layout,
         hard: Numbers,
         lines: Numbers,
         columns: tuple[pa.Array, ...],
@@ -161,10 +181,10 @@ class DelimitedReader:
         rows: list[list[bytes]] = []
         wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.COLUMNS: []}
         for number in hard.tolist():
-            row = self._split(whole[number].removesuffix(b"\r"))
+            row = split_line(whole[number].removesuffix(b"\r"), layout.delimiter)
             if row is None:
                 wrong[Reason.SYNTAX].append(number)
-            elif len(row) != layout.width:
+            elif not layout.takes(row):
                 wrong[Reason.COLUMNS].append(number)
             else:
                 found.append(number)
@@ -175,17 +195,45 @@ class DelimitedReader:
         merged = []
         for column, values in zip(COLUMNS, columns, strict=True):
             place = layout.positions.get(column)
-            more = pa.array([None if place is None else row[place] for row in rows], pa.binary())
+            more = pa.array(
+                [row[place] if place is not None and place < len(row) else None for row in rows], pa.binary()
+            )
             merged.append(pa.concat_arrays([values, more]).take(pa.array(order)))
         return both[order], tuple(merged)
 
-    def _headers(self, written: Written) -> npt.NDArray[np.bool_]:
-        """Which lines repeat the names of the columns."""
-        same = [
-            pc.equal(values, self._mapping.names[column].encode())
-            for column, values in zip(COLUMNS[:3], written.columns[:3], strict=True)
-        ]
-        return np.asarray(pc.and_(pc.and_(same[0], same[1]), same[2]))
+
+def split_line(line: bytes, delimiter: str) -> Row | None:
+    """The fields of one line; None when its quotes do not close."""
+    if delimiter == "\t":
+        return line.split(b"\t")
+    # Latin-1 maps bytes to characters one to one, so the bytes come through unchanged.
+    try:
+        fields = next(csv.reader((line.decode("latin-1"),), delimiter=delimiter, strict=True))
+    except (csv.Error, StopIteration):
+        return None
+    return [field.encode("latin-1") for field in fields]
+
+
+def fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
+    """Which lines have as many fields as they should, or more that hold nothing (:meth:`Layout.takes`)."""
+    width = fields.width
+    fitting = np.isin(width, list(layout.widths))
+    if layout.least_width is not None:
+        return fitting | (width >= layout.least_width)
+    wider = np.flatnonzero(~fitting & (width > min(layout.widths)))
+    if len(wider) and layout.shifts_show:
+        fitting[wider] = fields.nothing_after(wider, min(layout.widths))
+    return fitting
+
+
+def _headers(written: Written, layout: Layout) -> npt.NDArray[np.bool_]:
+    """Which lines repeat the names of the columns."""
+    names = layout.header or ()
+    same = [
+        pc.equal(values, names[layout.positions[column]])
+        for column, values in zip(COLUMNS[:3], written.columns[:3], strict=True)
+    ]
+    return np.asarray(pc.and_(pc.and_(same[0], same[1]), same[2]))
 
 
 def _merged(bad: list[tuple[Reason, Numbers]]) -> list[tuple[Reason, Numbers]]:

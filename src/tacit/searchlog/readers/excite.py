@@ -17,6 +17,7 @@ from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.readers.fields import split_fields
 from tacit.searchlog.readers.instants import compact_instants
 from tacit.searchlog.readers.protocol import Block, Parsed
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.text import lines_in_blocks
@@ -31,6 +32,13 @@ class ExciteReader:
     """The format of Excite's logs of 1997 to 2001."""
 
     name = "excite"
+
+    def __init__(self, reading: Reading | None = None) -> None:
+        self._clock = (reading or Reading()).clock
+
+    def placed(self, _opening: Opening) -> dict[str, int]:
+        """Where the file keeps which column of the log."""
+        return {"user": 0, "time": 1, "query": 2}
 
     def recognises(self, opening: Opening) -> bool:
         """Lines of three columns with a time of twelve digits in the second."""
@@ -56,5 +64,8 @@ class ExciteReader:
         written = Written(block.first_line + lines, (user, query, time, none, none), fields.is_ascii)
         passed_over = {"blank": int(blank.sum())}
         return to_records(
-            written, compact_instants, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
+            written,
+            lambda column: compact_instants(column, self._clock),
+            [(Reason.COLUMNS, block.first_line + misfits)],
+            passed_over,
         )

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 __all__ = ["Fields", "split_fields"]
 
-_NEWLINE, _RETURN = ord("\n"), ord("\r")
+_NEWLINE, _RETURN, _SPACE = ord("\n"), ord("\r"), ord(" ")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,26 @@ class Fields:
         blank: npt.NDArray[np.bool_] = offsets[self.first + 1] == offsets[self.first]
         blank &= self.width == 1
         return blank
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """The lines with nothing, or nothing but white space, between their delimiters."""
+        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
+        begin, end = offsets[self.first], offsets[self.first + self.width]
+        empty: npt.NDArray[np.bool_] = begin == end
+        data = np.frombuffer(self.values.buffers()[2] or b"", np.uint8)
+        suspects = np.flatnonzero(~empty)
+        suspects = suspects[data[begin[suspects]] <= _SPACE]
+        for line in suspects:  # lines that begin with white space are few
+            empty[line] = not data[begin[line] : end[line]].tobytes().strip()
+        return empty
+
+    def nothing_after(self, lines: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.bool_]:
+        """Which of ``lines`` (wider than ``width``) hold nothing after their first ``width`` fields."""
+        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
+        first = self.first[lines]
+        nothing: npt.NDArray[np.bool_] = offsets[first + width] == offsets[first + self.width[lines]]
+        return nothing
 
     def column(self, position: int, lines: npt.NDArray[np.int64]) -> pa.BinaryArray:
         """The field at ``position`` (from 0) of each of ``lines``; null where a line is shorter."""

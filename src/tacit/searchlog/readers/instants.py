@@ -1,7 +1,8 @@
 """Times as logs write them, read a column at a time.
 
 Each function takes a binary column without nulls and gives microseconds since 1970 with a mask of the
-values that could be read. Times without a zone are taken as they stand; those with one become UTC.
+values that could be read. Times with a zone become UTC. Those without are taken as they stand, or, where the
+log's zone was stated, as the clock of that zone showed them (:mod:`tacit.searchlog.readers.time_zone`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["TIME_FORMATS", "Instants", "compact_instants", "epoch_instants", "iso_instants", "plain_instants"]
+from tacit.searchlog.readers.time_zone import Clock
+
+__all__ = [
+    "AS_WRITTEN",
+    "Instants",
+    "any_instants",
+    "compact_instants",
+    "epoch_instants",
+    "frequent_iso",
+    "iso_instants",
+    "one_by_one",
+    "plain_instants",
+    "spread",
+]
 
 Instants: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+
+AS_WRITTEN = Clock()
+"""Times without a zone stand as they are."""
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -73,7 +90,8 @@ def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Ins
     return np.where(good, seconds * 1_000_000 + fraction, 0), good
 
 
-def _spread(column: pa.BinaryArray, pattern: str, century: bool) -> Instants:
+def spread(column: pa.BinaryArray, pattern: str, century: bool = True) -> Instants:
+    """The values laid out as ``pattern``, such as ``YYYY-MM-DD hh:mm:ss``; the mask leaves out the others."""
     matrix, fitting = _fixed_width(column, len(pattern))
     values, good = _calendar(matrix, pattern, century)
     if len(fitting) == len(column):
@@ -83,29 +101,31 @@ def _spread(column: pa.BinaryArray, pattern: str, century: bool) -> Instants:
     return all_values, all_good
 
 
-def plain_instants(column: pa.BinaryArray) -> Instants:
+def plain_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """``2006-03-01 07:17:12``, as in AOL's log (a ``T`` in the middle will do)."""
-    return _spread(column, _PLAIN, century=True)
+    return clock.set(spread(column, _PLAIN))
 
 
-def compact_instants(column: pa.BinaryArray) -> Instants:
+def compact_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """``970916105432``, as in Excite's log: a year of two digits, from 1969 to 2068."""
-    return _spread(column, _COMPACT, century=False)
+    return clock.set(spread(column, _COMPACT, century=False))
 
 
-def _frequent_iso(column: pa.BinaryArray) -> Instants:
+def frequent_iso(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """What is written in one of the frequent ways of ISO 8601."""
-    values, good = plain_instants(column)
+    values, good = plain_instants(column, clock)
     for pattern in _FREQUENT_ISO[1:]:
         if good.all():
             break
-        more, readable = _spread(column, pattern, century=True)
+        more, readable = spread(column, pattern)
+        if not pattern.endswith("Z"):
+            more, readable = clock.set((more, readable))
         values[readable] = more[readable]
         good |= readable
     return values, good
 
 
-def _one_by_one(
+def one_by_one(
     column: pa.BinaryArray,
     values: npt.NDArray[np.int64],
     good: npt.NDArray[np.bool_],
@@ -121,11 +141,11 @@ def _one_by_one(
     return values, good
 
 
-def _iso(text: str) -> int:
+def _iso(text: str, clock: Clock) -> int:
     found = datetime.fromisoformat(text.strip())
     if found.tzinfo is not None:
-        found = found.astimezone(UTC).replace(tzinfo=None)
-    return (found - _EPOCH) // _MICROSECOND
+        return (found.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+    return clock.set_one((found - _EPOCH) // _MICROSECOND)
 
 
 def _epoch(text: str, unit: int | None) -> int:
@@ -137,9 +157,9 @@ def _epoch(text: str, unit: int | None) -> int:
     return int(whole or 0) * factor + (int(fraction) * factor // 10 ** len(fraction) if fraction else 0)
 
 
-def iso_instants(column: pa.BinaryArray) -> Instants:
+def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """ISO 8601, with or without fractions of a second and a zone."""
-    return _one_by_one(column, *_frequent_iso(column), _iso)
+    return one_by_one(column, *frequent_iso(column, clock), lambda text: _iso(text, clock))
 
 
 def _epoch_of_usual_length(column: pa.BinaryArray, unit: int | None) -> Instants:
@@ -155,28 +175,19 @@ def _epoch_of_usual_length(column: pa.BinaryArray, unit: int | None) -> Instants
 
 def epoch_instants(column: pa.BinaryArray, unit: int | None = None) -> Instants:
     """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, told by size when absent."""
-    return _one_by_one(column, *_epoch_of_usual_length(column, unit), lambda text: _epoch(text, unit))
+    return one_by_one(column, *_epoch_of_usual_length(column, unit), lambda text: _epoch(text, unit))
 
 
-def _any_instants(column: pa.BinaryArray) -> Instants:
+def any_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """Epoch numbers where the value is a number, otherwise ISO 8601."""
 
     def read(text: str) -> int:
         try:
             return _epoch(text, None)
         except ValueError:
-            return _iso(text)
+            return _iso(text, clock)
 
-    values, good = _frequent_iso(column)
+    values, good = frequent_iso(column, clock)
     if not good.any():
         values, good = _epoch_of_usual_length(column, None)
-    return _one_by_one(column, values, good, read)
-
-
-TIME_FORMATS: dict[str, Callable[[pa.BinaryArray], Instants]] = {
-    "auto": _any_instants,
-    "iso": iso_instants,
-    "epoch": lambda column: epoch_instants(column, 1_000_000),
-    "epoch-ms": lambda column: epoch_instants(column, 1_000),
-}
-"""What ``--time-format`` calls a way to write times, and how it is read."""
+    return one_by_one(column, values, good, read)

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.searchlog.bad_lines import Reason
-from tacit.searchlog.readers.instants import TIME_FORMATS
-from tacit.searchlog.readers.mapping import ColumnMapping
 from tacit.searchlog.readers.protocol import Block, Parsed
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.text import lines_in_blocks
@@ -35,9 +34,13 @@ class JsonLinesReader:
 
     name = "jsonl"
 
-    def __init__(self, mapping: ColumnMapping, time_format: str) -> None:
-        self._keys = [mapping.names.get(column) for column in COLUMNS]
-        self._read_times = TIME_FORMATS[time_format]
+    def __init__(self, reading: Reading) -> None:
+        self._keys = [reading.mapping.names.get(column) for column in COLUMNS]
+        self._read_times = reading.read_times
+
+    def placed(self, _opening: Opening) -> dict[str, int]:
+        """Objects have names, not places."""
+        return {}
 
     def recognises(self, opening: Opening) -> bool:
         """The first line begins an object."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.errors import ParameterError
@@ -12,6 +12,15 @@ __all__ = ["REQUIRED", "ColumnMapping"]
 
 REQUIRED = ("user", "query", "time")
 
+_ALSO_CALLED: Mapping[str, tuple[str, ...]] = {
+    "user": ("anonid", "userid", "user_id"),
+    "query": ("querytext", "query_text"),
+    "time": ("querytime", "query_time", "timestamp"),
+    "rank": ("itemrank", "item_rank"),
+    "url": ("clickurl", "click_url"),
+}
+"""Names in headers that need no mapping, in any case of letters: the log's own, AOL's and close relatives."""
+
 
 @dataclass(frozen=True)
 class ColumnMapping:
@@ -19,7 +28,7 @@ class ColumnMapping:
 
     names: Mapping[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
     given: bool = False
-    """Said by the user; otherwise the columns are looked for under the log's own names."""
+    """Said by the user; otherwise the columns are looked for under the log's own names, and AOL's."""
 
     @classmethod
     def parse(cls, text: str | None) -> ColumnMapping:
@@ -40,10 +49,6 @@ class ColumnMapping:
             names[column] = name
         if missing := [column for column in REQUIRED if column not in names]:
             raise ParameterError(f"--columns leaves out {', '.join(missing)}.", "Name a column for each.")
-        if ("rank" in names) != ("url" in names):
-            raise ParameterError(
-                "--columns names only one of rank and url.", "A click has both: name both or none."
-            )
         return cls(names, given=True)
 
     @property
@@ -53,10 +58,26 @@ class ColumnMapping:
             return None
         return {column: int(name) - 1 for column, name in self.names.items()}
 
-    def missing(self, found: list[str]) -> list[str]:
-        """Which of the file's columns that are needed are not among ``found``.
+    def found_in(self, header: Sequence[str]) -> dict[str, int]:
+        """Where each column stands among the names of ``header``, of those that are there."""
+        found = {column: header.index(name) for column, name in self.names.items() if name in header}
+        if self.given:
+            return found
+        folded = [name.strip().lower() for name in header]
+        for column, others in _ALSO_CALLED.items():
+            place = next((folded.index(name) for name in (column, *others) if name in folded), None)
+            if place is not None:
+                found.setdefault(column, place)
+        return found
+
+    def missing_from(self, found: Mapping[str, int]) -> list[str]:
+        """The file's names of the columns that are needed and not among those ``found``.
 
         Rank and url are needed when the user named them.
         """
         needed = self.names if self.given else REQUIRED
-        return [self.names[column] for column in needed if self.names[column] not in found]
+        return [self.names[column] for column in needed if column not in found]
+
+    def missing(self, header: Sequence[str]) -> list[str]:
+        """Which of the file's columns that are needed are not among the names of ``header``."""
+        return self.missing_from(self.found_in(header))

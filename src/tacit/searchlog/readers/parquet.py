@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.instants import TIME_FORMATS
-from tacit.searchlog.readers.mapping import ColumnMapping
 from tacit.searchlog.readers.protocol import Block, Parsed
+from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
+from tacit.searchlog.readers.time_zone import Clock
 from tacit.searchlog.schema import COLUMNS
 
 __all__ = ["ParquetReader"]
@@ -39,12 +39,16 @@ def _as_written(column: pa.Array) -> pa.BinaryArray:
     return column.cast(pa.string()).cast(pa.binary())
 
 
-def _times(column: pa.Array) -> pa.Array:
+def _times(column: pa.Array, clock: Clock) -> pa.Array:
     """Stored times as microseconds since 1970; anything else as it would stand in a text."""
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
         target = pa.timestamp("us", getattr(column.type, "tz", None))
-        return pc.cast(column, target, safe=not finer).cast(pa.int64())
+        instants = pc.cast(column, target, safe=not finer).cast(pa.int64())
+        if clock.zone is None or target.tz is not None:
+            return instants
+        shown = clock.to_utc(np.asarray(instants.fill_null(0)))
+        return pa.array(shown, mask=np.asarray(instants.is_null()))
     return _as_written(column)
 
 
@@ -53,9 +57,14 @@ class ParquetReader:
 
     name = "parquet"
 
-    def __init__(self, mapping: ColumnMapping, time_format: str) -> None:
-        self._mapping = mapping
-        self._read_times = TIME_FORMATS[time_format]
+    def __init__(self, reading: Reading) -> None:
+        self._mapping = reading.mapping
+        self._read_times = reading.read_times
+        self._clock = reading.clock
+
+    def placed(self, _opening: Opening) -> dict[str, int]:
+        """Columns have names, not places."""
+        return {}
 
     def recognises(self, opening: Opening) -> bool:
         """Parquet's mark at the beginning."""
@@ -63,6 +72,11 @@ class ParquetReader:
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Batches of rows of the columns that matter."""
+        if source.stream is not None:
+            raise LogError(
+                "the standard input is a Parquet file, which cannot be read as it comes.",
+                "Name the file instead.",
+            )
         try:
             with pq.ParquetFile(source.path) as file:
                 names = file.schema_arrow.names
@@ -71,7 +85,7 @@ class ParquetReader:
                         f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
                         "Say which are which with --columns user=…,query=…,time=….",
                     )
-                wanted = [name for name in self._mapping.names.values() if name in names]
+                wanted = [names[place] for place in self._mapping.found_in(names).values()]
                 row, rows = 1, max(file.metadata.num_rows, 1)
                 for batch in file.iter_batches(_ROWS, columns=wanted):
                     source.bytes_read = source.size * (row + batch.num_rows - 1) // rows
@@ -86,14 +100,17 @@ class ParquetReader:
         """The records of a batch of rows."""
         batch: pa.RecordBatch = block.content
         columns = []
+        names = batch.schema.names
+        places = self._mapping.found_in(names)
         for column in COLUMNS:
-            name = self._mapping.names.get(column)
-            if name not in batch.schema.names:
+            if column not in places:
                 columns.append(pa.nulls(batch.num_rows, pa.binary()))
             else:
-                convert = _times if column == "time" else _as_written
+                name, stored_column = names[places[column]], batch.column(places[column])
                 try:
-                    columns.append(convert(batch.column(name)))
+                    columns.append(
+                        _times(stored_column, self._clock) if column == "time" else _as_written(stored_column)
+                    )
                 except pa.ArrowException:
                     # Arrow's message may quote a value, so it is not passed on.
                     stored = batch.schema.field(name).type

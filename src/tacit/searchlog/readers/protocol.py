@@ -55,6 +55,11 @@ class Reader(Protocol):
     def recognises(self, opening: Opening) -> bool:
         """Whether a file that opens like this can only sensibly be in this format."""
 
+    def placed(self, opening: Opening, /) -> dict[str, int]:
+        """Where a file that opens like this keeps which column of the log, from 0; empty where columns
+        have names.
+        """
+
     def blocks(self, source: Source) -> Iterator[Block]:
         """The file in blocks, in order."""
 

@@ -22,7 +22,8 @@ Mask = npt.NDArray[np.bool_]
 _LARGEST_RANK = 2**31 - 1
 _FIRST_INSTANT = int(np.datetime64("0001-01-01", "us").astype(np.int64))
 _END_OF_INSTANTS = int(np.datetime64("10000-01-01", "us").astype(np.int64))
-_FAULTS = (Reason.USER, Reason.QUERY, Reason.TIME, Reason.RANK, Reason.CLICK)
+_FAULTS = (Reason.USER, Reason.QUERY, Reason.TIME, Reason.RANK)
+_WHOLE_DECIMAL = r"^([0-9]+)\.0*$"
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,16 @@ def _decodable(columns: Sequence[pa.BinaryArray]) -> Mask | None:
 
 
 def _ranks(column: pa.BinaryArray, clicked: Mask) -> tuple[pa.Array, Mask]:
-    """Ranks as numbers, and which lines' ranks are sound; an empty rank is sound."""
-    lengths = _lengths(column)
+    """Ranks as numbers, and which lines' ranks are sound; an empty rank is sound.
+
+    A rank may be written as a decimal that is whole, ``1.0``, as tables with gaps often have it.
+    """
     text = column.fill_null(b"").cast(pa.string()) if column.null_count else column.cast(pa.string())
-    digits = np.asarray(pc.ascii_is_decimal(text)) & (lengths <= 10)
+    decimal = np.asarray(pc.ascii_is_decimal(text))
+    if not (decimal | ~clicked).all():
+        text = pc.replace_substring_regex(text, _WHOLE_DECIMAL, r"\1")
+        decimal = np.asarray(pc.ascii_is_decimal(text))
+    digits = decimal & (_lengths(text) <= 10)
     numbers = pc.cast(pc.if_else(pa.array(digits & clicked), text, None), pa.int64())
     in_range = np.asarray(
         pc.fill_null(pc.and_(pc.greater_equal(numbers, 1), pc.less_equal(numbers, _LARGEST_RANK)), False)
@@ -129,13 +136,11 @@ def to_records(
     queries = _text(query, written.is_ascii)
     normalised = normalise_queries(queries)
     instants, readable = _times(time, read_times)
-    has_rank, has_url = _lengths(rank) > 0, _lengths(url) > 0
+    has_rank, has_url = _lengths(rank) > 0, _lengths(url) > 0  # a click is a rank, a url, or both
     ranks, in_range = _ranks(rank, has_rank)
 
     fault = np.zeros(len(written.lines), np.int8)
-    for number, sound in enumerate(
-        (_not_blank(user), _lengths(normalised) > 0, readable, in_range, has_rank == has_url), start=1
-    ):
+    for number, sound in enumerate((_not_blank(user), _lengths(normalised) > 0, readable, in_range), start=1):
         if not sound.all():
             fault[~sound & (fault == 0)] = number
     urls = url if has_url.all() else pc.if_else(pa.array(has_url), url, None)

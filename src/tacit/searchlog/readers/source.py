@@ -1,19 +1,25 @@
-"""Where lines come from: plain or gzipped files, read in large blocks cut at line ends."""
+"""Where lines come from: plain or compressed files, or the standard input, in large blocks cut at line
+ends.
+"""
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import io
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
 from tacit.errors import InputError, LogError, ParameterError
+from tacit.searchlog.readers.compression import COMPRESSED_SUFFIXES, LONGEST_MAGIC, text_of
 
-__all__ = ["BLOCK_BYTES", "ENCODINGS", "Opening", "Source", "find_sources"]
+__all__ = ["BLOCK_BYTES", "ENCODINGS", "STANDARD_INPUT", "Opening", "Source", "find_sources"]
+
+STANDARD_INPUT = Path("-")
+"""What the standard input is called where a file is named."""
 
 BLOCK_BYTES = 8 << 20
 """How much text is parsed at a time: enough for whole-array work to pay, few enough to stay in bounds."""
@@ -23,7 +29,8 @@ ENCODINGS = ("utf-8", "latin-1")
 
 _LONGEST_LINE = 64 << 20
 _OPENING_BYTES = 64 << 10
-_GZIP_MAGIC = b"\x1f\x8b"
+_REMEMBERED_BYTES = 1 << 20
+"""How much of the standard input, as it comes, is kept to tell its format from."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -46,14 +53,37 @@ class Opening:
     def suffix(self) -> str:
         """The extension that tells the format: of ``log.csv.gz`` it is ``.csv``."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] == ".gz":
+        if suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
             suffixes.pop()
         return suffixes[-1] if suffixes else ""
 
 
+class _Remembered(io.RawIOBase):
+    """A stream from its beginning, although ``head`` was read of it before."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._given
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = len(buffer)
+        piece = self._head[:size] if len(self._head) else self._rest.read(size)
+        self._head = self._head[size:]
+        buffer[: len(piece)] = piece
+        self._given += len(piece)
+        return len(piece)
+
+
 @dataclass
 class Source:
-    """One file of a log, plain or gzipped (told by content, not by name)."""
+    """One file of a log, plain or compressed (told by content, not by name), or a stream."""
 
     path: Path
     asked_for: bool = True
@@ -62,33 +92,52 @@ class Source:
     """What its text is written in; one of :data:`ENCODINGS`."""
     bytes_read: int = 0
     """How far reading has come, in bytes on the disk."""
+    stream: IO[bytes] | None = field(default=None, repr=False)
+    """Where to read from, when it is no file: the text can be read to its end once."""
 
     @property
     def size(self) -> int:
-        """Its bytes on the disk."""
-        return self.path.stat().st_size
+        """Its bytes on the disk; 0 for a stream, of which nobody knows."""
+        return 0 if self.stream is not None else self.path.stat().st_size
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return "the standard input" if self.stream is not None else str(self.path)
+
+    @cached_property
+    def _head(self) -> bytes:
+        """The first bytes as they are stored."""
+        if self.stream is not None:
+            return self.stream.read(_REMEMBERED_BYTES)
+        with self.path.open("rb") as stored:
+            return stored.read(LONGEST_MAGIC)
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         """The file as stored, and its text."""
-        with self.path.open("rb") as stored:
-            magic = stored.read(2)
-            stored.seek(0)
-            try:
-                if magic == _GZIP_MAGIC:
-                    with gzip.GzipFile(fileobj=stored) as text:
-                        yield stored, text  # type: ignore[misc]  # GzipFile reads bytes as a file does
-                else:
-                    yield stored, stored
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise LogError(
-                    f"{self.path} is a gzip file that is damaged or cut short.", "Fetch or make it again."
-                ) from error
+        head = self._head
+        if self.stream is not None:
+            remembered: IO[bytes] = io.BufferedReader(_Remembered(head, self.stream))
+            with text_of(remembered, head, self.name) as text:
+                yield remembered, text
+            return
+        with self.path.open("rb") as stored, text_of(stored, head, self.name) as text:
+            yield stored, text
+
+    @cached_property
+    def _opening(self) -> Opening:
+        if self.stream is not None:
+            with text_of(io.BytesIO(self._head), self._head, self.name) as text:
+                head = text.read(_OPENING_BYTES)
+        else:
+            with self._open() as (_, text):
+                head = text.read(_OPENING_BYTES)
+        return Opening(self.path, self._as_utf8(head.removeprefix(_BYTE_ORDER_MARK)))
 
     def opening(self) -> Opening:
         """How the file begins."""
-        with self._open() as (_, text):
-            return Opening(self.path, self._as_utf8(text.read(_OPENING_BYTES).removeprefix(_BYTE_ORDER_MARK)))
+        return self._opening
 
     def _as_utf8(self, text: bytes) -> bytes:
         return (
@@ -110,7 +159,7 @@ class Source:
                     rest += chunk
                     if len(rest) > _LONGEST_LINE:
                         raise LogError(
-                            f"{self.path} has a line of more than {_LONGEST_LINE >> 20} MiB.",
+                            f"{self.name} has a line of more than {_LONGEST_LINE >> 20} MiB.",
                             "It is no text log.",
                         )
                     continue
@@ -123,7 +172,8 @@ class Source:
 def find_sources(
     paths: Sequence[Path], *, encoding: str = "utf-8", besides: Path | None = None
 ) -> list[Source]:
-    """The files of ``paths`` in the order given; a folder stands for all files in it, by name.
+    """The files of ``paths`` in the order given; a folder stands for all files in it, by name, ``-`` for
+    stdin.
 
     In folders, hidden files are passed over, and so is ``besides`` (the output of an earlier import). A
     file that is named twice, or named and in a folder, is taken once: its records must not count double.
@@ -132,7 +182,9 @@ def find_sources(
         raise ParameterError.outside("--encoding", repr(encoding), f"one of {', '.join(ENCODINGS)}")
     sources: list[Source] = []
     for path in paths:
-        if path.is_dir():
+        if path == STANDARD_INPUT:
+            sources.append(Source(path, encoding=encoding, stream=sys.stdin.buffer))
+        elif path.is_dir():
             for found in sorted(path.rglob("*")):
                 hidden = any(part.startswith(".") for part in found.relative_to(path).parts)
                 output = besides is not None and found.resolve() == besides.resolve()

@@ -1,0 +1,158 @@
+"""A look at a delimited file: what each of its columns seems to hold, and what to say when that is no log.
+
+Everything said is about columns and kinds of values, in words of our own: no value of the file is ever
+repeated.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.searchlog.bad_lines import Reason
+from tacit.searchlog.readers.kinds import DATES, Kind, kind_of
+from tacit.searchlog.readers.reading import Reading
+from tacit.searchlog.readers.source import Opening
+
+__all__ = ["DELIMITERS_IN_WORDS", "Look", "looked_at", "ordinal"]
+
+DELIMITERS_IN_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
+
+_SAMPLE = 200
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUMBERS_AS_TIMES = (Kind.COMPACT, Kind.SECONDS, Kind.MILLISECONDS)
+_RANKS = (Kind.WHOLE, Kind.WHOLE_DECIMALS)
+_COLUMN_OF = {Reason.USER: "user", Reason.QUERY: "query", Reason.TIME: "time", Reason.RANK: "rank"}
+
+
+def ordinal(place: int) -> str:
+    """The place of a column, from 0, in words."""
+    return _ORDINALS[place] if place < len(_ORDINALS) else f"{place + 1}th"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the beginning of a delimited file looks like."""
+
+    delimiter: str | None
+    """What separates its columns, or None when it has but one."""
+    columns: tuple[Kind, ...]
+    mean_lengths: tuple[float, ...]
+    widths: Counter[int]
+    """How many lines have how many columns."""
+
+    def first(self, kinds: Sequence[Kind]) -> int | None:
+        """The first column of one of ``kinds``."""
+        return next((place for place, kind in enumerate(self.columns) if kind in kinds), None)
+
+    @property
+    def time(self) -> int | None:
+        """The column that seems to hold the times."""
+        dates = self.first(DATES)
+        return self.first(_NUMBERS_AS_TIMES) if dates is None else dates
+
+    @property
+    def guess(self) -> dict[str, int] | None:
+        """Which columns could be which, when there are a user, a query and a time among them."""
+        if self.time is None:
+            return None
+        found = {"time": self.time}
+        left = [place for place in range(len(self.columns)) if place != self.time]
+        url = self.first((Kind.ADDRESSES,))
+        if url is not None:
+            left.remove(url)
+        words = [place for place in left if self.columns[place] is Kind.TEXT]
+        if not words:
+            return None
+        found["query"] = max(words, key=lambda place: self.mean_lengths[place])
+        left.remove(found["query"])
+        if not left:
+            return None
+        found["user"] = left.pop(0)
+        ranks = [place for place in left if self.columns[place] in _RANKS]
+        if ranks:
+            found["rank"] = ranks[0]
+        if url is not None:
+            found["url"] = url
+        order = ("user", "query", "time", "rank", "url")
+        return {column: found[column] for column in order if column in found}
+
+    @property
+    def complaint(self) -> str:
+        """Why this is no log that is understood, to follow a statement; empty when nothing can be said."""
+        if not self.columns:
+            return ": it holds no line"
+        if self.delimiter is None:
+            return ": its lines have a single column, between tabs, commas, semicolons and bars alike"
+        if self.time is None:
+            held = "; ".join(f"the {ordinal(n)} holds {kind}" for n, kind in enumerate(self.columns[:5]))
+            return f": no column holds times ({held})"
+        return f": the {ordinal(self.time)} column, of {len(self.columns)}, holds {self.columns[self.time]}"
+
+    @property
+    def remedy(self) -> str:
+        """What would probably help; empty, or a sentence that ends with a space."""
+        if not self.columns:
+            return ""
+        if self.delimiter is None:
+            return "Say what stands between its columns with --delimiter. "
+        order = ""
+        if self.time is not None and self.columns[self.time] is Kind.EITHER_ORDER:
+            order = " --time-format day-first (or month-first)"
+        if self.guess is None:
+            return f"Say{order}. " if order else ""
+        columns = ",".join(f"{column}={place + 1}" for column, place in self.guess.items())
+        name = "tsv" if self.delimiter == "\t" else "csv"
+        return f"Perhaps --format {name} --columns {columns}{order} is right. "
+
+    def about(self, reason: Reason, placed: dict[str, int]) -> str:
+        """Which column brought so many bad lines, and what it holds; empty when nothing can be said."""
+        if reason is Reason.COLUMNS and self.widths:
+            ((width, _),) = self.widths.most_common(1)
+            return f" Most lines at its beginning have {width} column{'s' if width != 1 else ''}."
+        place = placed.get(_COLUMN_OF.get(reason, ""))
+        if place is None or place >= len(self.columns):
+            return ""
+        return (
+            f" Its {ordinal(place)} column, taken for the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
+        )
+
+
+def _cut(lines: Sequence[bytes], delimiter: str) -> list[list[str]]:
+    decoded = [line.decode("latin-1") for line in lines]
+    if delimiter == "\t":
+        return [line.split("\t") for line in decoded]
+    rows = []
+    for line in decoded:
+        try:
+            rows.append(next(csv.reader((line,), delimiter=delimiter)))
+        except (csv.Error, StopIteration):
+            continue
+    return rows
+
+
+def looked_at(opening: Opening, reading: Reading) -> Look:
+    """Look at how a file begins."""
+    lines = [line for line in opening.lines[:_SAMPLE] if line.strip()]
+    candidates = (reading.delimiter,) if reading.delimiter else tuple("\t,;|")
+    best: tuple[int, str, list[list[str]]] = (0, "", [])
+    for delimiter in candidates:
+        rows = _cut(lines, delimiter)
+        agreeing = max((n for width, n in Counter(map(len, rows)).items() if width > 1), default=0)
+        if agreeing > best[0]:
+            best = (agreeing, delimiter, rows)
+    _, delimiter, rows = best
+    if not rows:
+        kinds = (kind_of(lines),) if lines else ()
+        return Look(None, kinds, (0.0,) * len(kinds), Counter())
+    widths = Counter(map(len, rows))
+    width = widths.most_common(1)[0][0]
+    columns = [[row[place].encode("latin-1") for row in rows if len(row) > place] for place in range(width)]
+    return Look(
+        delimiter,
+        tuple(kind_of(column) for column in columns),
+        tuple(sum(map(len, column)) / max(len(column), 1) for column in columns),
+        widths,
+    )
