@@ -16,6 +16,7 @@ from tacit.commands import main
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.heavy_tail import Spectrum
+from tacit.searchlog.session_cut import SessionCut
 from tacit.searchlog.statistics import opened_for_statistics
 
 _NOON = datetime(2006, 3, 1, 12)
@@ -51,7 +52,8 @@ def test_figures_of_a_small_log_by_hand(tmp_path: Path) -> None:
     )
     with opened_for_statistics(path) as source:
         found = source.statistics()
-        assert source.statistics(timedelta(minutes=29)).sessions == 4
+        assert source.statistics(SessionCut.of("time", 29)).sessions == 4
+        assert source.statistics(SessionCut.of("time")).sessions == 3
     assert (found.records, found.users, found.queries, found.distinct_queries) == (6, 2, 5, 3)
     assert (found.clicks, found.sessions, found.queries_per_session) == (3, 3, 5 / 3)
     assert (found.asked_once, found.asked_by_one_user, found.top_percent) == (2 / 3, 2 / 3, 3 / 5)

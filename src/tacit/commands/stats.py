@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +15,6 @@ from rich.table import Table
 from tacit.terminal import JsonFlag, emit, progress
 
 __all__ = ["register"]
-
-_LONGEST_GAP = 100 * 366 * 24 * 60
-"""A century, in minutes: longer than any log."""
 
 
 def register(app: typer.Typer) -> None:
@@ -35,9 +33,16 @@ def stats(
     min_users: Annotated[
         int, typer.Option(help="Show no query asked by fewer users than this; at least 5.")
     ] = 50,
+    sessions: Annotated[
+        str,
+        typer.Option(help="What ends a session: words (a pause and other words) or time (a pause alone)."),
+    ] = "words",
     session_gap: Annotated[
-        float, typer.Option(help="Minutes of pause after which a new session begins.")
-    ] = 30.0,
+        float | None,
+        typer.Option(help="Minutes of pause that always end a session; 90 for words, 30 for time."),
+    ] = None,
+    since: Annotated[datetime | None, typer.Option(help="Only records from this time on (UTC).")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Only records before this time (UTC).")] = None,
     memory: Annotated[
         str, typer.Option(help="How much memory counting may take; the rest goes to disk.")
     ] = "2GB",
@@ -47,23 +52,24 @@ def stats(
 
     Shows no query's text, unless asked to, and then only of queries that enough users asked.
     """
-    from datetime import timedelta
-
     from tacit.errors import ParameterError
+    from tacit.searchlog.session_cut import SessionCut
     from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
 
-    if not 0 <= session_gap <= _LONGEST_GAP:
-        raise ParameterError.outside("--session-gap", session_gap, f"from 0 to {_LONGEST_GAP} minutes")
+    cut = SessionCut.of(sessions, session_gap)
+    if since and until and since >= until:
+        raise ParameterError.outside("--since", since.isoformat(), "before --until")
     if frequent_queries is not None:
         check_frequent(frequent_queries, min_users)
-    with opened_for_statistics(log, memory) as source:
+    with opened_for_statistics(log, memory, since, until) as source:
         with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as shown:
-            found = source.statistics(timedelta(minutes=session_gap), shown.advance)
+            found = source.statistics(cut, shown.advance)
         result: dict[str, Any] = asdict(found) | {
             "first": found.first.isoformat(sep=" "),
             "last": found.last.isoformat(sep=" "),
             "queries_per_session": found.queries_per_session,
-            "session_gap_minutes": session_gap,
+            "session_method": str(cut.method),
+            "session_gap_minutes": cut.longest_pause.total_seconds() / 60,
         }
         if frequent_queries is not None:
             shown_queries = source.frequent_queries(frequent_queries, min_users)

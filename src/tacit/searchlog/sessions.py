@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SESSION_GAP",
+    "Column",
     "history_order",
+    "microseconds",
+    "sensible_instants",
     "sensible_time",
     "session_numbers",
     "session_starts",
+    "user_codes",
     "with_pauses",
     "with_sessions",
 ]
@@ -45,13 +49,14 @@ _EARLIEST, _LATEST = datetime.min, datetime.max.replace(microsecond=0)
 Column: TypeAlias = pa.Array | pa.ChunkedArray | npt.NDArray[Any]
 
 
-def _microseconds(gap: timedelta) -> int:
+def microseconds(gap: timedelta) -> int:
+    """A pause in whole microseconds; refused below 0."""
     if gap < timedelta(0):
         raise ParameterError.outside("the session gap", gap, "at least 0")
     return gap // timedelta(microseconds=1)
 
 
-def _codes(user: Column) -> npt.NDArray[Any]:
+def user_codes(user: Column) -> npt.NDArray[Any]:
     """Users as numbers: equal exactly where the users are equal."""
     if isinstance(user, np.ndarray):
         return user if user.dtype.kind in "iu" else np.unique(user, return_inverse=True)[1]
@@ -74,6 +79,11 @@ def _sensible(instants: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.clip(instants, *bounds)
 
 
+def sensible_instants(time: Column) -> npt.NDArray[np.int64]:
+    """Times as whole microseconds within the years 1 to 9999."""
+    return _sensible(_instants(time))
+
+
 def sensible_time(time: Any) -> Any:
     """A column of times within the years 1 to 9999, as an Ibis expression: safe to add a pause to."""
     import ibis
@@ -84,14 +94,14 @@ def sensible_time(time: Any) -> Any:
 
 def history_order(user: Column, time: Column) -> npt.NDArray[np.int64]:
     """The positions that put a log in order: user by user, by time, ties as they stood."""
-    return np.lexsort((_instants(time), _codes(user))).astype(np.int64, copy=False)
+    return np.lexsort((_instants(time), user_codes(user))).astype(np.int64, copy=False)
 
 
 def _cut(
     user: Column, time: Column, gap: timedelta
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """The order of the histories and, in that order, where a user and where a session begins."""
-    codes, instants, widest = _codes(user), _instants(time), _microseconds(gap)
+    codes, instants, widest = user_codes(user), _instants(time), microseconds(gap)
     order = np.lexsort((instants, codes)).astype(np.int64, copy=False)
     codes, instants = codes[order], _sensible(instants[order])
     first = np.ones(len(order), np.bool_)
@@ -139,7 +149,7 @@ def with_pauses(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
     """
     import ibis
 
-    longest = ibis.interval(microseconds=_microseconds(gap))
+    longest = ibis.interval(microseconds=microseconds(gap))
     before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
     paused = sensible_time(before) + longest < sensible_time(table.time)
     # The first record has none before it; some engines take the other bound for a missing one.

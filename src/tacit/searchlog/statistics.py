@@ -21,7 +21,8 @@ from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.files import literal_path
 from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.schema import check_log
-from tacit.searchlog.sessions import SESSION_GAP, with_pauses
+from tacit.searchlog.session_cut import SessionCut, SessionMethod, with_begins
+from tacit.searchlog.sessions import with_pauses
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,6 +40,7 @@ FEWEST_USERS = 5
 """A query's text is never shown for fewer users than this, whatever is asked for."""
 
 _QUANTILES = (0.5, 0.9, 0.99)
+_BATCH = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,20 @@ class StatisticsSource:
         ((pauses,),) = self._rows(str(ibis.to_sql(with_pauses(columns, gap).paused.sum(), dialect="duckdb")))
         return int(pauses or 0)
 
+    def _sessions(self, cut: SessionCut, users: int) -> int:
+        """How many sessions there are."""
+        if cut.method is SessionMethod.TIME:
+            return users + self._pauses(cut.longest_pause)
+        searches = self._connection.sql(
+            'SELECT DISTINCT "user" AS user, time, query FROM log ORDER BY "user"'
+        ).to_arrow_reader(_BATCH)
+        return sum(int(np.asarray(block.column("begins")).sum()) for block in with_begins(searches, cut))
+
     def statistics(
-        self, gap: timedelta = SESSION_GAP, step: Callable[[], None] = lambda: None
+        self, cut: SessionCut | None = None, step: Callable[[], None] = lambda: None
     ) -> LogStatistics:
         """Count everything; ``step`` is called after each of the :attr:`STEPS` passes over the log."""
+        cut = cut or SessionCut()
         ((records, clicks, first, last),) = self._rows(
             "SELECT count(*), count(coalesce(url, rank::VARCHAR)), min(time), max(time) FROM log"
         )
@@ -134,7 +146,7 @@ class StatisticsSource:
         ).fetchnumpy()
         counts = np.sort(np.asarray(per_user["records"]))
         step()
-        pauses = self._pauses(gap)
+        sessions = self._sessions(cut, len(counts))
         step()
         self._count_queries()
         spectrum = self._connection.execute(
@@ -149,7 +161,7 @@ class StatisticsSource:
             queries=askings.total,
             distinct_queries=askings.distinct,
             clicks=clicks,
-            sessions=len(counts) + pauses,
+            sessions=sessions,
             first=first,
             last=last,
             asked_once=askings.share_once,
@@ -192,8 +204,11 @@ def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
 
 
 @contextmanager
-def opened_for_statistics(path: str | Path, memory: str = "2GB") -> Iterator[StatisticsSource]:
-    """Open the log at ``path`` for counting within ``memory``.
+def opened_for_statistics(
+    path: str | Path, memory: str = "2GB", since: datetime | None = None, until: datetime | None = None
+) -> Iterator[StatisticsSource]:
+    """Open the log at ``path``, or its records from ``since`` to before ``until``, for counting within
+    ``memory``.
 
     What does not fit goes to a temporary folder that only its owner can read, removed at the end.
     """
@@ -208,7 +223,11 @@ def opened_for_statistics(path: str | Path, memory: str = "2GB") -> Iterator[Sta
             raise ParameterError.outside("--memory", repr(memory), "a size such as 2GB or 500MB") from error
         try:
             with connection:
-                connection.read_parquet(literal_path(path), hive_partitioning=False).create_view("log")
+                log = connection.read_parquet(literal_path(path), hive_partitioning=False)
+                for bound, sign in ((since, ">="), (until, "<")):
+                    if bound is not None:
+                        log = log.filter(f"time {sign} TIMESTAMP '{bound.isoformat(sep=' ')}'")
+                log.create_view("log")
                 yield StatisticsSource(connection)
         except duckdb.OutOfMemoryException as error:
             raise InfeasibleError(
