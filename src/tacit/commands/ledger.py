@@ -34,6 +34,8 @@ def register(app: typer.Typer) -> None:
     ledger.command("init", epilog=f"Example: {example}")(init)
     ledger.command("show", epilog="Example: tacit ledger show log.ledger")(show)
     ledger.command("verify", epilog="Example: tacit ledger verify log.ledger --head 3f9c…")(verify)
+    ledger.command("known", epilog="Example: tacit ledger known")(known)
+    ledger.command("adopt", epilog="Example: tacit ledger adopt restored.ledger --log log.parquet")(adopt)
     app.add_typer(ledger, name="ledger")
 
 
@@ -56,17 +58,36 @@ def init(
         Path | None,
         typer.Option(help="Bind the ledger to this log: no other is charged to it.", show_default=False),
     ] = None,
+    instead_of_lost: Annotated[
+        bool,
+        typer.Option(
+            "--instead-of-lost", help="The data set's ledger is lost for good: open this one in its place."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Open the ledger of a data set. Its budget is fixed from then on."""
+    """Open the ledger of a data set. Its budget is fixed from then on.
+
+    With --log the log is known again by its content: as a copy, under another name, or grown by a week.
+    """
 
     from tacit.privacy.composition import Rule
     from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
     from tacit.privacy.ledger import Ledger
+    from tacit.privacy.opening import refuse_known
+    from tacit.privacy.register import Register
 
     kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
     budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
-    ledger = Ledger.create(path, budget, label=label, composition=Rule(composition), log=log)
+    register = Register()
+    with register.opening():
+        known = register.of_log(log) if log is not None and log.exists() else []
+        lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
+        refuse_known([entry for entry in known if entry not in lost])
+        ledger = Ledger.create(path, budget, label=label, composition=Rule(composition), log=log)
+        for entry in lost:
+            register.forget(entry.id)
+        register.remember(ledger, log)
     state = ledger.state()
 
     def render(console: Console) -> None:
@@ -75,6 +96,79 @@ def init(
         console.print("Keep it with the data set, and keep copies: it is the memory of what was released.")
 
     emit(_summary(path, state), as_json=as_json, render=render)
+
+
+def adopt(
+    path: LedgerFile,
+    log: Annotated[Path, typer.Option(help="The log of the ledger's data set.", show_default=False)],
+    as_json: JsonFlag = False,
+) -> None:
+    """Go on with this copy of a ledger, although a newer one was known and is lost.
+
+    What was charged after this copy was made is not in it: the budget it shows is larger than what is left.
+    """
+    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.opening import refuse_known
+    from tacit.privacy.register import Register
+
+    ledger = Ledger.open(path)
+    state = ledger.state()
+    identity = str(ledger.chain().records[0]["hash"])
+    register = Register()
+    with register.opening():
+        known = register.of_log(log)
+        others = [entry for entry in known if entry.id != identity]
+        refuse_known([entry for entry in others if entry.path.exists()])
+        for entry in others:
+            register.forget(entry.id)
+        register.accept(ledger, log)
+    lost = sum(max(0, entry.entries - state.length) for entry in known if entry.id == identity)
+    result = _summary(path, state) | {"entries_lost": lost}
+
+    def render(console: Console) -> None:
+        console.print(f"{path} is the data set's ledger from now on", markup=False, soft_wrap=True)
+        if lost:
+            console.print(
+                f"[bold red]{lost} entries are lost[/] that it had: what they charged was published all the "
+                "same, and the totals here leave it out.",
+                soft_wrap=True,
+            )
+
+    emit(result, as_json=as_json, render=render)
+
+
+def known(as_json: JsonFlag = False) -> None:
+    """List the ledgers known on this machine, and whether each is still in its place."""
+    from tacit.privacy.register import Register
+
+    rows = [
+        {
+            "ledger": str(entry.path),
+            "label": entry.label,
+            "opened": entry.opened,
+            "entries": entry.entries,
+            "in_place": entry.path.exists(),
+        }
+        for entry in Register().all()
+    ]
+
+    def render(console: Console) -> None:
+        if not rows:
+            console.print("no ledger is known here yet")
+            return
+        table = Table("ledger", "label", "opened", "entries", "in its place", box=None, pad_edge=False)
+        for row in rows:
+            there = "yes" if row["in_place"] else "[bold red]gone[/]"
+            table.add_row(
+                escape(str(row["ledger"])),
+                escape(str(row["label"])),
+                str(row["opened"]),
+                str(row["entries"]),
+                there,
+            )
+        console.print(table)
+
+    emit({"ledgers": rows}, as_json=as_json, render=render)
 
 
 def show(path: LedgerFile, as_json: JsonFlag = False) -> None:

@@ -4,6 +4,7 @@ from tacit.files.atomic import atomic_directory, atomic_file, sync_directory
 from tacit.files.cache import cache_directory
 from tacit.files.literal import literal_path
 from tacit.files.output import check_output
+from tacit.files.state import state_directory
 
 __all__ = [
     "atomic_directory",
@@ -11,5 +12,6 @@ __all__ = [
     "cache_directory",
     "check_output",
     "literal_path",
+    "state_directory",
     "sync_directory",
 ]

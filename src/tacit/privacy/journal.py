@@ -87,7 +87,12 @@ def _checked(line: bytes, number: int, previous: str) -> dict[str, Any]:
 def _parse(content: bytes) -> Chain:
     *lines, fragment = content.split(b"\n")
     if not lines:
-        raise IntegrityError("this file holds no ledger.", "Make one with `tacit ledger init`.")
+        raise IntegrityError(
+            "this file holds no whole entry of a ledger.",
+            "If it was a ledger, it was emptied or cut short: restore it from a copy, and make no new"
+            " one in its place. What"
+            " was spent is not known without it.",
+        )
     if not content.startswith(_BEGINNING):
         raise IntegrityError(
             "this file is no ledger: it does not begin as one.",

@@ -141,6 +141,10 @@ class Ledger:
 
         self._journal.append(noted, describe_fragment=_torn)
 
+    def chain(self) -> Chain:
+        """The entries as they stand in the file, every hash checked."""
+        return self._journal.read()
+
     def state(self) -> LedgerState:
         """All that the file says, with chain and arithmetic checked."""
         return replay(self._journal.read())

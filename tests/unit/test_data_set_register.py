@@ -1,0 +1,180 @@
+"""A data set is known again by its content, through copies and growth; strangers are not; the marks tell
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.errors import InputError, IntegrityError
+from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.opening import open_ledger
+from tacit.privacy.register import Register
+from tacit.privacy.sketch import LEAST_SHARE, MARKS, found_in, sketch_of
+from tacit.searchlog import SCHEMA
+
+_BUDGET = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 4.0)
+_KEY = bytes(range(32))
+
+
+def _log(path: Path, first: int, last: int, name: str = "u") -> Path:
+    """Records number ``first`` to before ``last`` of an endless log."""
+    numbers = range(first, last)
+    columns = {
+        "user": [f"{name}{n * 7919 % 500}" for n in numbers],
+        "query": [f"query {n * 104729 % 1000}" for n in numbers],
+        "time": [datetime(2006, 3, 1) + timedelta(seconds=13 * n) for n in numbers],
+        "rank": [None for _ in numbers],
+        "url": [None for _ in numbers],
+    }
+    pq.write_table(pa.table(columns, schema=SCHEMA), path)
+    return path
+
+
+def test_a_log_is_known_as_it_grows_shrinks_and_is_shuffled(tmp_path: Path) -> None:
+    sketch = sketch_of(_log(tmp_path / "week1", 0, 5_000), _KEY)
+    assert len(sketch.marks) == MARKS
+    shuffled = tmp_path / "shuffled"
+    table = pq.read_table(tmp_path / "week1")
+    pq.write_table(table.take(pa.array(list(reversed(range(5_000))))), shuffled)
+    same = {
+        "grown": _log(tmp_path / "a", 0, 50_000),
+        "without its oldest half": _log(tmp_path / "b", 2_500, 9_000),
+        "a fifth of it": _log(tmp_path / "c", 1_000, 2_000),
+        "shuffled": shuffled,
+    }
+    for what, log in same.items():
+        assert found_in(log, [sketch], _KEY) == [True], what
+    others = {
+        "other users": _log(tmp_path / "d", 0, 5_000, name="v"),
+        "other weeks": _log(tmp_path / "e", 5_000, 10_000),
+        "empty": _log(tmp_path / "f", 0, 0),
+    }
+    for what, log in others.items():
+        assert found_in(log, [sketch], _KEY) == [False], what
+    assert found_in(same["grown"], [sketch], b"another key") == [False]
+
+
+def test_a_thinned_log_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.privacy.sketch._THINNED_TO", 1_000)
+    sketch = sketch_of(_log(tmp_path / "a", 0, 20_000), _KEY)
+    assert sketch.level == 5 and len(sketch.marks) == MARKS
+    assert found_in(_log(tmp_path / "b", 5_000, 60_000), [sketch], _KEY) == [True]
+    assert found_in(_log(tmp_path / "c", 20_000, 60_000), [sketch], _KEY) == [False]
+
+
+def test_how_surely_a_part_is_known() -> None:
+    """The number of marks found is binomial: a part of 15% is missed less than once in a million."""
+    needed = math.ceil(LEAST_SHARE * MARKS)
+    missed = sum(math.comb(MARKS, n) * 0.15**n * 0.85 ** (MARKS - n) for n in range(needed))
+    assert missed < 1e-6
+
+
+def test_nothing_of_a_record_is_kept_and_everything_is_private(tmp_path: Path) -> None:
+    log = _log(tmp_path / "log.parquet", 0, 300)
+    open_ledger(None, log, _BUDGET, Register(tmp_path / "state"))
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "state").iterdir())
+    for word in (b"query 1", b"u42", b"2006"):
+        assert word not in kept
+    for path in (tmp_path / "state").iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def _spend(ledger: Ledger, register: Register) -> None:
+    promise = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.5)
+    ledger.spend(GuaranteedRelease(promise), "a release")
+    register.remember(ledger)
+
+
+def test_links_and_copies_lead_to_the_one_ledger(tmp_path: Path) -> None:
+    register = Register(tmp_path / "state")
+    log = _log(tmp_path / "log.parquet", 0, 2_000)
+    ledger = open_ledger(None, log, _BUDGET, register)
+    (tmp_path / "soft.parquet").symlink_to(log)
+    os.link(log, tmp_path / "hard.parquet")
+    (tmp_path / "copy.parquet").write_bytes(log.read_bytes())
+    for name in ("soft", "hard", "copy"):
+        other = open_ledger(None, tmp_path / f"{name}.parquet", _BUDGET, register)
+        assert other.path == ledger.path
+        with pytest.raises(InputError, match="has its ledger already"):
+            open_ledger(tmp_path / "second.ledger", tmp_path / f"{name}.parquet", _BUDGET, register)
+    assert open_ledger(None, _log(log, 0, 4_000), None, register).path == ledger.path
+    assert not (tmp_path / "second.ledger").exists()
+
+
+def test_a_log_whose_old_records_were_deleted_keeps_its_ledger(tmp_path: Path) -> None:
+    register = Register(tmp_path / "state")
+    log = _log(tmp_path / "log.parquet", 0, 2_000)
+    ledger = open_ledger(None, log, _BUDGET, register)
+    # Each week half of the last one is deleted: after three weeks nothing of the first is left.
+    for week in (1, 2, 3, 4):
+        assert (
+            open_ledger(None, _log(log, 1_000 * week, 1_000 * week + 2_000), None, register).path
+            == ledger.path
+        )
+
+
+def test_a_vanished_ledger_is_missed_and_a_moved_one_found(tmp_path: Path) -> None:
+    register = Register(tmp_path / "state")
+    log = _log(tmp_path / "log.parquet", 0, 2_000)
+    ledger = open_ledger(None, log, _BUDGET, register)
+    _spend(ledger, register)
+    moved = ledger.path.rename(tmp_path / "moved.ledger")
+    with pytest.raises(InputError, match=r"has vanished: it was last seen at .* with 2 entries"):
+        open_ledger(None, log, _BUDGET, register)
+    assert not ledger.path.exists()
+    assert open_ledger(moved, log, _BUDGET, register).state().length == 2
+    assert open_ledger(None, log, None, register).path == moved  # from now on known there
+
+
+def test_an_older_copy_of_the_ledger_is_refused(tmp_path: Path) -> None:
+    register = Register(tmp_path / "state")
+    log = _log(tmp_path / "log.parquet", 0, 2_000)
+    ledger = open_ledger(None, log, _BUDGET, register)
+    _spend(ledger, register)
+    backup = ledger.path.read_bytes()
+    _spend(ledger, register)
+    newest = ledger.path.read_bytes()
+    ledger.path.write_bytes(backup)
+    with pytest.raises(IntegrityError, match=r"had 3 entries.*not among the 2"):
+        open_ledger(None, log, None, register)
+    # Even a copy that went on by itself is another one.
+    Ledger(ledger.path).spend(GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.1)), "fork")
+    with pytest.raises(IntegrityError, match="went separate ways"):
+        open_ledger(None, log, None, register)
+    ledger.path.write_bytes(newest)
+    assert open_ledger(None, log, None, register).state().length == 3
+
+
+def test_of_many_who_open_at_once_one_opens_and_all_use_it(tmp_path: Path) -> None:
+    log = _log(tmp_path / "log.parquet", 0, 500)
+    copies = [log]
+    for n in range(7):
+        copies.append(tmp_path / f"copy-{n}.parquet")
+        copies[-1].write_bytes(log.read_bytes())
+
+    def opened(path: Path) -> Path:
+        return open_ledger(None, path, _BUDGET, Register(tmp_path / "state")).path
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(opened, copies))) == 1
+    assert len(list(tmp_path.glob("*.ledger"))) == 1
+
+
+def test_a_damaged_register_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "ledgers.sqlite").write_bytes(
+        b"this is no database, but long enough to be one" * 100
+    )
+    with pytest.raises(IntegrityError, match="register of ledgers"):
+        open_ledger(None, _log(tmp_path / "log.parquet", 0, 10), _BUDGET, Register(tmp_path / "state"))
