@@ -5,6 +5,7 @@ import signal
 import threading
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
@@ -21,3 +22,9 @@ if (
 # Deadlines measure the machine, not the code: speed has its own benchmarks.
 settings.register_profile("tacit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tacit")
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test knows only the ledgers it makes itself, and never the user's."""
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path_factory.mktemp("state")))

@@ -146,7 +146,7 @@ class DelimitedReader:
         quotes, hard = enclosing_quotes(text, delimiter) if delimiter != b"\t" else (None, _NONE)
         fields = split_fields(text, delimiter, quotes)
         blank = fields.empty if min(layout.widths) > 1 else fields.blank & False
-        fitting = fits(layout, fields) & ~blank
+        fitting = _fits(layout, fields) & ~blank
         fitting[hard] = blank[hard] = False
         misfits = ~(fitting | blank)
         misfits[hard] = False
@@ -214,7 +214,7 @@ def split_line(line: bytes, delimiter: str) -> Row | None:
     return [field.encode("latin-1") for field in fields]
 
 
-def fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
+def _fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
     """Which lines have as many fields as they should, or more that hold nothing (:meth:`Layout.takes`)."""
     width = fields.width
     fitting = np.isin(width, list(layout.widths))
