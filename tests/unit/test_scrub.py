@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.release.engines import open_engine
 from tacit.release.scrub import scrubbed
 from tacit.searchlog import SCHEMA
-from tacit.text import SUSPECT, Sensitive, sensitive_patterns
+from tacit.text import SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns
 
 FOUND = {
     "jane.doe@mail.example.org": Sensitive.EMAIL,
@@ -29,6 +29,21 @@ FOUND = {
     "ssn 078-05-1120": Sensitive.SOCIAL_SECURITY,
     "078 05 1120": Sensitive.SOCIAL_SECURITY,
     "account 12345678": Sensitive.LONG_DIGITS,
+    "123.45.6789": Sensitive.SOCIAL_SECURITY,
+    "john.doe%40aol.com": Sensitive.EMAIL,
+    "who owns 192.168.17.4": Sensitive.COMPUTER,
+    "ping 2001:db8:0:0:1:0:0:1": Sensitive.COMPUTER,
+    "fe80::1ff:fe23:4567:890a": Sensitive.COMPUTER,
+    "ftp://joe:secret@files.example": Sensitive.PASSWORD,
+    "joe:secret@files": Sensitive.PASSWORD,
+}
+URLS_FOUND = {
+    "http://x.example/?m=joe%40mail.example": Sensitive.EMAIL,
+    "http://x.example/?ssn=123%2D45%2D6789": Sensitive.SOCIAL_SECURITY,
+    "http://x.example/tel/555-867-5309": Sensitive.PHONE,
+    "http://x.example/account/123456789012": Sensitive.LONG_DIGITS,
+    "http://10.1.2.3/admin": Sensitive.COMPUTER,
+    "https://joe:secret@x.example/": Sensitive.PASSWORD,
 }
 HARMLESS = [
     "weather 2006",
@@ -38,12 +53,23 @@ HARMLESS = [
     "rfc 2616",
     "ps3 360",
     "@home",
+    "python 3.11.7",
+    "java 1.5.0.06 or 1.4.2",
+    "12:30:45 clock",
+    "c++ std::vector",
+    "ratio 16:9",
+    "http://www.example.com/2006/03/01/news.html",
 ]
 
 
 @pytest.mark.parametrize(("text", "pattern"), FOUND.items())
 def test_a_pattern_is_found(text: str, pattern: Sensitive) -> None:
     assert pattern in sensitive_patterns(text)
+
+
+@pytest.mark.parametrize(("url", "pattern"), URLS_FOUND.items())
+def test_a_pattern_is_found_in_the_address_of_a_page(url: str, pattern: Sensitive) -> None:
+    assert pattern in sensitive_url_patterns(url)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -56,7 +82,7 @@ def test_a_card_number_needs_its_check_digit() -> None:
     assert Sensitive.SOCIAL_SECURITY not in sensitive_patterns("000-05-1120")
 
 
-@given(st.text("0123456789 .-()+@abAT[]", max_size=30))
+@given(st.text("0123456789 .-()+@abAT[]:%", max_size=30))
 def test_what_is_found_is_suspect_to_the_engine(text: str) -> None:
     """The engine looks for a simpler pattern first; nothing sensitive may slip through it."""
     if sensitive_patterns(text):

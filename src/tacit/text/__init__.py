@@ -1,7 +1,7 @@
 """Words: how a query is normalised and cut into tokens, and whether it names somebody."""
 
 from tacit.text.normalise import normalise, normalise_column
-from tacit.text.sensitive import LONG_RUN, SUSPECT, Sensitive, sensitive_patterns
+from tacit.text.sensitive import LONG_RUN, SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns
 from tacit.text.tokens import STOP_WORDS, words
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "normalise",
     "normalise_column",
     "sensitive_patterns",
+    "sensitive_url_patterns",
     "words",
 ]

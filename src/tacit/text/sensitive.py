@@ -1,16 +1,18 @@
 """Patterns in a text that name somebody.
 
-E-mail addresses, telephone numbers, payment card numbers (with a valid check digit), US social security
-numbers and long runs of digits. The verdict depends on the text alone. It is no proof: a name written out
-passes.
+E-mail addresses (also with ``%40`` or ``(at)``), telephone numbers, payment card numbers (with a valid check
+digit), US social security numbers (with dashes, dots or spaces), addresses of computers, names with
+passwords in addresses of pages (``user:pass@``) and long runs of digits. The verdict depends on the text
+alone. It is no proof: a name or a street written out passes, and no pattern can find those.
 """
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
+from urllib.parse import unquote
 
-__all__ = ["LONG_RUN", "SUSPECT", "Sensitive", "sensitive_patterns"]
+__all__ = ["LONG_RUN", "SUSPECT", "Sensitive", "sensitive_patterns", "sensitive_url_patterns"]
 
 LONG_RUN = 8
 """A run of this many digits, or more, is dropped."""
@@ -24,13 +26,17 @@ class Sensitive(StrEnum):
     CARD = "card"
     SOCIAL_SECURITY = "social-security"
     LONG_DIGITS = "long-digits"
+    COMPUTER = "computer"
+    """The address of a computer: IPv4 or IPv6."""
+    PASSWORD = "password"
+    """A name and a password in the address of a page."""
 
 
 # Digits are 0 to 9 and letters those of ASCII here, as for the engines, so that all agree on every text.
 _EMAIL = re.compile(
-    r"[\w.+%-]+\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", re.IGNORECASE | re.ASCII
+    r"[\w.+%-]+\s?(?:@|%40|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", re.IGNORECASE | re.ASCII
 )
-_SOCIAL = re.compile(r"(?<!\d)(?!000|666|9\d\d)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?!\d)", re.ASCII)
+_SOCIAL = re.compile(r"(?<!\d)(?!000|666|9\d\d)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?!\d)", re.ASCII)
 _PHONE = re.compile(
     r"(?<!\d)(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)\s?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}(?!\d)"
     r"|(?<!\d)\d{3}[.-]\d{4}(?!\d)|\+\d{7,15}(?!\d)",
@@ -38,8 +44,16 @@ _PHONE = re.compile(
 )
 _CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)", re.ASCII)
 _LONG = re.compile(rf"\d{{{LONG_RUN},}}", re.ASCII)
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_COMPUTER = re.compile(
+    rf"(?<![\d.]){_BYTE}(?:\.{_BYTE}){{3}}(?!\d|\.\d)"
+    r"|(?<![0-9a-f:])(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}(?![0-9a-f:])"
+    r"|(?<![0-9a-f:])(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}(?![0-9a-f:])",
+    re.IGNORECASE | re.ASCII,
+)
+_PASSWORD = re.compile(r"[^\s/@:?#]+:[^\s/@?#]+@[\w.-]+", re.ASCII)
 
-SUSPECT = r"[0-9][ -]?[0-9][ -]?[0-9]|@|[(\[][aA][tT][)\]]"
+SUSPECT = r"[0-9][ .-]?[0-9][ .-]?[0-9]|@|%40|[(\[][aA][tT][)\]]|[0-9a-fA-F]:[0-9a-fA-F]{0,4}:"
 """A simpler pattern, for engines that search whole columns: every pattern above implies it, so that only its
 matches need a close look."""
 
@@ -55,21 +69,33 @@ def _luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
+_PATTERNS = {
+    Sensitive.EMAIL: _EMAIL,
+    Sensitive.SOCIAL_SECURITY: _SOCIAL,
+    Sensitive.PHONE: _PHONE,
+    Sensitive.LONG_DIGITS: _LONG,
+    Sensitive.COMPUTER: _COMPUTER,
+    Sensitive.PASSWORD: _PASSWORD,
+}
+
+
 def sensitive_patterns(text: str) -> frozenset[Sensitive]:
     """Which patterns a text contains.
 
     >>> sorted(sensitive_patterns("call 555-867-5309"))
     [<Sensitive.PHONE: 'phone'>]
     """
-    found = set()
-    if _EMAIL.search(text):
-        found.add(Sensitive.EMAIL)
-    if _SOCIAL.search(text):
-        found.add(Sensitive.SOCIAL_SECURITY)
-    if _PHONE.search(text):
-        found.add(Sensitive.PHONE)
+    found = {kind for kind, pattern in _PATTERNS.items() if pattern.search(text)}
     if any(_luhn(re.sub(r"\D", "", match.group())) for match in _CARD.finditer(text)):
         found.add(Sensitive.CARD)
-    if _LONG.search(text):
-        found.add(Sensitive.LONG_DIGITS)
     return frozenset(found)
+
+
+def sensitive_url_patterns(url: str) -> frozenset[Sensitive]:
+    """Which patterns the address of a page contains, as it stands and with its ``%40`` and the like spelt
+    out.
+
+    >>> sorted(sensitive_url_patterns("http://x.example/?m=joe%40mail.example"))
+    [<Sensitive.EMAIL: 'email'>]
+    """
+    return sensitive_patterns(url) | (sensitive_patterns(unquote(url)) if "%" in url else frozenset())
