@@ -52,15 +52,24 @@ class InputError(TacitError):
 class ParameterError(InputError):
     """A parameter lies outside its range.
 
+    Messages speak of the library's parameters, by name or between backticks (```max_terms=50```); the command
+    line says the same of its options (:mod:`tacit.commands.option_names`) and exits with 2, as for any wrong
+    usage.
+
     >>> raise ParameterError.outside("epsilon", -1, "greater than 0")
     Traceback (most recent call last):
     tacit.errors.ParameterError: epsilon must be greater than 0; found -1.
     """
 
+    parameter: str = ""
+    """The parameter's name, where the message begins with it."""
+
     @classmethod
     def outside(cls, name: str, found: object, rule: str, remedy: str = "") -> ParameterError:
         """The usual form: ``name must be rule; found value``."""
-        return cls(f"{name} must be {rule}; found {found}.", remedy)
+        error = cls(f"{name} must be {rule}; found {found}.", remedy)
+        error.parameter = name
+        return error
 
 
 class LogError(InputError):

@@ -113,7 +113,7 @@ def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) 
 )
 def test_a_wrong_option_is_named_before_the_log_is_read(tmp_path: Path, option: str, value: object) -> None:
     done = tacit("group", tmp_path / "absent.parquet", "-o", tmp_path / "out", option, value)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"{option} must be" in done.stderr
 
 

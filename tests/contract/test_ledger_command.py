@@ -83,11 +83,11 @@ def test_a_changed_ledger_fails_without_a_traceback(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--epsilon", "0"], 1, "must be positive and finite; found 0"),
-        (["--epsilon", "-1"], 1, "at least 0"),
-        (["--epsilon", "nan"], 1, "epsilon must be at least 0; found nan"),
-        (["--epsilon", "1", "--delta", "2"], 1, "in [0, 1]"),
-        (["--epsilon", "1", "--composition", "pld"], 1, "greater than 0 for the rule pld"),
+        (["--epsilon", "0"], 2, "must be positive and finite; found 0"),
+        (["--epsilon", "-1"], 2, "at least 0"),
+        (["--epsilon", "nan"], 2, "--epsilon must be at least 0; found nan"),
+        (["--epsilon", "1", "--delta", "2"], 2, "in [0, 1]"),
+        (["--epsilon", "1", "--composition", "pld"], 2, "greater than 0 for the rule pld"),
         (["--epsilon", "1", "--composition", "hope"], 2, "hope"),
         (["--epsilon", "1", "--log", "nowhere.parquet"], 1, "cannot be read as a search log"),
         ([], 2, "--epsilon"),

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.testing import CliRunner
 
 from tacit.commands import application
+from tacit.commands.panels import Panel
 
 DOCS = Path(__file__).parent.parent.parent / "docs/reference/commands"
 
@@ -46,6 +48,33 @@ def test_every_command_speaks_json_and_explains_every_option() -> None:
         assert unexplained == [], f"explain the options of tacit {' '.join(words)}"
 
 
+def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
+    verbs = typer.main.get_command(application()).commands
+    assert {name for name, verb in verbs.items() if verb.rich_help_panel not in list(Panel)} == set()
+
+
+def help_of(words: tuple[str, ...], columns: int) -> list[str]:
+    """The help of a command as it is shown on a screen of so many columns."""
+    shown = CliRunner().invoke(application(), [*words, "--help"], env={"COLUMNS": str(columns)})
+    assert shown.exit_code == 0, words
+    return shown.output.splitlines()
+
+
+def test_no_name_is_cut_on_a_screen_of_80_columns() -> None:
+    for words, command in LEAVES:
+        shown = " ".join(help_of(words, 80)).split()
+        options = {option for parameter in command.params for option in parameter.opts if option[0] == "-"}
+        assert {option for option in options if option not in [word.strip(",") for word in shown]} == set()
+        assert all(len(line) <= 80 for line in help_of(words, 80))
+
+
+def test_help_can_be_read_on_a_screen_of_40_columns() -> None:
+    for words, _ in LEAVES:
+        long = [line for line in help_of(words, 40) if len(line) > 40]
+        unbreakable = [line for line in long if len(line.split()) <= 2 or "tacit" in line]
+        assert long == unbreakable
+
+
 def test_importing_tacit_is_instant_and_help_loads_nothing_heavy() -> None:
     heavy = ["numpy", "pyarrow", "duckdb", "ibis", "numba", "tantivy", "altair", "scipy", "dp_accounting"]
     code = (
@@ -62,6 +91,8 @@ def test_importing_tacit_is_instant_and_help_loads_nothing_heavy() -> None:
 def test_wrong_usage_exits_2_and_errors_exit_1(tmp_path: Path) -> None:
     tacit = [sys.executable, "-m", "tacit"]
     assert subprocess.run([*tacit, "nonsense"], capture_output=True).returncode == 2
+    wrong = [*tacit, "stats", str(tmp_path / "no.parquet"), "--session-gap", "-1"]  # found by the library
+    assert subprocess.run(wrong, capture_output=True).returncode == 2
     missing = subprocess.run([*tacit, "stats", str(tmp_path / "no.parquet")], capture_output=True, text=True)
     assert missing.returncode == 1
     assert missing.stderr.startswith("error:")

@@ -141,5 +141,5 @@ def test_export_and_stats_speak_json(tmp_path: Path) -> None:
     assert (figures["users"], figures["queries"], figures["clicks"], figures["sessions"]) == (4, 12, 7, 6)
     assert "java" not in stats.stdout + stats.stderr
     refused = _run("stats", log, "--frequent-queries", "3", "--min-users", "4")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "--min-users must be at least 5; found 4" in refused.stderr

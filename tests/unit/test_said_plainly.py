@@ -43,7 +43,7 @@ def test_a_wrong_encoding_is_named_with_its_remedy(tmp_path: Path) -> None:
     source.write_bytes(b"user,query,time\n" + b"u,caf\xe9,2006-03-01 07:17:12\n" * 7)
     with pytest.raises(LogError, match=r"7 encoding .first in line 2.") as caught:
         import_log([source], tmp_path / "log.parquet")
-    assert "--encoding latin-1" in caught.value.remedy
+    assert "`encoding='latin-1'`" in caught.value.remedy
     assert "caf" not in str(caught.value)
     report = import_log([source], tmp_path / "log.parquet", ImportOptions(encoding="latin-1"))
     assert report.records == 7

@@ -131,7 +131,7 @@ def test_too_little_memory_and_a_damaged_log_are_said_plainly(tmp_path: Path) ->
     path = _write(tmp_path / "log.parquet", rows)
     with pytest.raises(InfeasibleError, match="more than 1MB"), opened_for_statistics(path, "1MB") as source:
         source.statistics()
-    with pytest.raises(ParameterError, match="--memory"), opened_for_statistics(path, "some"):
+    with pytest.raises(ParameterError, match="memory must be a size"), opened_for_statistics(path, "some"):
         pass
     content = bytearray(path.read_bytes())
     content[100:4_000] = bytes(3_900)
@@ -148,5 +148,5 @@ def test_a_gap_that_is_no_time_is_refused(
     monkeypatch.setattr(sys, "argv", ["tacit", "stats", "absent.parquet", "--session-gap", gap])
     with pytest.raises(SystemExit) as caught:
         main()
-    assert caught.value.code == 1
+    assert caught.value.code == 2
     assert "--session-gap must be from 0" in capsys.readouterr().err

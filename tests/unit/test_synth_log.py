@@ -31,13 +31,13 @@ MANY = SyntheticLog(9000, seed=5, weeks=1)  # three blocks of users
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("synth") / "log.parquet"
-    MANY.write(path, path.with_name("truth.parquet"), workers=1)
+    MANY.write(path, path.with_name("truth.parquet"), threads=1)
     return path
 
 
-def test_the_number_of_workers_changes_no_byte(written: Path, tmp_path: Path) -> None:
-    for workers in (2, 5):
-        MANY.write(tmp_path / "log.parquet", tmp_path / "truth.parquet", workers=workers)
+def test_the_number_of_threads_changes_no_byte(written: Path, tmp_path: Path) -> None:
+    for threads in (2, 5):
+        MANY.write(tmp_path / "log.parquet", tmp_path / "truth.parquet", threads=threads)
         assert (tmp_path / "log.parquet").read_bytes() == written.read_bytes()
         assert (tmp_path / "truth.parquet").read_bytes() == written.with_name("truth.parquet").read_bytes()
 

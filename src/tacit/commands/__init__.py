@@ -1,7 +1,9 @@
-"""The ``tacit`` command: one module a verb, found by name.
+"""The ``tacit`` command: one module for each verb, found by name.
 
-A verb is a module in this package with a function ``register(app)`` that adds it to the command.
-Modules load what they need inside the command's function, so that ``tacit --help`` stays instant.
+A verb is a module in this package with a function ``register(app)`` that adds it to the command, and a
+``PANEL`` that says under which heading ``tacit --help`` lists it. Options that several verbs share are in
+:mod:`tacit.commands.options`. Modules load what they need inside the command's function, so that
+``tacit --help`` stays instant.
 
 Exit codes: 0 done, 1 Tacit says why not, 2 wrong usage, 130 stopped by Ctrl-C.
 """
@@ -18,10 +20,15 @@ import typer
 from rich.markup import escape
 
 from tacit import __version__
-from tacit.errors import TacitError
+from tacit.commands.panels import Panel
+from tacit.commands.verbs import VerbGroup, shape
+from tacit.errors import ParameterError, TacitError
 from tacit.terminal import stderr, stdout
 
-__all__ = ["STOPPED", "application", "main"]
+__all__ = ["STOPPED", "WRONG_USAGE", "application", "main"]
+
+WRONG_USAGE = 2
+"""The exit code when an option or argument is wrong, whoever notices it."""
 
 STOPPED = 130
 """The exit code after Ctrl-C."""
@@ -40,7 +47,8 @@ def application() -> typer.Typer:
         help="Private search, from the query to the published log.",
         epilog="Example: tacit demo",
         no_args_is_help=True,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,  # Verb and VerbGroup lay out the help
+        cls=VerbGroup,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -53,9 +61,23 @@ def application() -> typer.Typer:
     ) -> None:
         del version
 
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
-        importlib.import_module(f"{__name__}.{module.name}").register(app)
+    for module in _verbs():
+        before = len(app.registered_commands), len(app.registered_groups)
+        module.register(app)
+        added: Any
+        for added in [*app.registered_commands[before[0] :], *app.registered_groups[before[1] :]]:
+            added.rich_help_panel = module.PANEL
+    shape(app)
     return app
+
+
+def _verbs() -> list[Any]:
+    """The modules of the verbs, by the order of the guards and then by name."""
+    modules = [
+        importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    ]
+    verbs = [module for module in modules if hasattr(module, "register")]
+    return sorted(verbs, key=lambda module: (list(Panel).index(module.PANEL), module.__name__))
 
 
 def _on_terminate(_signal: int, _frame: Any) -> None:
@@ -72,7 +94,7 @@ def main() -> None:
         console.print(f"[bold red]error:[/] {escape(error.problem)}", soft_wrap=True)
         if error.remedy:
             console.print(escape(error.remedy), soft_wrap=True)
-        sys.exit(1)
+        sys.exit(WRONG_USAGE if isinstance(error, ParameterError) else 1)
     except OSError as error:
         stderr().print(
             f"[bold red]error:[/] {escape(error.strerror or type(error).__name__)}"

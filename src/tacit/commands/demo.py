@@ -13,9 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.rule import Rule
 
-from tacit.terminal import JsonFlag, emit, stdout
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, stdout
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.WORLD
 
 _MARK = ".made-by-tacit-demo"
 _USERS = 3000

@@ -9,9 +9,13 @@ from typing import Annotated
 
 import typer
 
-from tacit.terminal import ForceFlag, JsonFlag, emit, progress, stderr
+from tacit.commands.options import ForceFlag, JsonFlag, LogFile
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress, stderr
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.LOG
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    log: Annotated[Path, typer.Argument(help="A search log, as `tacit import` writes it.")],
+    log: LogFile,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The file to write, gzipped if it ends in .gz; - is stdout."),

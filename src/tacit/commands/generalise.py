@@ -11,12 +11,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ExposureBound, OnlineProfiler, RuntimeProfile
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.DEVICE
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def generalise(
     query: Annotated[str, typer.Argument(help="The query, as you would type it.")],
-    profile: Annotated[Path, typer.Option("--profile", "-p", help="The profile file.")],
+    profile: Annotated[Path, typer.Option("--profile", help="The profile file.")],
     delta: Annotated[
         float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity.")
     ] = 0.1,
@@ -38,7 +42,7 @@ def generalise(
     ] = "greedy-ratio",
     distinct: Annotated[
         float,
-        typer.Option("--distinct", "-m", help="Queries with this discriminating power or more go out alone."),
+        typer.Option("--distinct", help="Queries with this discriminating power or more go out alone."),
     ] = 0.82,
     least_utility: Annotated[
         float,

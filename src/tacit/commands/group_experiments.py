@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.evaluate.personalised_experiments import Experiments
     from tacit.groups import Profiles
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.EVALUATE
 
 
 def register(app: typer.Typer) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 
 import typer
 
+from tacit.commands.panels import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
 from tacit.terminal.declared import declared_command, json_flag
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.RELEASE
 
 
 def register(app: typer.Typer) -> None:

@@ -12,13 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.terminal import ForceFlag, JsonFlag, emit, progress
+from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.searchlog.intake import ImportReport
     from tacit.searchlog.look import FileSeen
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.LOG
 
 _MEGABYTE = 1_000_000
 

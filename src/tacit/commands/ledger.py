@@ -11,12 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tacit.terminal import JsonFlag, emit
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit
 
 if TYPE_CHECKING:
     from tacit.privacy.ledger import LedgerState
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.RELEASE
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.", show_default=False)]
 

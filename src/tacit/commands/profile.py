@@ -11,13 +11,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tacit.terminal import ForceFlag, JsonFlag, emit, progress
+from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
     from tacit.taxonomy import WordNet
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.DEVICE
 
 ProfileFile = Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile file.")]
 

@@ -14,12 +14,15 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from tacit.commands.panels import Panel
 from tacit.errors import ParameterError
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit, stderr
 from tacit.terminal.declared import declared_command, json_flag
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.RELEASE
 
 _LEDGER = "The ledger"
 _RECORDS = "Records"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag, LogFile, Memory, Since, Until
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.LOG
+_MEMORY = "2GB"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    log: Annotated[Path, typer.Argument(help="A search log, as `tacit import` writes it.")],
+    log: LogFile,
     frequent_queries: Annotated[
         int | None,
         typer.Option(help="Show the text of at most so many of the queries that most users asked."),
@@ -41,11 +44,9 @@ def stats(
         float | None,
         typer.Option(help="Minutes of pause that always end a session; 90 for words, 30 for time."),
     ] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only records from this time on (UTC).")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Only records before this time (UTC).")] = None,
-    memory: Annotated[
-        str, typer.Option(help="How much memory counting may take; the rest goes to disk.")
-    ] = "2GB",
+    since: Since = None,
+    until: Until = None,
+    memory: Memory = _MEMORY,
     as_json: JsonFlag = False,
 ) -> None:
     """Count users, queries, clicks and sessions, and say how heavy the log's tails are.
@@ -58,10 +59,10 @@ def stats(
 
     cut = SessionCut.of(sessions, session_gap)
     if since and until and since >= until:
-        raise ParameterError.outside("--since", since.isoformat(), "before --until")
+        raise ParameterError.outside("since", since.isoformat(), "before `until`")
     if frequent_queries is not None:
         check_frequent(frequent_queries, min_users)
-    with opened_for_statistics(log, memory, since, until) as source:
+    with opened_for_statistics(log, memory or _MEMORY, since, until) as source:
         with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as shown:
             found = source.statistics(cut, shown.advance)
         result: dict[str, Any] = asdict(found) | {

@@ -10,12 +10,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tacit.terminal import ForceFlag, JsonFlag, emit, progress
+from tacit.commands.options import ForceFlag, JsonFlag, OutputFile, Threads
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.world.synth import Outcome
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.WORLD
 
 
 def _result(outcome: Outcome, output: Path, seconds: float) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command(epilog="Example: tacit synth --users 2000 --seed 1 -o log.parquet --report")
     def synth(
-        output: Annotated[Path, typer.Option("--output", "-o", help="The log to write (Parquet).")],
+        output: OutputFile,
         users: Annotated[int, typer.Option(help="How many people search.", min=1)] = 2000,
         seed: Annotated[int, typer.Option(help="Another seed, other people; the same, the same log.")] = 0,
         weeks: Annotated[int, typer.Option(help="How long, from 1 March 2006.", min=1, max=104)] = 13,
@@ -75,9 +79,7 @@ def register(app: typer.Typer) -> None:
             Path | None,
             typer.Option(help="Also write what lies behind the records (interests, meanings) to this file."),
         ] = None,
-        workers: Annotated[
-            int | None, typer.Option(help="Threads; one a processor by default. The log is the same.", min=1)
-        ] = None,
+        threads: Threads = None,
         report: Annotated[bool, typer.Option("--report", help="Compare the log with AOL's shape.")] = False,
         force: ForceFlag = False,
         as_json: JsonFlag = False,
@@ -102,6 +104,6 @@ def register(app: typer.Typer) -> None:
                 shown.describe("Searching")
                 shown.advance(records)
 
-            outcome = log.write(output, truth, workers=workers, advance=advance)
+            outcome = log.write(output, truth, threads=threads, advance=advance)
         result = _result(outcome, output, time.monotonic() - begun)
         emit(result, as_json=as_json, render=lambda console: _draw(console, result, report))

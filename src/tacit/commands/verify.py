@@ -9,10 +9,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
 from tacit.errors import IntegrityError
-from tacit.terminal import JsonFlag, emit
+from tacit.terminal import emit
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.RELEASE
 
 
 def register(app: typer.Typer) -> None:

@@ -10,9 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from tacit.terminal import JsonFlag, emit, stderr
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, stderr
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.WORLD
 
 
 def register(app: typer.Typer) -> None:

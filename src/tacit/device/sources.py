@@ -47,7 +47,7 @@ def clicked_documents(
         users = pc.unique(pq.read_table(path, columns=["user"], partitioning=None)["user"])
         if len(users) != 1:
             raise LogError(
-                f"{path} holds {len(users):,} users; a profile is one person's.", "Name one with --user."
+                f"{path} holds {len(users):,} users; a profile is one person's.", "Name one with `user`."
             )
         user = users[0].as_py()
     table = pq.read_table(
@@ -57,7 +57,7 @@ def clicked_documents(
         filters=(pc.field("user") == user) & pc.field("url").is_valid(),
     )
     if table.num_rows == 0:
-        raise LogError(f"{path} has no clicks of that user.", "Check the name given with --user.")
+        raise LogError(f"{path} has no clicks of that user.", "Check the name given with `user`.")
     known = 0
     times = pc.cast(table["time"], "int64").to_pylist()
     for query, time, url in zip(table["query"].to_pylist(), times, table["url"].to_pylist(), strict=True):
@@ -68,7 +68,7 @@ def clicked_documents(
     if not known:
         raise LogError(
             f"none of the {table.num_rows:,} clicks leads to a document of the corpus, so no text is known.",
-            "Give the pages with their text as --history instead.",
+            "Give the pages with their text as `history` instead.",
         )
 
 

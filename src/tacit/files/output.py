@@ -36,7 +36,9 @@ def check_output(
             f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
         ) from error
     if not force:
-        raise InputError(f"{path} exists already.", "Choose another output, or say --force to replace it.")
+        raise InputError(
+            f"{path} exists already.", "Choose another output, or say `force=True` to replace it."
+        )
     ledger = path.with_name(f"{path.name}.ledger")
     if ledger.exists() and not ledger_stays:
         raise InputError(

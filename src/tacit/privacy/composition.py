@@ -52,7 +52,7 @@ def basic_composition(guarantees: Sequence[Guarantee], neighbours: Neighbours) -
         if guarantee.neighbours is not neighbours:
             raise ParameterError(
                 f"a guarantee for {guarantee.neighbours.words} does not add to one for {neighbours.words}.",
-                "Release under the ledger's relation (--neighbours); a second ledger is a second budget.",
+                "Release under the ledger's relation (`neighbours`); a second ledger is a second budget.",
             )
         if guarantee.kind is Kind.K_QUERY or not math.isfinite(guarantee.epsilon):
             raise ParameterError("an event without a finite epsilon does not compose.")

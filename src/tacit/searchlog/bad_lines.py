@@ -95,7 +95,7 @@ class BadLines:
             raise LogError(
                 f"{file}, line {line:,} is a bad line ({reason}: {reason.explanation}), and strict reading"
                 " takes none.",
-                "Mend the line, or import without --strict to leave bad lines out and count them.",
+                "Mend the line, or import without `strict` to leave bad lines out and count them.",
             )
 
     def by_reason(self) -> str:
@@ -108,7 +108,7 @@ class BadLines:
     @property
     def hint(self) -> str:
         """What helps against a reason with one cause; empty otherwise."""
-        return "Try --encoding latin-1. " if Reason.ENCODING in self.counts else ""
+        return "Try `encoding='latin-1'`. " if Reason.ENCODING in self.counts else ""
 
     @property
     def usual(self) -> Reason:
@@ -136,6 +136,6 @@ class BadLines:
         raise LogError(
             f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
             f" {largest_share:.2%} that an import bears: {self.by_reason()}.{explain(self.usual)}",
-            f"{self.hint}Name the right --format and --columns, mend the file, or raise --max-bad if so many "
+            f"{self.hint}Name the right `format` and `columns`, mend the file, or raise `max_bad` if so many "
             "are due.",
         )

@@ -120,7 +120,7 @@ def export_log(
         watch: told how many more records were written.
     """
     if format_name not in EXPORT_FORMATS:
-        raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
+        raise ParameterError.outside("format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
     if isinstance(output, str | Path) and Path(output).is_dir():
         raise InputError(f"the output {output} is a folder.", "Name a file in it.")
     headers = {"aol": "\t".join(HEADER) + "\n", "tsv": "\t".join(COLUMNS) + "\n", "jsonl": ""}

@@ -61,7 +61,7 @@ class ImportOptions:
 
     def __post_init__(self) -> None:
         if self.largest_bad_share is not None and not 0 <= self.largest_bad_share <= 1:
-            raise ParameterError.outside("--max-bad", self.largest_bad_share, "a share in [0, 1]")
+            raise ParameterError.outside("max_bad", self.largest_bad_share, "a share in [0, 1]")
         Reading(time_format=self.time_format, time_zone=self.time_zone)
 
     @property
@@ -208,7 +208,7 @@ def _no_record(
     hint = next((file.bad.hint for file in bad if file.bad.hint), "")
     return LogError(
         f"there is no record in the {report.lines:,} lines read{': ' if bad else ''}{reasons}{more}.{seen}",
-        f"{hint}Check the --format and --columns.",
+        f"{hint}Check `format` and `columns`.",
     )
 
 
@@ -236,7 +236,7 @@ def import_log(
             sources.append((source, reader))
     if not sources:
         raise LogError(
-            "none of the files in the folders given is in a known format.", "Name one with --format."
+            "none of the files in the folders given is in a known format.", "Name one with `format`."
         )
     if report.output.is_dir():
         raise InputError(f"the output {report.output} is a folder.", "Name a file in it.")

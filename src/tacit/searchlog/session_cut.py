@@ -53,16 +53,16 @@ class SessionCut:
     def __post_init__(self) -> None:
         if self.gap is not None and not timedelta(0) <= self.gap <= LONGEST_GAP:
             most = LONGEST_GAP // timedelta(minutes=1)
-            raise ParameterError.outside("--session-gap", self.gap, f"from 0 to {most} minutes")
+            raise ParameterError.outside("session_gap", self.gap, f"from 0 to {most} minutes")
 
     @classmethod
     def of(cls, method: str, gap_minutes: float | None = None) -> SessionCut:
         """As ``--sessions`` and ``--session-gap`` say it."""
         if method not in tuple(SessionMethod):
-            raise ParameterError.outside("--sessions", repr(method), f"one of {', '.join(SessionMethod)}")
+            raise ParameterError.outside("sessions", repr(method), f"one of {', '.join(SessionMethod)}")
         most = LONGEST_GAP // timedelta(minutes=1)
         if gap_minutes is not None and not 0 <= gap_minutes <= most:
-            raise ParameterError.outside("--session-gap", gap_minutes, f"from 0 to {most} minutes")
+            raise ParameterError.outside("session_gap", gap_minutes, f"from 0 to {most} minutes")
         return cls(SessionMethod(method), None if gap_minutes is None else timedelta(minutes=gap_minutes))
 
     @property

@@ -188,10 +188,10 @@ def check_frequent(most: int, min_users: int) -> None:
     """Refuse to show queries that too few users asked."""
     if min_users < FEWEST_USERS:
         raise ParameterError.outside(
-            "--min-users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."
+            "min_users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."
         )
     if most < 1:
-        raise ParameterError.outside("--frequent-queries", most, "at least 1")
+        raise ParameterError.outside("frequent_queries", most, "at least 1")
 
 
 def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
@@ -220,7 +220,7 @@ def opened_for_statistics(
         try:
             connection = duckdb.connect(config=settings)
         except duckdb.Error as error:
-            raise ParameterError.outside("--memory", repr(memory), "a size such as 2GB or 500MB") from error
+            raise ParameterError.outside("memory", repr(memory), "a size such as 2GB or 500MB") from error
         try:
             with connection:
                 log = connection.read_parquet(literal_path(path), hive_partitioning=False)
@@ -232,7 +232,7 @@ def opened_for_statistics(
         except duckdb.OutOfMemoryException as error:
             raise InfeasibleError(
                 f"counting needs more than {memory} of memory, or more room beside {scratch} than there is.",
-                "Allow more with --memory, or set TMPDIR to a folder on a larger disk.",
+                "Allow more with `memory`, or set TMPDIR to a folder on a larger disk.",
             ) from error
         except duckdb.Error:
             # The engine's message may quote a value, so it is not passed on.

@@ -79,11 +79,11 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
     available = readers(reading)
     if format_name is not None:
         if format_name not in FORMATS:
-            raise ParameterError.outside("--format", repr(format_name), f"one of {', '.join(FORMATS)}")
+            raise ParameterError.outside("format", repr(format_name), f"one of {', '.join(FORMATS)}")
         if format_name == "aol" and reading.delimiter is not None and not reading.mapping.given:
             return next(iter(available.values()))  # its columns between other delimiters
         if format_name not in available:
-            option = "--columns" if reading.mapping.given and format_name in _FIXED else "--delimiter"
+            option = "`columns`" if reading.mapping.given and format_name in _FIXED else "`delimiter`"
             raise ParameterError(f"{option} does not apply to the format {format_name}.", "Leave it out.")
         return available[format_name]
     for reader in available.values():
@@ -94,6 +94,6 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
     seen = looked_at(opening, reading)
     raise LogError(
         f"{source.name} begins like none of the formats {', '.join(available)}{seen.complaint}.",
-        f"{seen.remedy}Name its format with --format ({', '.join(FORMATS)}), and for csv, tsv, jsonl and"
-        " parquet its columns with --columns user=…,query=…,time=….",
+        f"{seen.remedy}Name its format with `format` ({', '.join(FORMATS)}), and for csv, tsv, jsonl and"
+        " parquet its columns with `columns=user=…,query=…,time=…`.",
     )

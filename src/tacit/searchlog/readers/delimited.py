@@ -111,14 +111,14 @@ class DelimitedReader:
         )[0]
         if self._mapping.positions is not None:
             raise LogError(
-                f"{source.name} has {len(first)} columns in its first line, fewer than --columns counts.",
-                "Check the positions, the --format and the --delimiter.",
+                f"{source.name} has {len(first)} columns in its first line, fewer than `columns` counts.",
+                "Check the positions, `format` and `delimiter`.",
             )
         # The first line may be data, so its content is not shown.
         missing = self._mapping.missing([name.decode("utf-8", "replace") for name in first])
         raise LogError(
             f"{source.name} has no {', '.join(missing)} among the {len(first)} names in its first line.",
-            "Say which are which with --columns user=…,query=…,time=…; use positions (user=1,…) when"
+            "Say which are which with `columns=user=…,query=…,time=…`; use positions (user=1,…) when"
             " the file has no header; `tacit import --look FILE` tells what each column holds.",
         )
 

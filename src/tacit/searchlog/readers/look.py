@@ -97,15 +97,15 @@ class Look:
         if not self.columns:
             return ""
         if self.delimiter is None:
-            return "Say what stands between its columns with --delimiter. "
+            return "Say what stands between its columns with `delimiter`. "
         order = ""
         if self.time is not None and self.columns[self.time] is Kind.EITHER_ORDER:
-            order = " --time-format day-first (or month-first)"
+            order = " `time_format=day-first` (or month-first)"
         if self.guess is None:
             return f"Say{order}. " if order else ""
         columns = ",".join(f"{column}={place + 1}" for column, place in self.guess.items())
         name = "tsv" if self.delimiter == "\t" else "csv"
-        return f"Perhaps --format {name} --columns {columns}{order} is right. "
+        return f"Perhaps `format={name}` `columns={columns}`{order} is right. "
 
     def about(self, reason: Reason, placed: dict[str, int]) -> str:
         """Which column brought so many bad lines, and what it holds; empty when nothing can be said."""

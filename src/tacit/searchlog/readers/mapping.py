@@ -44,11 +44,11 @@ class ColumnMapping:
             column, equals, name = (piece.strip() for piece in part.partition("="))
             if column not in COLUMNS or not equals or not name or column in names:
                 raise ParameterError.outside(
-                    "--columns", repr(text), f"a list like user=uid,query=q,time=ts over {', '.join(COLUMNS)}"
+                    "columns", repr(text), f"a list like user=uid,query=q,time=ts over {', '.join(COLUMNS)}"
                 )
             names[column] = name
         if missing := [column for column in REQUIRED if column not in names]:
-            raise ParameterError(f"--columns leaves out {', '.join(missing)}.", "Name a column for each.")
+            raise ParameterError(f"`columns` leaves out {', '.join(missing)}.", "Name a column for each.")
         return cls(names, given=True)
 
     @property

@@ -83,7 +83,7 @@ class ParquetReader:
                 if missing := self._mapping.missing(names):
                     raise LogError(
                         f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
-                        "Say which are which with --columns user=…,query=…,time=….",
+                        "Say which are which with `columns=user=…,query=…,time=…`.",
                     )
                 wanted = [names[place] for place in self._mapping.found_in(names).values()]
                 row, rows = 1, max(file.metadata.num_rows, 1)

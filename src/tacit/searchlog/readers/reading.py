@@ -22,7 +22,7 @@ def delimiter_from(text: str | None) -> str | None:
     found = DELIMITER_NAMES.get(text, text)
     if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
         raise ParameterError.outside(
-            "--delimiter", repr(text), "one character such as ';', or tab, comma, semicolon, pipe or space"
+            "delimiter", repr(text), "one character such as ';', or tab, comma, semicolon, pipe or space"
         )
     return found
 
@@ -42,7 +42,7 @@ class Reading:
     def __post_init__(self) -> None:
         if self.time_format not in TIME_FORMATS:
             raise ParameterError.outside(
-                "--time-format", repr(self.time_format), f"one of {', '.join(TIME_FORMATS)}"
+                "time_format", repr(self.time_format), f"one of {', '.join(TIME_FORMATS)}"
             )
         Clock(self.time_zone)
 

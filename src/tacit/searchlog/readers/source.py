@@ -179,7 +179,7 @@ def find_sources(
     file that is named twice, or named and in a folder, is taken once: its records must not count double.
     """
     if encoding not in ENCODINGS:
-        raise ParameterError.outside("--encoding", repr(encoding), f"one of {', '.join(ENCODINGS)}")
+        raise ParameterError.outside("encoding", repr(encoding), f"one of {', '.join(ENCODINGS)}")
     sources: list[Source] = []
     for path in paths:
         if path == STANDARD_INPUT:

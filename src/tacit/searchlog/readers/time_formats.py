@@ -101,6 +101,6 @@ _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
 def time_reader(time_format: str, clock: Clock) -> TimeReader:
     """How a column of times in ``time_format`` is read."""
     if time_format not in TIME_FORMATS:
-        raise ParameterError.outside("--time-format", repr(time_format), f"one of {', '.join(TIME_FORMATS)}")
+        raise ParameterError.outside("time_format", repr(time_format), f"one of {', '.join(TIME_FORMATS)}")
     read = _READERS[time_format]
     return lambda column: read(column, clock)

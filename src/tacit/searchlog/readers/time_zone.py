@@ -37,7 +37,7 @@ class Clock:
             ZoneInfo(self.zone)
         except (ValueError, OSError, LookupError) as error:
             raise ParameterError.outside(
-                "--time-zone", repr(self.zone), "a zone of the tz database", "Examples: UTC, Europe/Berlin."
+                "time_zone", repr(self.zone), "a zone of the tz database", "Examples: UTC, Europe/Berlin."
             ) from error
 
     def to_utc(self, instants: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -65,17 +65,17 @@ class SyntheticLog:
         """The records that AOL's shape asks for."""
         return target(self.users, self.weeks).records
 
-    def blocks(self, workers: int | None = None) -> Iterator[Block]:
-        """The log in blocks of users, in order; the same for any number of ``workers`` (threads)."""
-        workers = workers or min(os.cpu_count() or 1, 8)
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        """The log in blocks of users, in order; the same for any number of ``threads``."""
+        threads = threads or min(os.cpu_count() or 1, 8)
         factory = Factory(self.seed, self.weeks, self.sensitive_share)
         records = quotas(self.seed, self.users, mean=RECORDS_PER_USER_WEEK * self.weeks, weeks=self.weeks)
         starts = iter(range(0, self.users, _BLOCK_USERS))
         pending: deque[Future[Block]] = deque()
-        with ThreadPoolExecutor(workers, thread_name_prefix="synth") as pool:
+        with ThreadPoolExecutor(threads, thread_name_prefix="synth") as pool:
             try:
                 while True:
-                    while len(pending) <= workers and (start := next(starts, None)) is not None:
+                    while len(pending) <= threads and (start := next(starts, None)) is not None:
                         pending.append(
                             pool.submit(factory.make, start, records[start : start + _BLOCK_USERS])
                         )
@@ -98,7 +98,7 @@ class SyntheticLog:
         path: str | Path,
         truth: str | Path | None = None,
         *,
-        workers: int | None = None,
+        threads: int | None = None,
         advance: Callable[[int], None] | None = None,
     ) -> Outcome:
         """Write the log (and the truth beside it), whole or not at all.
@@ -106,7 +106,7 @@ class SyntheticLog:
         Args:
             path: the Parquet file to make.
             truth: where to write the truth behind the log; not written when None.
-            workers: threads to make it with; as many as there are processors when None.
+            threads: threads to make it with; as many as there are processors when None.
             advance: called with the number of records written since the last call.
         """
         if truth is not None and Path(truth).resolve() == Path(path).resolve():
@@ -117,7 +117,7 @@ class SyntheticLog:
         with ExitStack() as files:
             log_file = files.enter_context(LogWriter(files.enter_context(atomic_file(path, mode=0o600))))
             truth_file = files.enter_context(truth_writer(truth)) if truth is not None else None
-            for block in self.blocks(workers):
+            for block in self.blocks(threads):
                 log_file.write(block.log)
                 if truth_file is not None:
                     truth_file.write_table(truth_table(block))

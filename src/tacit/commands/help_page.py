@@ -1,0 +1,126 @@
+"""How a command's help is laid out: no name is ever cut, on a screen of any width.
+
+On a wide screen names stand on the left and what they mean on the right; where a name does not fit, or the
+screen is narrow (a phone, a split terminal), the meaning goes on the lines below it. Rich's panels cut long
+names at 80 columns, and loading them takes longer than all the rest of ``tacit --help``.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+__all__ = ["help_page"]
+
+_WIDEST = 100
+"""Longer lines are hard to read, however wide the screen is."""
+
+_NARROW = 60
+"""Below this many columns a meaning stands under its name."""
+
+_NAMES = 30
+"""The widest column of names beside their meanings."""
+
+
+def help_page(command: Any, context: Any, panels: Sequence[str] = ()) -> str:
+    """The help of ``command`` for the terminal at hand; ``panels`` orders the headings of its verbs."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    parts = [_usage(command, context, width)]
+    parts += [_filled(paragraph, width, "  ") for paragraph in _paragraphs(command.help or "")]
+    for heading, rows in _options(command, context).items():
+        parts.append(_section(heading, rows, width))
+    verbs = _verbs(command)
+    for heading in sorted(verbs, key=lambda found: (_rank(found, panels), found)):
+        parts.append(_section(heading, verbs[heading], width))
+    if command.epilog:
+        parts.append("\n".join(_example(line, width) for line in command.epilog.strip().splitlines()))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _usage(command: Any, context: Any, width: int) -> str:
+    pieces = [piece.replace("{", "").replace("}", "") for piece in command.collect_usage_pieces(context)]
+    words = [context.command_path, *(piece.upper() if piece.islower() else piece for piece in pieces)]
+    return _heading("Usage: ") + _filled(" ".join(words), width - 7, "", "       ")
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A docstring's paragraphs, each on one line; a line break inside a paragraph says nothing."""
+    return [" ".join(block.split()) for block in textwrap.dedent(text).strip().split("\n\n")]
+
+
+def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments and options under their headings, in the order of their declaration."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is None:
+            continue
+        kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+        heading = getattr(parameter, "rich_help_panel", None) or kind
+        name = parameter.display_name_raw.upper() if kind == "Arguments" else record[0]
+        found.setdefault(heading, []).append((name, record[1]))
+    return found
+
+
+def _verbs(command: Any) -> dict[str, list[tuple[str, str]]]:
+    """The verbs of a group under the headings of their panels."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, verb in sorted(getattr(command, "commands", {}).items()):
+        if not verb.hidden:
+            heading = getattr(verb, "rich_help_panel", None) or "Commands"
+            first = (_paragraphs(verb.help or "") or [""])[0]
+            found.setdefault(heading, []).append((name, first))
+    return found
+
+
+def _rank(heading: str, panels: Sequence[str]) -> int:
+    return panels.index(heading) if heading in panels else len(panels)
+
+
+def _section(heading: str, rows: Iterable[tuple[str, str]], width: int) -> str:
+    rows = [(name, " ".join(meaning.split())) for name, meaning in rows]
+    column = 0 if width < _NARROW else min(_NAMES, max(len(name) for name, _ in rows))
+    lines = [_heading(heading)]
+    for name, meaning in rows:
+        if column and len(name) <= column:
+            lines.append(_filled(meaning, width, f"  {name:<{column}}  ", " " * (column + 4)).rstrip())
+        else:
+            lines.append(_filled(name, width, "  ", "    "))
+            lines.append(_filled(meaning, width, " " * (column + 4)))
+    return "\n".join(lines)
+
+
+def _example(line: str, width: int) -> str:
+    """An example, continued with backslashes where it is too long, so that it can be copied as it stands."""
+    label, found, command = line.partition("tacit ")
+    if not found or len(line) <= width:
+        return line
+    words, lines, indent = shlex.split(command, posix=False), [], "    "
+    current = f"{label}tacit"
+    for word in words:
+        if len(current) + len(word) + 3 > width and current.strip():
+            lines.append(f"{current} \\")
+            current = f"{indent}{word}"
+        else:
+            current = f"{current} {word}"
+    return "\n".join([*lines, current])
+
+
+def _filled(text: str, width: int, first: str, later: str | None = None) -> str:
+    return textwrap.fill(
+        text,
+        max(width, 20),
+        initial_indent=first,
+        subsequent_indent=first if later is None else later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _heading(text: str) -> str:
+    return typer.style(text, bold=True)

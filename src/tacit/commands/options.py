@@ -1,0 +1,95 @@
+"""Options that several commands take: declared once, so that the same name means the same everywhere."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.errors import ParameterError
+from tacit.terminal import ForceFlag, JsonFlag
+
+__all__ = [
+    "ForceFlag",
+    "JsonFlag",
+    "LogFile",
+    "Memory",
+    "OutputFile",
+    "OutputFolder",
+    "ScrubFlag",
+    "Seed",
+    "Since",
+    "Threads",
+    "Until",
+    "bytes_of",
+]
+
+WORK = "The work"
+"""The heading of options that change how long the work takes, and nothing about its result."""
+
+LogFile = Annotated[
+    Path, typer.Argument(metavar="LOG", help="A search log, as `tacit import` writes it.", show_default=False)
+]
+"""The log that a command reads."""
+
+OutputFile = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+"""The file that a command makes."""
+
+OutputFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist.")]
+"""The folder that a command makes."""
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="How much memory the work may take, such as 2GB or 500MB; what does not fit goes to disk.",
+        rich_help_panel=WORK,
+    ),
+]
+"""``--memory 2GB``; :func:`bytes_of` reads it."""
+
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many threads work; one per processor by default.", rich_help_panel=WORK),
+]
+"""``--threads``; the result is the same for any number."""
+
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+"""``--seed``, of work that is repeatable; noise that protects people never is."""
+
+Since = Annotated[datetime | None, typer.Option(help="Only records from this time on (UTC).")]
+"""``--since``: a public date."""
+
+Until = Annotated[datetime | None, typer.Option(help="Only records before this time (UTC).")]
+"""``--until``: a public date."""
+
+ScrubFlag = Annotated[
+    bool,
+    typer.Option(
+        "--scrub/--no-scrub",
+        help="Pass over queries with e-mail addresses, phone, card or social security numbers, long numbers.",
+    ),
+]
+"""``--scrub``, of commands that read queries out of a log."""
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def bytes_of(memory: str) -> int:
+    """How many bytes a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` is.
+
+    >>> bytes_of("1.5GB")
+    1500000000
+    """
+    number = memory.strip().rstrip("BbIiKkMmGgTt").strip()
+    unit = memory.strip()[len(number) :].strip().upper()
+    try:
+        found = float(number) * _UNITS[unit]
+    except (KeyError, ValueError):
+        found = 0.0
+    if not 1 <= found < 2**63:
+        raise ParameterError.outside("memory", repr(memory), "a size such as 2GB or 500MB")
+    return int(found)
