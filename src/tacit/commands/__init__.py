@@ -66,7 +66,7 @@ def application() -> typer.Typer:
         module.register(app)
         added: Any
         for added in [*app.registered_commands[before[0] :], *app.registered_groups[before[1] :]]:
-            added.rich_help_panel = module.PANEL
+            added.rich_help_panel = _panel(module)
     shape(app)
     return app
 
@@ -77,7 +77,11 @@ def _verbs() -> list[Any]:
         importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
     ]
     verbs = [module for module in modules if hasattr(module, "register")]
-    return sorted(verbs, key=lambda module: (list(Panel).index(module.PANEL), module.__name__))
+    return sorted(verbs, key=lambda module: (list(Panel).index(_panel(module)), module.__name__))
+
+
+def _panel(module: Any) -> Panel:
+    return Panel(getattr(module, "PANEL", Panel.MORE))
 
 
 def _on_terminate(_signal: int, _frame: Any) -> None:

@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tacit.commands.panels import Panel
 from tacit.terminal import JsonFlag, emit
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.WORLD
 
 
 def register(app: typer.Typer) -> None:

@@ -17,3 +17,4 @@ class Panel(StrEnum):
     POOL = "Pool: personal data that k people online share"
     EVALUATE = "Evaluate: what a guard costs and what an attacker learns"
     WORLD = "World: try everything on people who do not exist"
+    MORE = "More"
