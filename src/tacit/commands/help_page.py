@@ -100,15 +100,26 @@ def _example(line: str, width: int) -> str:
     label, found, command = line.partition("tacit ")
     if not found or len(line) <= width:
         return line
-    words, lines, indent = shlex.split(command, posix=False), [], "    "
+    lines, indent = [], "    "
     current = f"{label}tacit"
-    for word in words:
+    for word in _pairs(shlex.split(command, posix=False)):
         if len(current) + len(word) + 3 > width and current.strip():
             lines.append(f"{current} \\")
             current = f"{indent}{word}"
         else:
             current = f"{current} {word}"
     return "\n".join([*lines, current])
+
+
+def _pairs(words: list[str]) -> list[str]:
+    """Words with each option and its value kept together."""
+    found: list[str] = []
+    for word in words:
+        if found and found[-1].startswith("-") and " " not in found[-1] and not word.startswith("-"):
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _filled(text: str, width: int, first: str, later: str | None = None) -> str:
