@@ -1,6 +1,7 @@
-"""Make the pictures of the private search tutorial: python scripts/tutorial_pictures.py FOLDER
+"""Make the pictures of the private search tutorial: python scripts/tutorial_pictures.py FOLDER [--all]
 
 A person who does not exist reads about coffee, sailing, jazz and diabetes; Debian's Chromium draws the pages.
+With --all, also every page in the dark and on a phone, to look at.
 """
 
 from __future__ import annotations
@@ -86,11 +87,8 @@ def main() -> None:
         sync_playwright() as driver,
     ):
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=OPTIONS)
-        for scheme, size, ending in (
-            ("light", (1100, 780), ""),
-            ("dark", (1100, 780), "-dark"),
-            ("light", (390, 780), "-phone"),
-        ):
+        looks = [("light", (1000, 640), ""), ("dark", (1100, 780), "-dark"), ("light", (390, 780), "-phone")]
+        for scheme, size, ending in looks if "--all" in sys.argv else looks[:1]:
             context = browser.new_context(
                 color_scheme=scheme, viewport={"width": size[0], "height": size[1]}, has_touch=size[0] < 500
             )
@@ -106,15 +104,11 @@ def main() -> None:
             window.locator(".why summary").first.click()
             window.locator("#sent summary").click()
             window.wait_for_timeout(300)
-            shoot(window, f"sent{ending}", folder, full_page=True)
+            shoot(window.locator("#sent"), f"sent{ending}", folder)
             for name, path in PAGES.items():
-                window.goto(page.address + path)
-                shoot(
-                    window,
-                    f"{name}{ending}",
-                    folder,
-                    full_page=name not in {"profile", "exposure"} or bool(ending),
-                )
+                if "--all" in sys.argv or name in {"profile", "exposure"}:
+                    window.goto(page.address + path)
+                    shoot(window, f"{name}{ending}", folder, full_page=bool(ending))
             context.close()
         browser.close()
 

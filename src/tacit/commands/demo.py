@@ -81,6 +81,10 @@ def demo(
         console.print(Rule(f"[bold]done in {seconds:.0f} s"))
         console.print("Look at the page written for the person who has to agree to the publication:")
         console.print(f"  {escape(str(page))}", soft_wrap=True)
+        console.print("Open a private search page with the profile that was just built:")
+        console.print(
+            f"  {escape(shlex.join(['tacit', 'serve', '--profile', str(profile)]))}", soft_wrap=True
+        )
         console.print("Then: tacit world search java, tacit plan click --epsilon 1, tacit --help")
 
     emit(result, as_json=as_json, render=render)

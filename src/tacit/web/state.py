@@ -41,7 +41,7 @@ class PageState:
         self._connection = sqlite3.connect(
             self.path, isolation_level=None, timeout=30, check_same_thread=False
         )
-        # Not synced by itself: whatever goes out was synced to the exposure ledger, in this very file, before.
+        # Not synced by itself: what goes out was synced before, to the exposure ledger in this very file.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
