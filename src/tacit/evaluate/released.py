@@ -73,9 +73,10 @@ class ReleasedData:
 
     @classmethod
     def from_tables(cls, tables: Iterable[pa.Table]) -> ReleasedData:
-        """Take tables of key columns and ``count``; two of one kind are refused."""
+        """Take tables of key columns and ``count`` (and maybe ``deviation``); two of one kind are refused."""
         found: dict[str, pa.Table] = {}
-        for table in tables:
+        for each in tables:
+            table = each.drop_columns([name for name in each.column_names if name == "deviation"])
             kind = KINDS.get(frozenset(table.column_names) - {"count"})
             if kind is None or "count" not in table.column_names:
                 known = "; ".join(", ".join(sorted(keys)) for keys in KINDS)

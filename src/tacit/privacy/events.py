@@ -14,11 +14,13 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from tacit.errors import ParameterError
+from tacit.privacy.gaussian_loss import lattice_delta
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
 from tacit.privacy.rounding import per_scale, sum_up
 
 __all__ = [
     "Event",
+    "GaussianRounds",
     "GuaranteedRelease",
     "KQueryRelease",
     "LaplaceCounts",
@@ -136,6 +138,47 @@ class RareDisclosure:
 
 
 @dataclass(frozen=True)
+class GaussianRounds:
+    """Discrete Gaussian noise in rounds that may depend on one another, and keys chosen by thresholds.
+
+    At every ε it is (ε, δ)-indistinguishable with δ = (δ of Gaussian noise, see
+    :mod:`tacit.privacy.gaussian_loss`) + disclosure; ``epsilon`` is the one at which it is stated.
+
+    Args:
+        mu: √Σ(what a user moves/width)² over all noise.
+        disclosure: the chance that something only one user has is shown.
+        epsilon: the ε of the stated guarantee.
+    """
+
+    mu: float
+    disclosure: float
+    epsilon: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.mu >= 0 and self.epsilon >= 0 and math.isfinite(self.epsilon)):
+            raise ParameterError.outside("mu and epsilon", min(self.mu, self.epsilon), "at least 0")
+        if not 0 <= self.disclosure <= 1:
+            raise ParameterError.outside("the disclosure", self.disclosure, "in [0, 1]")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        if not math.isfinite(self.mu):
+            return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
+        delta = sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])
+        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "gaussian-rounds",
+            "mu": self.mu,
+            "disclosure": self.disclosure,
+            "epsilon": self.epsilon,
+            "neighbours": self.neighbours.value,
+        }
+
+
+@dataclass(frozen=True)
 class Together:
     """Several events on the same data set, under one neighbour relation; ε and δ add (basic composition)."""
 
@@ -198,6 +241,9 @@ def event_from_dict(form: Mapping[str, Any]) -> Event:
                 return LaplaceCounts(float(form["scale"]), form["counts"], form["step"], neighbours)
             case "rare-disclosure":
                 return RareDisclosure(float(form["delta"]), Neighbours(form["neighbours"]))
+            case "gaussian-rounds":
+                mu, chance, epsilon = (float(form[name]) for name in ("mu", "disclosure", "epsilon"))
+                return GaussianRounds(mu, chance, epsilon, Neighbours(form["neighbours"]))
             case "together":
                 return Together(tuple(event_from_dict(part) for part in form["parts"]))
             case "k-query-release":

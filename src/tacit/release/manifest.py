@@ -137,11 +137,10 @@ def manifest_text(manifest: Mapping[str, Any]) -> str:
 
 def describe_table(table: pa.Table) -> dict[str, Any]:
     """A published table in numbers that it shows itself."""
-    return {
-        "rows": table.num_rows,
-        "columns": table.schema.names,
-        "sum_of_counts": pc.sum(table.column("count")).as_py() or 0,
-    }
+    described = {"rows": table.num_rows, "columns": table.schema.names}
+    if "count" in table.schema.names:
+        described["sum_of_counts"] = pc.sum(table.column("count")).as_py() or 0
+    return described
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:

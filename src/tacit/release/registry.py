@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MECHANISMS", "mechanism_class", "parameters_class"]
 
 MECHANISMS: dict[str, str] = {
+    "adaptive": "tacit.release.adaptive",
     "zealous": "tacit.release.zealous",
     "click": "tacit.release.click",
     "session": "tacit.release.session",

@@ -99,6 +99,7 @@ class Part:
         minimum: keys with a smaller true count take no part (public ones take part with a count of 0).
         chance: with which chance a public key of count 0 takes part.
         within: pairs of a column and the earlier table whose first column must hold its value.
+        measures: the columns of whole numbers beside the key.
     """
 
     table: str
@@ -111,10 +112,13 @@ class Part:
     minimum: int = 1
     chance: float = 1.0
     within: tuple[tuple[str, str], ...] = ()
+    measures: tuple[str, ...] = ("count",)
 
     @property
     def lowest(self) -> int | None:
         """The least count that the published table can show; None where fresh noise has no floor."""
+        if "count" not in self.measures:
+            return None
         if self.noise is None:
             return self.minimum
         return self.least if self.fresh is None else None

@@ -82,7 +82,8 @@ def expected_files(schedule: Schedule) -> set[str]:
 def _shows(part: Part, schema: pa.Schema) -> bool:
     """Whether a file has the columns of the part and nothing else, not even notes of its own."""
     found = [(field.name, field.type) for field in schema]
-    return found == [*column_types(part), ("count", pa.int64())] and not schema.metadata
+    measures = [(name, pa.int64()) for name in part.measures]
+    return found == [*column_types(part), *measures] and not schema.metadata
 
 
 def _read(path: Path) -> pa.Table:
