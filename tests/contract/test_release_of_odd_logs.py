@@ -32,6 +32,9 @@ from tacit.searchlog.sessions import session_numbers
 
 BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
 MECHANISMS: dict[str, Mechanism[Any]] = {
+    "adaptive": mechanism_for(
+        "adaptive", 2.0, 1e-6, items=("queries", "keywords", "clicks", "pairs", "sessions")
+    ),
     "zealous": mechanism_for("zealous", 4.0, 1e-9, items=tuple(Item)),
     "click-approximate": mechanism_for("click", 4.0, 1e-9),
     "session": mechanism_for("session", 4.0, 1e-9),
