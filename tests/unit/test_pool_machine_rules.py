@@ -129,6 +129,16 @@ class TestPool:
         public = pool.publication()
         assert public is not None and public.table.epoch == epoch + 1 and len(public.table) == 0
 
+    def test_a_table_that_took_too_long_to_make_is_not_published(self) -> None:
+        for late, people in ((0.0, 3), (RULES.form + RULES.skew / 2 + 0.1, 0)):
+            pool, epoch = self.open_pool()
+            end = self.identify(pool, epoch, [1, 2, 3])
+            pool.clock = lambda then=end + late: then  # type: ignore[misc]
+            pool.tick(end)
+            public = pool.publication()
+            assert public is not None and public.table.epoch == epoch + 1
+            assert public.table.sizes.sum() == people and public.since == end + late
+
     def test_a_clock_that_runs_back_begins_anew(self) -> None:
         pool, epoch = self.open_pool()
         self.identify(pool, epoch, [1, 2, 3])

@@ -116,6 +116,11 @@ class Agent:
         """Does a region of at least k people guard queries sent now?"""
         return self.group != UNGROUPED
 
+    @property
+    def region(self) -> Region:
+        """The region that guards the person now; the whole domain if none does."""
+        return self._region
+
     def region_for_query(self, now: float) -> Region | None:
         """What to attach to a query that is sent now: d', or d*, or None to hold the query back.
 

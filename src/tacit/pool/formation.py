@@ -13,7 +13,7 @@ from tacit.pool.protocol import READY, UNGROUPED
 from tacit.pool.table import Table, whole_domain
 from tacit.pool.template import Record, Template
 
-__all__ = ["Formation", "nested", "together", "valid_records"]
+__all__ = ["Formation", "nested", "together", "valid_records", "warm_up"]
 
 
 class Formation(Protocol):
@@ -89,3 +89,9 @@ def nested(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: Tem
         np.zeros(len(regions), np.bool_),
         np.concatenate(parents),
     )
+
+
+def warm_up(template: Template) -> None:
+    """Load and compile what forming a table needs, before somebody waits for one."""
+    few = np.zeros((8, len(template.attributes)), np.uint16)
+    together(whole_domain(0, template), {UNGROUPED: few}, 1, template, 2)

@@ -7,6 +7,7 @@ store lets only one of them do it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.pool.formation import Formation, together, valid_records
@@ -17,6 +18,9 @@ from tacit.pool.table import Table, whole_domain
 from tacit.pool.template import Template
 
 __all__ = ["Pool", "Publication"]
+
+_HURRY = 0.5
+"""Seconds by which a worker may look at the clock before another moves on, and come after it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Pool:
         store: what it remembers.
         sealing: how records are sealed.
         formation: how tables are made.
+        clock: what time it is after a table was made, which takes a while; without one, no time passes.
     """
 
     def __init__(
@@ -47,18 +52,21 @@ class Pool:
         *,
         sealing: Sealing | None = None,
         formation: Formation = together,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.rules = rules
         self.template = template
         self.store = store
         self._sealing = sealing or HpkeSealing()
         self._formation = formation
+        self.clock = clock
         self._public: Publication | None = None
 
     def tick(self, now: float) -> Standing:
         """Move on until the present phase is not over at ``now``; where the pool stands then."""
         while not self.step(now):
-            pass
+            if self.clock is not None:  # forming a table takes time
+                now = max(now, self.clock())
         standing = self.store.standing()
         return self.tick(now) if standing is None else standing
 
@@ -67,7 +75,7 @@ class Pool:
         standing = self.store.standing()
         if standing is None:
             self._publish(None, whole_domain(int(now), self.template), now)
-        elif now < standing.since - self.rules.skew:  # the clock ran back: nothing can be timed by it
+        elif now < standing.since - max(self.rules.skew, _HURRY):  # the clock ran back
             self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
         elif now < standing.until:
             return True
@@ -81,9 +89,8 @@ class Pool:
             counting = Standing(epoch, Phase.COUNT, now, now + rules.count)
             self.store.advance(standing, counting, {"counted from": repr(now)})
             return
-        opened = float(self.store.document("counted from") or "-inf")
-        if now - opened > rules.phases + rules.skew / 2:
-            # too late: those who answered asked longer ago than the window allows
+        opened = self._counted_from()
+        if self._too_late(opened, now):
             self._publish(standing, whole_domain(epoch + 1, self.template), now)
         elif standing.phase is Phase.COUNT:
             enough = rules.k + rules.margin
@@ -102,6 +109,13 @@ class Pool:
         else:  # whoever was forming did not finish: the messages are still there
             self._form(standing, now)
 
+    def _counted_from(self) -> float:
+        return float(self.store.document("counted from") or "-inf")
+
+    def _too_late(self, opened: float, now: float) -> bool:
+        """Those who answered asked longer ago than the window allows."""
+        return now - opened > self.rules.phases + self.rules.skew / 2
+
     def _form(self, standing: Standing, now: float) -> None:
         rules, epoch, secret = self.rules, standing.epoch, self.store.document("secret key")
         old, batches = self.publication(), self.store.batches(rules.k)
@@ -113,6 +127,10 @@ class Pool:
         }
         confirmed = valid_records(opened, old.table, self.template, rules.k)
         table = self._formation(old.table, confirmed, epoch + 1, self.template, rules.k)
+        if self.clock is not None:
+            now = max(now, self.clock())
+        if self._too_late(self._counted_from(), now):
+            table = whole_domain(epoch + 1, self.template)
         self._publish(standing, table, now)
 
     def _publish(self, standing: Standing | None, table: Table, now: float) -> None:

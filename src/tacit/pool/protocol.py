@@ -125,7 +125,7 @@ class Rules:
     overlap: float = 0.5
     count: float = 4.0
     identify: float = 4.0
-    form: float = 1.0
+    form: float = 2.0
     skew: float = 2.0
     margin: int = 0
     capacity: int = 2_000_000
@@ -184,7 +184,8 @@ class Rules:
 
 
 def _checked(given: Mapping[str, Any], keys: set[str]) -> None:
-    if given.get("version", VERSION) != VERSION:
+    version = given.get("version", VERSION)
+    if isinstance(version, bool) or version != VERSION:
         raise InputError(f"a message must be of version {VERSION}.")
     wrong = [key for key in ("epoch", "group") if type(given.get(key)) is not int]
     if wrong:

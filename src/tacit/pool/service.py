@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.errors import InputError
 from tacit.pool.broadcast import Broadcast, Clock, steady_clock
+from tacit.pool.formation import warm_up
 from tacit.pool.machine import Pool
 from tacit.pool.openapi import description
 from tacit.pool.operator_page import operator_page
@@ -196,11 +197,13 @@ def pool_app(
     """
     if clock is None:
         clock = getattr(pool.store, "now", None) or steady_clock()
+    pool.clock = clock
     broadcast = Broadcast(pool, clock, listeners)
     service = _Service(pool, broadcast)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        await run_in_threadpool(warm_up, pool.template)  # the first table must not wait for a compiler
         driving = asyncio.create_task(broadcast.drive())
         try:
             yield

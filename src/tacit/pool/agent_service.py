@@ -1,0 +1,180 @@
+"""An agent as a small server on the person's own machine: searches pass through it and get their region.
+
+It takes searches as a Tacit search server does (``GET /search?q=…``, ``POST /search`` with a query and
+perhaps topics that the device guard let out), adds ``person``, the region in words, and passes them on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tacit.errors import InputError, TacitError
+from tacit.pool.agent import Without
+from tacit.pool.companion import Companion
+from tacit.pool.extended import divide, generalised_query
+
+__all__ = ["agent_app", "read_record"]
+
+_LARGEST_BODY = 200_000
+_HEADERS = {"cache-control": "no-store"}
+
+
+def read_record(path: Path) -> dict[str, object]:
+    """A person's values from a JSON file."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"the record {path} is not JSON.") from error
+    if not isinstance(values, dict):
+        raise InputError(f"the record {path} must be a JSON object of attributes and values.")
+    return values
+
+
+class _AgentService:
+    def __init__(self, engine: str | None, wait: float) -> None:
+        self.engine, self.wait = engine, wait
+        self.companion: Companion | None = None
+        self.http: Any = None
+        self.trouble = "the agent is joining the pool"
+
+    async def region(self, _request: Request) -> Response:
+        """Where the agent stands, and what would be sent now; it is not counted as a query."""
+        companion = self.companion
+        if companion is None:
+            return JSONResponse({"error": self.trouble}, 503, _HEADERS)
+        agent = companion.agent
+        return JSONResponse(
+            {
+                "state": agent.state.value,
+                "guarded": agent.guarded,
+                "epoch": agent.epoch,
+                "pool_reachable": companion.reachable,
+                "person": companion.words(agent.region),
+            },
+            headers=_HEADERS,
+        )
+
+    async def search(self, request: Request) -> Response:
+        """Attach the region and pass the search on; hold it back while there is none."""
+        if self.engine is None:
+            return JSONResponse({"error": "no search server was named; say --engine"}, 404, _HEADERS)
+        if self.companion is None:
+            return JSONResponse({"error": self.trouble}, 503, _HEADERS)
+        asked = await _question(request)
+        companion = self.companion
+        region = await companion.region(self.wait)
+        if region is None:
+            why = f"held back for {self.wait:g} s: no region of enough people guards you yet"
+            return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
+        template = companion.terms.template
+        query = divide(template, str(asked.get("query", "")))
+        if query.public:  # Definition 4: what the query names is generalised along with the record
+            sent = generalised_query(template, region, query)
+            named = " ".join(sent.public[name] for name in query.public)
+            asked["query"] = f"{sent.private} {named}".strip()
+        asked["person"] = companion.words(region)
+        return await self._forward(asked)
+
+    async def _forward(self, asked: dict[str, Any]) -> Response:
+        import httpx
+
+        try:
+            answer = await self.http.post(self.engine, json=asked)
+        except httpx.HTTPError as error:
+            why = f"the search server does not answer ({type(error).__name__})"
+            return JSONResponse({"error": why}, 502, _HEADERS)
+        kind = answer.headers.get("content-type", "application/json")
+        return Response(answer.content, answer.status_code, {**_HEADERS, "content-type": kind})
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    if request.method == "GET":
+        return {"query": request.query_params.get("q", "")}
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LARGEST_BODY:
+            raise InputError(f"a request must be at most {_LARGEST_BODY:,} bytes.")
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InputError("the request is not JSON.") from error
+    if not isinstance(asked, dict):
+        raise InputError("the request must be a JSON object.")
+    asked.pop("person", None)  # only the pool says what may be known of the person
+    return asked
+
+
+async def _wrong(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400, _HEADERS)
+
+
+def agent_app(
+    pool: str,
+    record: Mapping[str, object],
+    *,
+    engine: str | None = None,
+    without: Without = "hold",
+    wait: float = 60.0,
+    proxy: str | None = None,
+    transport: Any = None,
+) -> Starlette:
+    """The agent's application.
+
+    Args:
+        pool: the pool's address.
+        record: the person's values.
+        engine: the search server that searches are passed on to.
+        without: what to do while no region guards the person.
+        wait: how long a query is held back, in seconds.
+        proxy: a SOCKS proxy for everything that leaves.
+        transport: a channel to the pool in place of a direct one (an httpx transport).
+    """
+    service = _AgentService(engine, wait)
+
+    async def join(http: Any) -> None:
+        pause = 0.2
+        while True:
+            try:
+                service.companion = await Companion.join(pool, record, http, without=without)
+                break
+            except TacitError as error:
+                service.trouble = str(error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 5.0)
+        await service.companion.run()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        import httpx
+
+        async with (
+            httpx.AsyncClient(proxy=proxy, transport=transport, trust_env=False, timeout=10.0) as to_pool,
+            httpx.AsyncClient(proxy=proxy, trust_env=False, timeout=10.0) as service.http,
+        ):
+            running = asyncio.create_task(join(to_pool))
+            try:
+                yield
+            finally:
+                running.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await running
+
+    return Starlette(
+        routes=[
+            Route("/region", service.region),
+            Route("/search", service.search, methods=["GET", "POST"]),
+        ],
+        exception_handlers={InputError: _wrong},
+        lifespan=lifespan,
+    )

@@ -1,0 +1,169 @@
+"""A running agent: the state machine of :mod:`tacit.pool.agent` with a clock and a network.
+
+::
+
+    async with httpx.AsyncClient() as http:
+        companion = await Companion.join("https://pool.example", record, http)
+        running = asyncio.create_task(companion.run())
+        region = await companion.region(timeout=60)      # d', d*, or None: the query is held back
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
+
+from tacit.errors import InputError
+from tacit.pool.agent import Agent, Planned, Without
+from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
+from tacit.pool.protocol import AgentState, Reply
+from tacit.pool.region import Region
+from tacit.pool.sealing import HpkeSealing
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Companion"]
+
+_LONGEST_PAUSE = 5.0
+"""Seconds between two tries to reach a pool that is gone, at most."""
+
+
+class Companion:
+    """One person's agent, running.
+
+    Args:
+        client: the pool.
+        terms: its rules and template.
+        record: the person's own values.
+        without: what to do with queries while no region guards them.
+    """
+
+    def __init__(
+        self, client: PoolClient, terms: Terms, record: Mapping[str, object], *, without: Without = "hold"
+    ) -> None:
+        self.client = client
+        self.terms = terms
+        self.agent = Agent(
+            terms.rules, terms.template, terms.template.encode(record), HpkeSealing(), without=without
+        )
+        self.reachable = True
+        self._changed = asyncio.Condition()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def join(
+        cls,
+        address: str,
+        record: Mapping[str, object],
+        http: httpx.AsyncClient,
+        *,
+        without: Without = "hold",
+        streaming: bool = True,
+    ) -> Companion:
+        """Ask a pool for its terms; the record follows its template."""
+        client = PoolClient(address, http, streaming=streaming)
+        return cls(client, await client.terms(), record, without=without)
+
+    async def run(self) -> None:
+        """Follow the pool until cancelled, through whatever it suffers."""
+        pause = 0.1
+        try:
+            while True:
+                try:
+                    async for announcement in self._announcements():
+                        self.reachable, pause = True, 0.1
+                        await self._hear(announcement)
+                except (PoolUnreachableError, InputError):
+                    self.reachable = False
+                await asyncio.sleep(random.uniform(0.5, 1.0) * pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            for task in self._sending:
+                task.cancel()
+            await asyncio.gather(*self._sending, return_exceptions=True)
+
+    async def _announcements(self) -> AsyncIterator[Announcement | None]:
+        """The pool's announcements, and None now and then, to look at the clock."""
+        stream = self.client.follow()
+        coming = asyncio.ensure_future(stream.__anext__())
+        try:
+            while True:
+                done, _ = await asyncio.wait({coming}, timeout=1.0)
+                if not done:
+                    yield None
+                    continue
+                try:
+                    yield coming.result()
+                except StopAsyncIteration:
+                    return
+                coming = asyncio.ensure_future(stream.__anext__())
+        finally:
+            coming.cancel()
+            with contextlib.suppress(
+                asyncio.CancelledError, StopAsyncIteration, PoolUnreachableError, InputError
+            ):
+                await coming
+            await stream.aclose()
+
+    async def _hear(self, announcement: Announcement | None) -> None:
+        agent, now = self.agent, time.monotonic()
+        agent.on_time(now)
+        if agent.wants_table(now) or (
+            announcement is not None
+            and announcement.epoch != agent.epoch
+            and agent.state is not AgentState.EXPIRED
+        ):
+            await self._fetch()
+        if announcement is None:
+            return
+        planned: Planned | None = None
+        if announcement.phase == "count":
+            planned = agent.on_count(announcement.epoch, time.monotonic())
+        elif announcement.phase == "identify":
+            planned = agent.on_identify(announcement.epoch, list(announcement.asked), time.monotonic())
+        if planned is not None:
+            task = asyncio.create_task(self._send(planned))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    async def _fetch(self) -> None:
+        table, key, expires, asked_at = await self.client.table(self.terms.template)
+        self.agent.on_table(table, key, expires, asked_at)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _send(self, planned: Planned) -> None:
+        await asyncio.sleep(max(0.0, planned.at - time.monotonic()))
+        for pause in (0.2, 0.5, 0.0):
+            reply = await self.client.send(planned.message)
+            if reply is Reply.FULL or reply is None:
+                await asyncio.sleep(pause)  # the same token: it counts once
+                continue
+            self.agent.on_reply(reply, time.monotonic())
+            return
+
+    async def region(self, timeout: float = 0.0) -> Region | None:
+        """What to attach to a query now: d', or d*, or None to hold it back.
+
+        Waits up to ``timeout`` seconds for a region first.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            region = self.agent.region_for_query(time.monotonic())
+            left = until - time.monotonic()
+            if region is not None or left <= 0:
+                return region
+            async with self._changed:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
+
+    def words(self, region: Region) -> dict[str, str]:
+        """The region in words, an attribute each, without attributes about which it says nothing."""
+        general = self.terms.template.values(self.terms.template.domain)
+        values = self.terms.template.values(region)
+        return {name: said for name, said in values.items() if said != general[name]}

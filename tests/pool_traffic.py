@@ -1,0 +1,120 @@
+"""Real traffic for tests: a pool served by the command, and many agents that ask under it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from tests.lean_http import Connections, LeanClient
+
+from tacit.pool.agent import Without
+from tacit.pool.companion import Companion
+from tacit.pool.population import Population
+from tacit.pool.query_log import AuditedLog
+
+__all__ = ["served_pool", "traffic"]
+
+
+@contextmanager
+def served_pool(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """``tacit pool serve`` on a free port, until the block ends: its address and process."""
+    command = [sys.executable, "-m", "tacit", "pool", "serve", "--port", "0", "--json", *arguments]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None and running.stderr is not None
+    try:
+        text = ""
+        while True:
+            line = running.stdout.readline()
+            text += line
+            if line.rstrip() == "}":
+                break
+            assert line, running.stderr.read()
+        yield json.loads(text)["address"], running
+    finally:
+        if running.poll() is None:
+            os.kill(running.pid, signal.SIGTERM)
+        try:
+            running.wait(15)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+        running.stdout.close()
+        running.stderr.close()
+
+
+async def traffic(
+    address: str,
+    population: Population,
+    people: int,
+    seconds: float,
+    *,
+    every: float,
+    seed: int = 1,
+    crash: float = 0.0,
+    without: Without = "general",
+    connections: int = 60,
+) -> tuple[AuditedLog, dict[str, int], list[float]]:
+    """``people`` agents follow the pool for ``seconds``; each asks about every ``every`` seconds.
+
+    A share ``crash`` of them vanish at a random moment, without a word. Gives the query log with its senders,
+    counts of the agents' states at the end, and how long each message took.
+    """
+    chosen = random.Random(seed)
+    shared = Connections(address, connections)
+    terms = await LeanClient(shared).terms()
+    template = terms.template
+    entries: list[tuple[Any, ...]] = []
+    begun = time.monotonic()
+
+    async def live(number: int, record: tuple[int, ...], companion: Companion, until: float) -> None:
+        running = asyncio.create_task(companion.run())
+        try:
+            await asyncio.sleep(chosen.uniform(0, every))
+            while (now := time.monotonic()) < until:
+                region = companion.agent.region_for_query(now)
+                if region is not None:
+                    entries.append((now - begun, number, record, region, companion.agent.guarded))
+                await asyncio.sleep(min(chosen.expovariate(1 / every), max(0.0, until - now) + 0.01))
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    tasks, companions = [], []
+    for number, row in enumerate(population.draw(people, np.random.default_rng(seed)).tolist()):
+        values = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}
+        companion = Companion(LeanClient(shared), terms, values, without=without)
+        companions.append(companion)
+        leaving = chosen.random() < crash
+        until = begun + (chosen.uniform(0.3, 0.9) * seconds if leaving else seconds)
+        tasks.append(asyncio.create_task(live(number, tuple(row), companion, until)))
+        if number % 50 == 49:
+            await asyncio.sleep(0.01)
+    await asyncio.gather(*tasks)
+    shared.close()
+    await asyncio.sleep(0.2)  # closed connections want a moment
+    states = Counter(companion.agent.state.value for companion in companions)
+    times = [each for companion in companions for each in companion.client.times]  # type: ignore[attr-defined]
+    return _log(entries), dict(states), times
+
+
+def _log(entries: list[tuple[Any, ...]]) -> AuditedLog:
+    moment, sender, record, region, guarded = zip(*entries, strict=True)
+    return AuditedLog(
+        np.array(moment),
+        np.array(sender),
+        np.array(record),
+        np.array([each.low for each in region]),
+        np.array([each.high for each in region]),
+        np.array(guarded),
+    )
