@@ -124,3 +124,17 @@ def test_the_cost_layer_is_seen_on_every_topic(guard: Guard) -> None:
     guard.sensitive(label, 1.0)
     assert guard.topic(label).risk == pytest.approx(1.0)
     assert 0 < guard.topic(label.rpartition("/")[0]).risk < 1
+
+
+def test_the_tree_can_be_seen_open_at_a_topic_and_by_its_busiest(guard: Guard) -> None:
+    for minute in range(4):
+        guard.clicked("java", COFFEE, time=datetime(2026, 1, 1, 12, minute, tzinfo=UTC))
+    busiest = guard.busiest(5)
+    assert busiest and all(node.documents > 0 for node in busiest)
+    assert [node.documents for node in busiest] == sorted((n.documents for n in busiest), reverse=True)
+    label = busiest[0].label
+    opened = guard.unfold(label)
+    assert list(opened) == ["/".join(label.split("/")[: n + 1]) for n in range(label.count("/") + 1)]
+    for above, below in opened.items():
+        assert below == guard.children(above)
+    assert guard.topics([label]) == [guard.topic(label)] == busiest[:1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,9 @@ from tacit.device.store import ProfileStore
 from tacit.errors import InputError, ParameterError
 
 __all__ = ["OwnedProfile"]
+
+_GENERAL = 4
+"""Topics nearer to the root than this say nothing of a person."""
 
 
 class OwnedProfile:
@@ -98,14 +101,49 @@ class OwnedProfile:
         with self._lock:
             return self._node(0 if label is None else self._find(label), self._store.profile())
 
+    def topics(self, labels: Iterable[str]) -> list[TopicNode]:
+        """Several topics of the taxonomy, in the order given."""
+        with self._lock:
+            profile = self._store.profile()
+            return [self._node(self._find(label), profile) for label in labels]
+
     def children(self, label: str | None = None) -> list[TopicNode]:
         """The topics directly below one (below the root, if none is named), the busiest first."""
         with self._lock:
+            return self._below(0 if label is None else self._find(label), self._store.profile())
+
+    def unfold(self, label: str | None = None) -> dict[str, list[TopicNode]]:
+        """The children of every topic from the root down to one, by label: a tree that is open there."""
+        with self._lock:
             profile = self._store.profile()
-            below = self._tree.children(0 if label is None else self._find(label)).tolist()
-            return sorted(
-                (self._node(topic, profile) for topic in below), key=lambda node: (-node.documents, node.name)
-            )
+            topic = 0 if label is None else self._find(label)
+            return {
+                self._tree.label(above): self._below(above, profile)
+                for above in (*self._tree.ancestors(topic), topic)
+            }
+
+    def busiest(self, limit: int = 12) -> list[TopicNode]:
+        """The most specific topics that hold most of the documents: what the profile mostly says."""
+        with self._lock:
+            profile = self._store.profile()
+            found: list[int] = []
+            waiting = [0]
+            while waiting and len(found) < limit:
+                waiting.sort(key=lambda topic: profile.support[topic])
+                topic = waiting.pop()
+                below = [int(child) for child in self._tree.children(topic) if profile.support[child] > 0]
+                most = max((profile.support[child] for child in below), default=0.0)
+                general = self._tree.depth[topic] < _GENERAL
+                if below and (general or most >= 0.5 * profile.support[topic]):
+                    waiting.extend(below)
+                elif topic and profile.support[topic] > 0:
+                    found.append(topic)
+            found.sort(key=lambda topic: -profile.support[topic])
+            return [self._node(topic, profile) for topic in found]
+
+    def _below(self, topic: int, profile: UserProfile) -> list[TopicNode]:
+        nodes = [self._node(child, profile) for child in self._tree.children(topic).tolist()]
+        return sorted(nodes, key=lambda node: (-node.documents, node.name))
 
     def find(self, word: str, *, limit: int = 50) -> list[TopicNode]:
         """Topics whose name contains ``word``, those with most documents first."""

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from tacit.device import TopicNode
 from tacit.errors import InputError
 from tacit.web.console import Console
 from tacit.web.topic_names import readable_topic
@@ -58,12 +57,12 @@ class _Room:
             root=root,
             opened=opened,
             path=path,
-            levels=_levels(self._console, path),
+            levels={one: below[:_MOST_CHILDREN] for one, below in guard.unfold(opened.label).items()},
             found=guard.find(word, limit=60) if word else None,
             word=word,
             weights=WEIGHTS,
-            busiest=_busiest(self._console, root),
-            sensitive=[guard.topic(one) for one in sorted(guard.sensitive_topics())],
+            busiest=guard.busiest(_BUSIEST),
+            sensitive=guard.topics(sorted(guard.sensitive_topics())),
             history=guard.history(limit=20),
             most=_MOST_CHILDREN,
         )
@@ -156,23 +155,3 @@ def _back(given: object, label: str) -> str:
     if text.startswith("/") and not text.startswith("//") and "\\" not in text and "\n" not in text:
         return text
     return f"/profile?topic={quote(label)}"
-
-
-def _levels(console: Console, path: list[str]) -> dict[str, list[TopicNode]]:
-    """The children of every topic on a path: the open part of the tree."""
-    return {label: console.guard.children(label)[:_MOST_CHILDREN] for label in path}
-
-
-def _busiest(console: Console, root: TopicNode) -> list[TopicNode]:
-    """The topics that say most about the person: special ones that hold a good share of the pages."""
-    found: list[TopicNode] = []
-    waiting = [root]
-    while waiting and len(found) < _BUSIEST:
-        waiting.sort(key=lambda node: node.documents)
-        node = waiting.pop()
-        below = [child for child in console.guard.children(node.label) if child.documents > 0]
-        if (below and below[0].documents >= 0.5 * node.documents) or (below and node.label.count("/") < 4):
-            waiting.extend(below)
-        elif node.documents > 0 and node.label != root.label:
-            found.append(node)
-    return sorted(found, key=lambda node: -node.documents)
