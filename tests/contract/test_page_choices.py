@@ -1,0 +1,158 @@
+"""What the person chooses on the page holds: engines, rules, clicks, tracking, titles, how the box sends."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.local_server import LocalServer, http_answer, local_server
+from tests.page_server import ServedPage, served_page
+
+ROWS = [
+    {
+        "url": f"https://{name}.example/page?id={n}&utm_source=x",
+        "title": f"Page of {name}",
+        "content": "words",
+    }
+    for n, name in enumerate(["alpha", "beta", "gamma", "delta"])
+]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalServer]:
+    with local_server(lambda *_: http_answer(json.dumps({"results": ROWS}))) as server:
+        yield server
+
+
+@pytest.fixture
+def page(tmp_path: Path, engine: LocalServer) -> Iterator[ServedPage]:
+    with served_page(tmp_path) as served:
+        with served.browser() as client:
+            served.post(client, "/settings/engine", kind="searxng", address=engine.address, name="local")
+            served.post(client, "/settings/engine/change", name="embedded", action="remove")
+        yield served
+
+
+@pytest.fixture
+def browser(page: ServedPage) -> Iterator[httpx.Client]:
+    with page.browser() as client:
+        yield client
+
+
+def titles(text: str) -> list[str]:
+    return [html.unescape(one) for one in re.findall(r"<h2><a [^>]*>(.*?)</a></h2>", text)]
+
+
+def switches(**on: bool) -> dict[str, str]:
+    return {"switches": " ".join(on)} | {name: "on" for name, value in on.items() if value}
+
+
+def test_engines_are_added_turned_off_and_one_always_stays(page: ServedPage, browser: httpx.Client) -> None:
+    assert [one.name for one in page.console.engines] == ["local"]
+    assert "must stay" in page.post(browser, "/settings/engine/change", name="local", action="off").text
+    refused = page.post(browser, "/settings/engine", kind="searxng", address="ftp://a.example")
+    assert "not added" in refused.text
+    page.post(browser, "/settings/engine", kind="embedded")
+    page.post(browser, "/settings/engine/change", name="local", action="off")
+    assert "Tacit’s dictionary" in browser.get("/search?q=java").text
+    assert page.console.sent.count() == {}
+
+
+def test_rules_arrange_the_results_and_are_imported(page: ServedPage, browser: httpx.Client) -> None:
+    assert titles(browser.get("/search?q=one").text) == [
+        f"Page of {n}" for n in ("alpha", "beta", "gamma", "delta")
+    ]
+    page.post(browser, "/settings/rule", action="pin", pattern="delta.example")
+    page.post(browser, "/settings/rule", action="block", pattern="*://*.beta.example/*")
+    text = browser.get("/search?q=one").text
+    assert titles(text) == [f"Page of {n}" for n in ("delta", "alpha", "gamma")]
+    assert "1 blocked by your rules" in text
+    token = page.token(browser)
+    answer = browser.post(
+        f"/settings/rules/import?form={token}",
+        files={"file": ("mine.goggle", b"! name: x\n$discard,site=gamma.example\n")},
+        headers={"Origin": page.address},
+        follow_redirects=True,
+    )
+    assert "1 rules were imported" in answer.text
+    assert titles(browser.get("/search?q=one").text) == ["Page of delta", "Page of alpha"]
+    page.post(browser, "/settings/rule/remove", source="file mine.goggle")
+    assert len(titles(browser.get("/search?q=one").text)) == 3
+
+
+def test_clicks_are_recorded_and_addresses_stripped_as_chosen(
+    page: ServedPage, browser: httpx.Client
+) -> None:
+    def first_link() -> str:
+        found = re.search(r'<h2><a href="([^"]+)"', browser.get("/search?q=one").text)
+        assert found is not None
+        return html.unescape(found[1])
+
+    answer = browser.get(first_link())
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "https://alpha.example/page?id=0"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    (click,) = page.console.guard.history()
+    assert (click.query, click.title) == ("one", "Page of alpha")
+    page.post(browser, "/settings", **switches(remember_clicks=False, strip_tracking=False))
+    assert first_link() == "https://alpha.example/page?id=0&utm_source=x"
+    assert len(page.console.guard.history()) == 1
+
+
+def test_going_back_turning_the_page_and_the_other_order_send_nothing_again(
+    page: ServedPage, browser: httpx.Client, engine: LocalServer
+) -> None:
+    before = len(engine.requests)
+    for path in (
+        "/search?q=two",
+        "/search?q=two",
+        "/search?q=two&page=2",
+        "/search?q=two&order=plain",
+        "/trade-off?q=two",
+    ):
+        assert browser.get(path).status_code == 200
+    assert len(engine.requests) == before + 1
+
+
+def test_the_query_is_in_the_title_only_by_choice_and_the_box_can_post(
+    page: ServedPage, browser: httpx.Client
+) -> None:
+    assert "<title>Results · Tacit</title>" in browser.get("/search?q=one").text
+    page.post(browser, "/settings", **switches(query_in_title=True, post=True))
+    assert "<title>one · Tacit</title>" in browser.get("/search?q=one").text
+    assert re.search(
+        r'<form class="search[^"]*"[^>]*action="/search\?form=[0-9a-f]+" method="post"', browser.get("/").text
+    )
+    assert len(titles(page.post(browser, "/search", q="three").text)) == 4
+    key = page.console.admission.suggestion_key
+    assert 'method="post"' in browser.get(f"/opensearch/{key}.xml").text
+
+
+def test_suggestions_are_own_queries_first_and_can_be_turned_off(
+    page: ServedPage, browser: httpx.Client, engine: LocalServer
+) -> None:
+    browser.get("/search?q=coffee+for+sailors")
+    before = len(engine.requests)
+    assert browser.get("/suggest?q=coffee").json()[1][0] == "coffee for sailors"
+    assert browser.get("/suggest?q=%25").json()[1] == []
+    page.post(browser, "/settings", **switches(own_suggestions=False))
+    suggested = browser.get("/suggest?q=coffee").json()[1]
+    assert suggested and "coffee for sailors" not in suggested
+    assert len(engine.requests) == before
+
+
+def test_wrong_numbers_are_refused_and_a_change_is_undone(page: ServedPage, browser: httpx.Client) -> None:
+    assert "Nothing was changed" in page.post(browser, "/settings", delta="2").text
+    assert "Nothing was changed" in page.post(browser, "/settings", days="soon").text
+    answer = page.post(browser, "/settings", delta="0.05")
+    assert page.console.settings.delta == 0.05
+    key = re.search(r'action="(/undo/[^?"]+)', answer.text)
+    assert key is not None
+    page.post(browser, key[1], back="/settings")
+    assert page.console.settings.delta == 0.1
+    assert "cannot be taken back" in page.post(browser, key[1], back="/settings").text
