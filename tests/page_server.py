@@ -69,6 +69,7 @@ def served_page(folder: Path, engines: Sequence[EngineDescription] = ()) -> Iter
         state = PageState(path)
         opened = socket.create_server(("127.0.0.1", 0))
         console = Console(guard, state, opened.getsockname()[1], engines)
+        console.warm_up()
         try:
             with running(page_application(console), opened) as address:
                 yield ServedPage(address, console, path)

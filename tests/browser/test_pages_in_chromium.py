@@ -26,6 +26,9 @@ COFFEE = "Roasting arabica coffee beans: a dark beverage for espresso"
 DISEASE = "Living with diabetes: insulin, blood sugar and the disease"
 
 
+playwright.expect.set_options(timeout=90_000)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
@@ -45,6 +48,7 @@ class Window:
 
     def __init__(self, chromium: Any, server: ServedPage, **options: Any) -> None:
         self.context = chromium.new_context(**options)
+        self.context.set_default_timeout(90_000)
         self.page = self.context.new_page()
         self.server = server
         self.said: list[str] = []

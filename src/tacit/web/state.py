@@ -96,6 +96,7 @@ class PageState:
                 (key, value),
             )
 
-    def is_private(self) -> bool:
-        """Whether only its owner can read the file."""
-        return (self.path.stat().st_mode & 0o077) == 0
+    def size(self) -> int:
+        """Bytes on the disk, the journal included."""
+        paths = (self.path, Path(f"{self.path}-wal"))
+        return sum(path.stat().st_size for path in paths if path.exists())

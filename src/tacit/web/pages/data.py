@@ -57,7 +57,7 @@ class _Room:
             documents=round(root.documents),
             requests=sum(console.sent.count().values()),
             file=str(console.state.path),
-            size=console.state.path.stat().st_size,
+            size=_readable_size(console.state.size()),
             histories=await to_thread.run_sync(browser_histories),
             job=self._jobs.latest,
         )
@@ -159,6 +159,10 @@ class _Room:
         """Forget all browsers."""
         self._console.admission.withdraw_all()
         return self._console.render(request, "door.html", kind="unknown", again="")
+
+
+def _readable_size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 
 def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datetime]]:
