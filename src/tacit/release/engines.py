@@ -107,6 +107,7 @@ def open_engine(
             autoload_known_extensions=False,
         )
         try:
+            backend.con.execute("SET enable_progress_bar = false")  # it is drawn on stdout, where results go
             yield Engine(backend)
         finally:
             backend.disconnect()

@@ -9,6 +9,7 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit.searchlog.origin import ORIGIN
 from tacit.searchlog.schema import SCHEMA
 
 __all__ = ["BATCH_RECORDS", "LogWriter"]
@@ -20,13 +21,14 @@ BATCH_RECORDS = 1 << 18
 class LogWriter:
     """Takes records in batches of any size and writes them in batches of a fixed one.
 
-    The records keep their order. The last batch may be smaller.
+    The records keep their order. The last batch may be smaller. ``origin`` is noted in the file
+    (:mod:`tacit.searchlog.origin`).
     """
 
-    def __init__(self, path: Path, batch_records: int = BATCH_RECORDS) -> None:
+    def __init__(self, path: Path, batch_records: int = BATCH_RECORDS, *, origin: str | None = None) -> None:
         self._writer = pq.ParquetWriter(
             path,
-            SCHEMA,
+            SCHEMA.with_metadata({ORIGIN: origin}) if origin else SCHEMA,
             compression="zstd",
             compression_level=1,
             # Times hardly repeat, so a dictionary of them is wasted work; their differences pack well.

@@ -115,7 +115,8 @@ class SyntheticLog:
             )
         tally = Tally()
         with ExitStack() as files:
-            log_file = files.enter_context(LogWriter(files.enter_context(atomic_file(path, mode=0o600))))
+            temporary = files.enter_context(atomic_file(path, mode=0o600))
+            log_file = files.enter_context(LogWriter(temporary, origin="synthetic"))
             truth_file = files.enter_context(truth_writer(truth)) if truth is not None else None
             for block in self.blocks(threads):
                 log_file.write(block.log)

@@ -1,4 +1,4 @@
-"""``tacit group-experiments``: what grouping costs personalised search, and what it protects."""
+"""``tacit evaluate groups``: what grouping costs personalised search, and what it protects."""
 
 from __future__ import annotations
 
@@ -8,27 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from tacit.commands.evaluate.extra import require_report_extra
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.evaluate.personalised_experiments import Experiments
     from tacit.groups import Profiles
 
-__all__ = ["PANEL", "register"]
-
-PANEL = Panel.EVALUATE
+__all__ = ["groups"]
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``group-experiments``."""
-    app.command("group-experiments", epilog="Example: tacit group-experiments -o experiments")(
-        group_experiments
-    )
-
-
-def group_experiments(
+def groups(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
     log: Annotated[
         Path | None, typer.Option(help="Profiles from the users of this search log, not synthetic ones.")
@@ -44,15 +35,9 @@ def group_experiments(
     The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
     paper's, with charts that open in a browser without a network.
     """
-    from importlib.util import find_spec
-
     from tacit.errors import InputError
 
-    missing = [name for name in ("altair", "ir_measures", "vl_convert") if find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"the experiments need {', '.join(missing)}, not installed here.", "Install tacit[report]."
-        )
+    require_report_extra()
     from tacit.evaluate.personalised_charts import write_experiments
     from tacit.evaluate.personalised_experiments import run_experiments, settings
 

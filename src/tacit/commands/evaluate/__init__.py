@@ -1,0 +1,24 @@
+"""``tacit evaluate``: what privacy costs in search quality: of a release, of groups, on the device."""
+
+from __future__ import annotations
+
+import typer
+
+from tacit.commands.evaluate.device import device
+from tacit.commands.evaluate.groups import groups
+from tacit.commands.evaluate.release import release
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of verbs."""
+    verbs = typer.Typer(
+        help="Measure what privacy costs in search quality.",
+        epilog="Example: tacit evaluate release log.parquet -o report",
+        no_args_is_help=True,
+    )
+    verbs.command("release", epilog="Example: tacit evaluate release log.parquet -o report")(release)
+    verbs.command("groups", epilog="Example: tacit evaluate groups -o experiments")(groups)
+    verbs.command("device", epilog="Example: tacit evaluate device -o device-quality --users 12")(device)
+    app.add_typer(verbs, name="evaluate")

@@ -1,0 +1,88 @@
+"""``tacit evaluate device``: what a profile generalised on the device is worth to search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tacit.commands.evaluate.extra import require_report_extra
+from tacit.terminal import JsonFlag, emit, progress
+
+if TYPE_CHECKING:
+    from tacit.evaluate.device_experiments import DeviceExperiments
+
+__all__ = ["device"]
+
+
+def device(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
+    users: Annotated[int, typer.Option(help="Of how many users the queries are judged.", min=1)] = 60,
+    population: Annotated[
+        int, typer.Option(help="Users of the synthetic log they are taken from.", min=1)
+    ] = 3_000,
+    articles: Annotated[
+        Path | None,
+        typer.Option(help="Real articles (.jsonl.gz: url, title, text, categories), not the synthetic log."),
+    ] = None,
+    clicks: Annotated[
+        bool, typer.Option("--clicks", help="Judge by the log's clicks, not by the meaning in mind.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 5,
+    as_json: JsonFlag = False,
+) -> None:
+    """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.
+
+    Average precision by how distinct a query is, and by the bound δ: Figures 9 and 10 of the paper on UPS, on
+    users of a synthetic log or on real articles.
+    """
+    require_report_extra()
+    from tacit.errors import InputError
+    from tacit.evaluate.device_charts import write_device_experiments
+    from tacit.evaluate.device_experiments import article_experiments, log_experiments, steps
+
+    if output.exists():
+        raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
+    with progress("Personalising", total=steps(), unit="rankings of all queries") as shown:
+        if articles is not None:
+            found = article_experiments(articles, users, seed=seed, advance=shown.advance)
+        else:
+            found = log_experiments(users, population, by_clicks=clicks, seed=seed, advance=shown.advance)
+    write_device_experiments(found, output)
+    result = {"output": str(output), **found.as_dict()}
+    emit(result, as_json=as_json, render=lambda console: _render(console, found, output))
+
+
+def _render(console: Console, found: DeviceExperiments, output: Path) -> None:
+    from rich.table import Table
+
+    console.print(
+        f"{found.cases:,} queries; ± is the half-width of a 95% interval of the gain over no profile",
+        soft_wrap=True,
+    )
+    table = Table("queries", "cases", "reranked by", "no profile", "with profile", "gain", "±")
+    for row in found.by_query:
+        table.add_row(
+            row.queries,
+            f"{row.cases:,}",
+            row.order,
+            f"{row.original:.3f}",
+            f"{row.personalised:.3f}",
+            f"{row.gain:+.3f}",
+            f"{row.spread:.3f}",
+        )
+    console.print(table)
+    table = Table("δ", "a profile went out", "reranked by", "with profile", "gain", "±")
+    for line in found.by_delta:
+        table.add_row(
+            f"{line.delta:g}",
+            f"{line.exposed:.0%}",
+            line.order,
+            f"{line.personalised:.3f}",
+            f"{line.gain:+.3f}",
+            f"{line.spread:.3f}",
+        )
+    console.print(table)
+    console.print(f"charts: {output / 'charts.html'}", markup=False, soft_wrap=True)

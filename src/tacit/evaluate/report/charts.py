@@ -1,0 +1,168 @@
+"""The kinds of charts of a report, in Altair: they follow the page's colours, light, dark or on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["bars_by_mechanism", "curve", "lines", "scatter"]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
+"""Told apart by people with any colour vision (Okabe and Ito)."""
+
+Rows = Sequence[dict[str, Any]]
+
+
+def _finish(chart: Any, height: int = 260) -> dict[str, Any]:
+    """Size and colours: what is not data takes the colour of the text around it."""
+    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
+    made: dict[str, Any] = (
+        chart.properties(width="container", height=height, background="transparent")
+        .configure_axis(
+            **text,
+            gridColor="currentColor",
+            gridOpacity=0.15,
+            domainColor="currentColor",
+            tickColor="currentColor",
+        )
+        .configure_legend(**text, orient="bottom", columns=2, labelLimit=260)
+        .configure_view(strokeOpacity=0)
+        .configure_title(color="currentColor")
+        .to_dict()
+    )
+    return made
+
+
+def _colour(altair: Any, rows: Rows, field: str, title: str | None) -> Any:
+    domain = list(dict.fromkeys(str(row[field]) for row in rows))
+    palette = [PALETTE[place % len(PALETTE)] for place in range(len(domain))]
+    scale = altair.Scale(domain=domain, range=palette)
+    return altair.Color(f"{field}:N", title=title, scale=scale)
+
+
+def curve(rows: Rows, baseline: float | None, x: str, y: str) -> dict[str, Any]:
+    """Lines with intervals over a logarithmic x; the original as a dashed line."""
+    import altair
+
+    steps = sorted({row["x"] for row in rows})
+    base = altair.Chart(altair.Data(values=list(rows))).encode(
+        x=altair.X(
+            "x:Q",
+            title=x,
+            scale=altair.Scale(type="log", nice=False, padding=12),
+            axis=altair.Axis(values=steps, format="~g"),
+        ),
+        color=_colour(altair, rows, "series", "mechanism"),
+    )
+    value = altair.Y("y:Q", title=y, scale=altair.Scale(zero=False))
+    tips = [
+        altair.Tooltip("series:N", title="mechanism"),
+        altair.Tooltip("x:Q", title=x),
+        altair.Tooltip("y:Q", title=y, format=".4f"),
+        altair.Tooltip("low:Q", format=".4f"),
+        altair.Tooltip("high:Q", format=".4f"),
+    ]
+    lines = base.mark_line().encode(y=value)
+    points = base.mark_point(filled=True, size=60).encode(
+        y=value, shape=_shape(altair, rows, "mechanism"), tooltip=tips
+    )
+    layers = [lines, points]
+    bounded = [row for row in rows if row["low"] is not None]
+    if bounded:
+        errors = base.mark_rule(opacity=0.6).encode(y="low:Q", y2="high:Q")
+        errors.data = altair.Data(values=bounded)
+        layers.append(errors)
+    if baseline is not None:
+        rule = altair.Chart(altair.Data(values=[{"y": baseline, "name": "original log"}]))
+        layers.append(
+            rule.mark_rule(strokeDash=[6, 4], color="currentColor", opacity=0.7).encode(
+                y="y:Q", tooltip=["name:N", altair.Tooltip("y:Q", format=".4f")]
+            )
+        )
+    return _finish(altair.layer(*layers))
+
+
+def _shape(altair: Any, rows: Rows, title: str) -> Any:
+    """The same order as the colours, so that one legend shows both."""
+    domain = list(dict.fromkeys(str(row["series"]) for row in rows))
+    return altair.Shape("series:N", title=title, scale=altair.Scale(domain=domain))
+
+
+def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) -> dict[str, Any]:
+    """Lines of a few series, with points."""
+    import altair
+
+    steps = sorted({row["x"] for row in rows})
+    scale = altair.Scale(type="log", nice=False, padding=12) if logarithmic else altair.Scale()
+    base = altair.Chart(altair.Data(values=list(rows))).encode(
+        x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format="~g")),
+        y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=False)),
+        color=_colour(altair, rows, "series", colour),
+    )
+    points = base.mark_point(filled=True, size=60).encode(
+        shape=_shape(altair, rows, colour),
+        tooltip=[altair.Tooltip("series:N", title=colour), "x:Q", altair.Tooltip("y:Q", format=".4f")],
+    )
+    return _finish(altair.layer(base.mark_line(), points))
+
+
+def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> dict[str, Any]:
+    """What each mechanism keeps of the original's utility, task by task, at one ε chosen in the page."""
+    import altair
+
+    budget = altair.param(
+        name="budget",
+        value=chosen,
+        bind=altair.binding_select(
+            options=list(epsilons), labels=[f"{e:g}" for e in epsilons], name="ε of each release: "
+        ),
+    )
+    base = (
+        altair.Chart(altair.Data(values=list(rows)))
+        .transform_filter("datum.epsilon == budget")
+        .encode(
+            y=altair.Y("task:N", title=None, axis=altair.Axis(labelLimit=160)),
+            yOffset=altair.YOffset("series:N"),
+        )
+    )
+    bars = base.mark_bar().encode(
+        x=altair.X("share:Q", title="share of the original's utility", axis=altair.Axis(format="%")),
+        color=_colour(altair, rows, "series", "mechanism"),
+        tooltip=[
+            "task:N",
+            altair.Tooltip("series:N", title="mechanism"),
+            altair.Tooltip("share:Q", format=".1%"),
+            altair.Tooltip("answered:Q", format=".1%", title="of units answered"),
+        ],
+    )
+    layers = [bars]
+    if any(row["low"] is not None for row in rows):
+        bounded = base.transform_filter("isValid(datum.low)")
+        layers.append(bounded.mark_rule(opacity=0.7, color="currentColor").encode(x="low:Q", x2="high:Q"))
+    height = 34 * len({(row["task"], row["series"]) for row in rows}) // 2 + 40
+    return _finish(altair.layer(*layers).add_params(budget), height=height)
+
+
+def scatter(rows: Rows, x: str, y: str) -> dict[str, Any]:
+    """How much was kept against how useful it is, a point a setting and task."""
+    import altair
+
+    chosen = altair.selection_point(fields=["task"], bind="legend")
+    chart = (
+        altair.Chart(altair.Data(values=list(rows)))
+        .mark_point(filled=True, size=70)
+        .encode(
+            x=altair.X("kept:Q", title=x, scale=altair.Scale(type="log"), axis=altair.Axis(format="~s")),
+            y=altair.Y("share:Q", title=y, axis=altair.Axis(format="%")),
+            color=_colour(altair, rows, "task", "task (choose one)"),
+            shape=altair.Shape(
+                "series:N",
+                title="mechanism",
+                legend=altair.Legend(symbolFillColor="currentColor", symbolStrokeColor="currentColor"),
+            ),
+            opacity=altair.condition(chosen, altair.value(0.9), altair.value(0.1)),
+            tooltip=["task:N", "label:N", "kept:Q", altair.Tooltip("share:Q", format=".1%")],
+        )
+        .add_params(chosen)
+    )
+    return _finish(chart, height=320)

@@ -1,0 +1,18 @@
+"""Sweeps: mechanisms, budgets and parameters against each other, on every task, with repeated draws."""
+
+from tacit.evaluate.sweep.grid import BUDGETS, DELTA, KS, grid
+from tacit.evaluate.sweep.setting import ORIGINAL, Setting
+from tacit.evaluate.sweep.sweeping import SweepPlan, evaluate_release
+from tacit.evaluate.sweep.table import Results
+
+__all__ = [
+    "BUDGETS",
+    "DELTA",
+    "KS",
+    "ORIGINAL",
+    "Results",
+    "Setting",
+    "SweepPlan",
+    "evaluate_release",
+    "grid",
+]

@@ -1,0 +1,110 @@
+"""What a sweep has found so far, on the disk: one file a run, whole or absent.
+
+A run is one setting on one fold with one draw of noise. Its file holds the value of every measure for every
+test unit, numbered, not named: no query, url or user. It is as sensitive as the log all the same, and
+readable by its owner only. A sweep that was stopped goes on with the runs that are missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import InputError
+from tacit.evaluate.sweep.setting import Setting
+from tacit.files import atomic_file
+
+__all__ = ["Run", "RunStore", "file_digest"]
+
+_STATE = "sweep.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One setting on one fold with one draw.
+
+    Args:
+        fold: which users were tested.
+        draw: which draw of noise, from 0.
+        values: by ``task/measure``, a value a unit.
+        rows: how many rows each released table had.
+        seconds: how long the release and each task took.
+    """
+
+    fold: int
+    draw: int
+    values: Mapping[str, NDArray[np.float32]]
+    rows: Mapping[str, int]
+    seconds: Mapping[str, float]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class RunStore:
+    """The runs of one sweep.
+
+    Args:
+        folder: of the report; made if it is missing, readable by its owner only.
+        identity: what all runs share (the log, the folds, the tasks); another identity is refused.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self.folder, self._runs = folder, folder / "runs"
+        identity = json.loads(json.dumps({"format": _FORMAT, **identity}))
+        state = folder / _STATE
+        if folder.exists() and not state.exists() and any(folder.iterdir()):
+            raise InputError(
+                f"{folder} exists and holds no sweep to go on with.", "Choose another output, or remove it."
+            )
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+        self._runs.mkdir(mode=0o700, exist_ok=True)
+        if not state.exists():
+            with atomic_file(state, mode=0o600) as temporary:
+                temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+            return
+        found = json.loads(state.read_text(encoding="utf-8"))
+        different = sorted(name for name in identity | found if identity.get(name) != found.get(name))
+        if different:
+            raise InputError(
+                f"{folder} holds a sweep with another {', '.join(different)}.",
+                "Go on with what it was begun with, or choose another output.",
+            )
+
+    def _path(self, setting: Setting, fold: int, draw: int) -> Path:
+        return self._runs / f"{setting.key}-{fold}-{draw}.npz"
+
+    def has(self, setting: Setting, fold: int, draw: int) -> bool:
+        """Whether a run is done."""
+        return self._path(setting, fold, draw).exists()
+
+    def save(self, setting: Setting, run: Run) -> None:
+        """Keep a run."""
+        about = json.dumps({"rows": dict(run.rows), "seconds": dict(run.seconds)})
+        path = self._path(setting, run.fold, run.draw)
+        stored: dict[str, Any] = {"about": np.array(about), **run.values}
+        with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **stored)
+
+    def load(self, setting: Setting, fold: int, draw: int) -> Run:
+        """A run that was kept."""
+        with np.load(self._path(setting, fold, draw)) as stored:
+            about = json.loads(str(stored["about"]))
+            values = {name: stored[name] for name in stored.files if name != "about"}
+        return Run(fold, draw, values, about["rows"], about["seconds"])
+
+    def done(self) -> int:
+        """How many runs are kept."""
+        return sum(1 for _ in self._runs.glob("*.npz"))

@@ -1,0 +1,226 @@
+"""Carrying out a sweep: every setting on every fold, with fresh noise, resumable, on several processes.
+
+Nothing is published and no ledger is charged: noise is drawn to see what a release would be good for, and the
+owner of the log alone looks at the outcome. Parameters chosen by such a look have seen the log; the
+documentation says what follows from that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tacit.errors import InputError, ParameterError
+from tacit.evaluate.folds import split
+from tacit.evaluate.from_log import released_whole
+from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.sweep.runs import Run, RunStore, file_digest
+from tacit.evaluate.sweep.setting import Setting
+from tacit.evaluate.sweep.table import Results, gather
+from tacit.evaluate.task import Trial
+from tacit.evaluate.tasks import TASKS
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.engines import Engine, open_engine
+from tacit.release.preparation import Preparation
+from tacit.searchlog import check_log
+
+__all__ = ["SweepPlan", "evaluate_release"]
+
+_MEGABYTES = 1000
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep tries.
+
+    Args:
+        settings: the original first, see :func:`tacit.evaluate.sweep.grid.grid`.
+        tasks: names of tasks.
+        folds: into how many parts the users are cut; each part is tested once.
+        draws: how often the noise of a setting is drawn for each fold.
+        impact_folds: on how many folds the impact of parameters is tried.
+        seed: of the cut into folds.
+        scrub: drop records that look as if they named somebody, as a release does.
+    """
+
+    settings: tuple[Setting, ...]
+    tasks: tuple[str, ...] = tuple(TASKS)
+    folds: int = 5
+    draws: int = 1
+    impact_folds: int = 1
+    seed: int = 0
+    scrub: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 1)):
+            if value < least:
+                raise ParameterError.outside(name, value, f"at least {least}")
+        for task in self.tasks:
+            if task not in TASKS:
+                raise ParameterError.outside("the task", task, "one of " + ", ".join(TASKS))
+        if not self.tasks:
+            raise ParameterError("a sweep needs a task.")
+
+    def runs(self, fold: int) -> Iterator[tuple[Setting, list[int]]]:
+        """Each setting to try on a fold, with its draws. What draws no noise is run once."""
+        for setting in self.settings:
+            if setting.series.startswith("impact") and fold >= self.impact_folds:
+                continue
+            yield setting, list(range(1 if setting.exact else self.draws))
+
+    @property
+    def total(self) -> int:
+        """How many runs there are."""
+        return sum(len(draws) for fold in range(self.folds) for _, draws in self.runs(fold))
+
+
+def evaluate_release(
+    log: str | Path,
+    folder: str | Path,
+    plan: SweepPlan,
+    *,
+    workers: int = 1,
+    advance: Callable[[int], None] = lambda _runs: None,
+) -> Results:
+    """Try every setting of a plan on a log; go on where an earlier call with the same folder was stopped.
+
+    Args:
+        log: the search log, canonical Parquet.
+        folder: where the runs are kept, and a report may be written.
+        plan: what to try.
+        workers: processes; each holds a fold of the log in memory.
+        advance: told how many runs more are done.
+    """
+    log, folder = check_log(log), Path(folder)
+    if not pq.ParquetFile(log).metadata.num_rows:
+        raise InputError("the log has no records, so there is nothing to evaluate.")
+    identity = {
+        "log": file_digest(log),
+        "folds": plan.folds,
+        "seed": plan.seed,
+        "scrub": plan.scrub,
+        "tasks": sorted(plan.tasks),
+    }
+    store = RunStore(folder, identity)
+    pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
+    present = sum(
+        1
+        for fold in range(plan.folds)
+        for s, draws in plan.runs(fold)
+        for d in draws
+        if store.has(s, fold, d)
+    )
+    advance(present)
+    if workers <= 1 or len(pending) <= 1:
+        for fold in pending:
+            _run_fold(log, store, plan, fold, lambda: advance(1))
+    else:
+        _in_processes(log, store, plan, pending, min(workers, len(pending)), advance)
+    return gather(store, plan.settings, plan.tasks, _done(plan))
+
+
+def _done(plan: SweepPlan) -> dict[str, list[tuple[int, int]]]:
+    """Fold and draw of every run, by setting."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for fold in range(plan.folds):
+        for setting, draws in plan.runs(fold):
+            found.setdefault(setting.key, []).extend((fold, draw) for draw in draws)
+    return found
+
+
+def _missing(store: RunStore, plan: SweepPlan, fold: int) -> Iterator[tuple[Setting, list[int]]]:
+    for setting, draws in plan.runs(fold):
+        left = [draw for draw in draws if not store.has(setting, fold, draw)]
+        if left:
+            yield setting, left
+
+
+def _in_processes(
+    log: Path,
+    store: RunStore,
+    plan: SweepPlan,
+    pending: Sequence[int],
+    workers: int,
+    advance: Callable[[int], None],
+) -> None:
+    """A fold a process; progress is read off the disk."""
+    context = multiprocessing.get_context("spawn")  # a fork would copy the engine's threads
+    counted = store.done()
+    pool = ProcessPoolExecutor(workers, mp_context=context)
+    try:
+        running = {pool.submit(_run_fold, log, store, plan, fold) for fold in pending}
+        while running:
+            finished, running = wait(running, timeout=0.5)
+            now = store.done()
+            advance(now - counted)
+            counted = now
+            for future in finished:
+                future.result()
+    except BaseException:
+        _kill(pool)
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool at once; what they were writing is absent, not half there."""
+    for process in list((pool._processes or {}).values()):
+        process.terminate()
+
+
+def _run_fold(
+    log: Path, store: RunStore, plan: SweepPlan, fold: int, done: Callable[[], None] = lambda: None
+) -> None:
+    """All missing runs of a fold."""
+    records = pq.read_table(log)
+    original, test = split(records, fold, plan.folds, plan.seed)
+    del records
+    trials: dict[str, Trial] = {}
+    with open_engine(memory=_MEGABYTES << 20, threads=1) as engine:
+        loaded = None
+        for setting, draws in _missing(store, plan, fold):
+            if loaded is None and not setting.is_original:
+                loaded = engine.keep(
+                    Preparation(scrub=plan.scrub).apply(engine, engine.load(original.records))
+                )
+            begun = time.perf_counter()
+            for draw, released in _releases(setting, engine, loaded, original, draws):
+                seconds = {"release": time.perf_counter() - begun}
+                values: dict[str, NDArray[np.float32]] = {}
+                for task in plan.tasks:
+                    begun = time.perf_counter()
+                    if task not in trials:
+                        trials[task] = TASKS[task]().against(original, test)
+                    for name, measured in trials[task].measure(released).items():
+                        values[f"{task}/{name}"] = measured.values.astype(np.float32)
+                    seconds[task] = time.perf_counter() - begun
+                rows = {kind: table.num_rows for kind, table in released.tables.items()}
+                store.save(setting, Run(fold, draw, values, rows, seconds))
+                done()
+                begun = time.perf_counter()
+
+
+def _releases(
+    setting: Setting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
+) -> Iterator[tuple[int, ReleasedData]]:
+    """What would be released, a draw after another; counted once."""
+    if setting.is_original:
+        yield 0, released_whole(original)
+        return
+    mechanism = setting.make()
+    counting = mechanism.count(engine, log)
+    for draw in draws:
+        tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
+        yield draw, ReleasedData.from_tables(tables.values())
+    for table in counting.values():
+        engine.drop(table)

@@ -1,0 +1,242 @@
+"""The results of a sweep: for each setting and measure what was reached, with intervals and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.evaluate.sweep.runs import Run, RunStore
+from tacit.evaluate.sweep.setting import Setting
+from tacit.evaluate.sweep.significance import Difference, holm, mean_interval, paired
+from tacit.evaluate.tasks import TASKS
+
+__all__ = ["Contrast", "Result", "Results", "gather"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measure of one setting.
+
+    Args:
+        setting: the key of the setting.
+        task, measure: what was measured.
+        mean: over answered units, the mean over repetitions (folds and draws).
+        low, high: its 95% interval over repetitions.
+        mean_of_all: over all units, unanswered ones as 0.
+        answered: the share of units that the release could serve.
+        units: test units over all folds.
+        to_original: the difference from the original on the units that both answer.
+        p_corrected: of that difference, corrected over the settings of the sweep.
+    """
+
+    setting: str
+    task: str
+    measure: str
+    mean: float
+    low: float
+    high: float
+    mean_of_all: float
+    answered: float
+    units: int
+    to_original: Difference | None = None
+    p_corrected: float = math.nan
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two mechanisms at the same ε, unit by unit."""
+
+    task: str
+    measure: str
+    epsilon: float
+    first: str
+    second: str
+    difference: Difference
+    p_corrected: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All of a sweep.
+
+    Args:
+        settings: by key, what each setting is and guarantees.
+        results: setting by setting, measure by measure.
+        contrasts: mechanisms against each other at equal ε, for each task's headline measure.
+        rows: by setting and table, how many rows a release had on average.
+        seconds: by setting, how long the release and each task took on average.
+        repetitions: by setting, folds times draws.
+    """
+
+    settings: Mapping[str, Mapping[str, Any]]
+    results: tuple[Result, ...]
+    contrasts: tuple[Contrast, ...]
+    rows: Mapping[str, Mapping[str, float]]
+    seconds: Mapping[str, Mapping[str, float]]
+    repetitions: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: NaN becomes null."""
+        found: dict[str, Any] = _finite(asdict(self))
+        return found
+
+    def of(self, task: str, measure: str) -> dict[str, Result]:
+        """One measure by setting."""
+        return {r.setting: r for r in self.results if (r.task, r.measure) == (task, measure)}
+
+
+def gather(
+    store: RunStore,
+    settings: Sequence[Setting],
+    tasks: Sequence[str],
+    runs: Mapping[str, Sequence[tuple[int, int]]],
+) -> Results:
+    """Put the runs of a sweep together."""
+    original = next((setting for setting in settings if setting.is_original), None)
+    baseline = _by_fold(_load(store, original, runs)) if original else {}
+    unit_values: dict[tuple[str, str], dict[str, NDArray[np.float32]]] = {}
+    results: list[Result] = []
+    rows, seconds, repetitions = {}, {}, {}
+    listed = {setting.key: setting for setting in settings}
+    for key, setting in listed.items():
+        found = _load(store, setting, runs)
+        rows[key] = _means(run.rows for run in found)
+        seconds[key] = _means(run.seconds for run in found)
+        repetitions[key] = len(found)
+        by_fold = _by_fold(found)
+        for name in found[0].values:
+            task, _, measure = name.partition("/")
+            if task not in tasks:
+                continue
+            results.append(_result(key, task, measure, name, found))
+            if original is not None and key != original.key:
+                folds = [fold for fold in by_fold if fold in baseline]
+                mine = np.concatenate([by_fold[fold][name] for fold in folds])
+                theirs = np.concatenate([baseline[fold][name] for fold in folds])
+                results[-1] = _with_difference(results[-1], paired(mine, theirs))
+            if TASKS[task]().headline == measure:
+                whole = np.concatenate([by_fold[fold][name] for fold in sorted(by_fold)])
+                unit_values.setdefault((task, measure), {})[key] = whole
+    described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
+    return Results(
+        described,
+        tuple(_corrected(results)),
+        tuple(_contrasts(described, unit_values)),
+        rows,
+        seconds,
+        repetitions,
+    )
+
+
+def _load(store: RunStore, setting: Setting, runs: Mapping[str, Sequence[tuple[int, int]]]) -> list[Run]:
+    return [store.load(setting, fold, draw) for fold, draw in runs[setting.key]]
+
+
+def _by_fold(runs: Iterable[Run]) -> dict[int, dict[str, NDArray[np.float32]]]:
+    """For each fold the values of its units, the mean over draws that answered."""
+    grouped: dict[int, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.fold, []).append(run)
+    found: dict[int, dict[str, NDArray[np.float32]]] = {}
+    for fold, several in grouped.items():
+        found[fold] = {
+            name: several[0].values[name]
+            if len(several) == 1
+            else _mean_of_answered(np.stack([run.values[name] for run in several]))
+            for name in several[0].values
+        }
+    return found
+
+
+def _mean_of_answered(stacked: NDArray[np.float32]) -> NDArray[np.float32]:
+    counts = np.count_nonzero(~np.isnan(stacked), axis=0)
+    sums = np.nansum(stacked, axis=0)
+    found = np.full(sums.shape, np.nan, np.float32)
+    np.divide(sums, counts, out=found, where=counts > 0)
+    return found
+
+
+def _result(key: str, task: str, measure: str, name: str, runs: Sequence[Run]) -> Result:
+    means, alls, answered, units = [], [], [], {}
+    for run in runs:
+        values = run.values[name]
+        there = ~np.isnan(values)
+        means.append(float(values[there].mean()) if there.any() else math.nan)
+        alls.append(float(np.nansum(values) / len(values)) if len(values) else math.nan)
+        answered.append(float(there.mean()) if len(values) else math.nan)
+        units[run.fold] = len(values)
+    mean, low, high = mean_interval(means)
+    return Result(
+        key,
+        task,
+        measure,
+        mean,
+        low,
+        high,
+        mean_interval(alls)[0],
+        mean_interval(answered)[0],
+        sum(units.values()),
+    )
+
+
+def _with_difference(result: Result, difference: Difference) -> Result:
+    return Result(**{**_shallow(result), "to_original": difference})
+
+
+def _shallow(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in Result.__dataclass_fields__}
+
+
+def _corrected(results: Sequence[Result]) -> list[Result]:
+    """Holm's correction over the settings, measure by measure."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place, result in enumerate(results):
+        if result.to_original is not None:
+            groups.setdefault((result.task, result.measure), []).append(place)
+    corrected = list(results)
+    for places in groups.values():
+        tested = [results[place].to_original for place in places]
+        for place, p in zip(places, holm([d.p for d in tested if d is not None]), strict=True):
+            corrected[place] = Result(**{**_shallow(results[place]), "p_corrected": p})
+    return corrected
+
+
+def _contrasts(
+    described: Mapping[str, Mapping[str, Any]],
+    values: Mapping[tuple[str, str], Mapping[str, NDArray[np.float32]]],
+) -> list[Contrast]:
+    """Every two mechanisms at the same ε of the budget series."""
+    found: list[Contrast] = []
+    for (task, measure), by_setting in values.items():
+        pairs = []
+        budget = [key for key in by_setting if described[key]["series"] == "budget"]
+        for place, one in enumerate(budget):
+            for two in budget[place + 1 :]:
+                epsilon = described[one]["asked_epsilon"]
+                if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
+                    pairs.append((epsilon, one, two, paired(by_setting[one], by_setting[two])))
+        for (epsilon, one, two, difference), p in zip(
+            pairs, holm([pair[3].p for pair in pairs]), strict=True
+        ):
+            found.append(Contrast(task, measure, epsilon, one, two, difference, p))
+    return found
+
+
+def _means(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    listed = list(found)
+    return {name: float(np.mean([each[name] for each in listed])) for name in listed[0]}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value

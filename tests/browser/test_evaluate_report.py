@@ -1,0 +1,84 @@
+"""The report in a real browser: charts are drawn, nothing is fetched, nothing complains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from tests.evaluate_report import evaluate, write_popular_log
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("browser")
+    log = write_popular_log(folder / "log.parquet")
+    options = ("--epsilon", "16", "--epsilon", "64", "--k", "5", "--k", "10", "--folds", "2", "--synthetic")
+    evaluate(log, folder / "report", *options)
+    return folder / "report" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium at /usr/bin/chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1100, "light"), (1100, "dark"), (390, "light")], ids=["wide", "dark", "phone"]
+)
+def test_charts_are_drawn_without_a_network_or_a_complaint(
+    browser: Browser, report: Path, width: int, scheme: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
+    charts = page.locator("[data-chart]").count()
+    assert charts >= 10
+    assert page.locator("[data-chart] svg").count() == charts
+    drawn = "c => c.querySelectorAll('svg path, svg line').length"
+    marks = page.evaluate(f"[...document.querySelectorAll('[data-chart]')].map({drawn})")
+    assert min(marks) > 3
+    assert page.locator("figure table").count() == charts
+    assert said == []
+    assert asked == [report.as_uri()]
+    fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fits, "the page scrolls sideways"
+    page.close()
+
+
+def test_a_budget_is_chosen_and_a_chart_saved(browser: Browser, report: Path, tmp_path: Path) -> None:
+    page = browser.new_page(accept_downloads=True)
+    page.goto(report.as_uri())
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
+    chooser = page.locator("#figure-equal-budget select")
+    before = page.locator("#figure-equal-budget svg").inner_html()
+    chooser.select_option(index=0)
+    page.wait_for_timeout(300)
+    assert page.locator("#figure-equal-budget svg").inner_html() != before
+    for kind, begins in (("svg", "<svg"), ("csv", "task,")):
+        with page.expect_download() as download:
+            page.locator(f"[data-save={kind}][data-of=equal-budget]").click()
+        download.value.save_as(tmp_path / f"saved.{kind}")
+        assert (tmp_path / f"saved.{kind}").read_text().startswith(begins)
+    page.close()

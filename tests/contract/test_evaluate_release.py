@@ -1,0 +1,152 @@
+"""``tacit evaluate release``: complete, private, resumable, uncharged."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.evaluate_log import part
+from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
+
+from tacit.errors import InputError, ParameterError
+from tacit.evaluate.report import Sensitivity, sensitivity_of
+from tacit.evaluate.sweep import ORIGINAL, Setting, SweepPlan, evaluate_release, grid
+from tacit.evaluate.tasks import TASKS
+from tacit.release.registry import MECHANISMS
+from tacit.searchlog import LogWriter, check_log
+
+OPTIONS = ("--epsilon", "4", "--epsilon", "64", "--k", "5", "--folds", "2", "--no-impact")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("evaluated")
+    log = write_popular_log(folder / "log.parquet")
+    return log, folder / "report", evaluate(log, folder / "report", *OPTIONS)
+
+
+def test_every_mechanism_is_tried_on_every_task(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    _, folder, found = made
+    assert {about["mechanism"] for about in found["settings"].values()} == {"original", *MECHANISMS}
+    assert {result["task"] for result in found["results"]} == set(TASKS)
+    assert set(found["repetitions"].values()) == {2}
+    budget = [s for s in found["settings"].values() if s["epsilon"] is not None]
+    assert all(s["epsilon"] <= s["asked_epsilon"] and s["delta"] <= 1e-6 for s in budget)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"report.html", "results.json", "sweep.json", "runs", "data", "charts"}
+    assert {p.stem for p in (folder / "data").iterdir()} == {p.stem for p in (folder / "charts").iterdir()}
+    assert found["summary"]
+
+
+def test_more_epsilon_gives_more_and_the_original_gives_most(
+    made: tuple[Path, Path, dict[str, Any]],
+) -> None:
+    _, _, found = made
+    for task in TASKS.values():
+        mine = [r for r in found["results"] if (r["task"], r["measure"]) == (task().name, task().headline)]
+        value = {r["setting"]: r["mean_of_all"] or 0.0 for r in mine}
+        original = next(v for key, v in value.items() if found["settings"][key]["mechanism"] == "original")
+        for mechanism in MECHANISMS:
+            by_budget = {
+                about["asked_epsilon"]: value[key]
+                for key, about in found["settings"].items()
+                if about["mechanism"] == mechanism and about["asked_epsilon"]
+            }
+            if by_budget:
+                assert by_budget[4.0] <= by_budget[64.0] <= original + 1e-9, (task().name, mechanism)
+    contrast = found["contrasts"][0]
+    assert contrast["difference"]["units"] >= 0 and contrast["epsilon"] in (4.0, 64.0)
+
+
+def test_the_report_is_for_its_owner_and_shows_no_text_of_the_log(
+    made: tuple[Path, Path, dict[str, Any]],
+) -> None:
+    log, folder, found = made
+    assert found["sensitivity"] == Sensitivity.AS_THE_LOG
+    assert "As sensitive as the log itself" in (folder / "report.html").read_text()
+    for path in [folder, *folder.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+        if path.is_file() and path.suffix != ".npz":
+            text = path.read_text()
+            assert CANARY_QUERY not in text and "own words" not in text and ".example" not in text, path
+    assert not log.with_name(f"{log.name}.ledger").exists()
+    assert [path.name for path in log.parent.iterdir() if path.suffix == ".ledger"] == []
+
+
+def test_it_goes_on_where_it_was_stopped(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    log, folder, found = made
+    runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
+    lost = sorted(runs)[0]
+    lost.unlink()
+    again = evaluate(log, folder, *OPTIONS)
+    now = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
+    assert now.keys() == runs.keys()
+    assert [path for path in runs if now[path] != runs[path]] == [lost]
+    assert again["settings"] == found["settings"]
+
+
+def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
+    log, folder = write_popular_log(tmp_path / "log.parquet", 120), tmp_path / "report"
+    command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
+    options = ["--mechanism", "zealous", "--task", "adhoc", "--no-impact", "--workers", "1"]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list(folder.glob("runs/*.npz")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {path.name for path in folder.glob("runs/*.npz")}
+    assert before and not (folder / "report.html").exists()
+    found = evaluate(log, folder, *options)
+    assert (folder / "report.html").exists()
+    assert before <= {path.name for path in folder.glob("runs/*.npz")}
+    assert sum(found["repetitions"].values()) == 30  # the original and five budgets, on five folds
+    assert not list(folder.rglob(".*partial*"))
+
+
+def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
+    log = write_popular_log(tmp_path / "log.parquet", 120)
+    plan = SweepPlan((ORIGINAL, Setting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)
+    one, two = (evaluate_release(log, tmp_path / f"by-{n}", plan, workers=n) for n in (1, 2))
+    assert [(r.task, r.measure, r.mean) for r in one.results if r.mean == r.mean] == [
+        (r.task, r.measure, r.mean) for r in two.results if r.mean == r.mean
+    ]
+
+
+def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
+    log = write_popular_log(tmp_path / "log.parquet", 40)
+    plan = SweepPlan((ORIGINAL,), ("statistics",), folds=2)
+    evaluate_release(log, tmp_path / "report", plan)
+    other = write_popular_log(tmp_path / "other.parquet", 41)
+    with pytest.raises(InputError, match="holds a sweep with another log"):
+        evaluate_release(other, tmp_path / "report", plan)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="holds no sweep to go on with"):
+        evaluate_release(log, tmp_path / "full", plan)
+    with pytest.raises(ParameterError, match="the mechanism must be one of"):
+        grid(["zealot"])
+    with pytest.raises(ParameterError, match="the task must be one of"):
+        SweepPlan((ORIGINAL,), ("adhock",))
+    with pytest.raises(ParameterError, match="at least 2; found 1"):
+        SweepPlan((ORIGINAL,), folds=1)
+    pq.write_table(pq.read_table(log).slice(0, 0), tmp_path / "empty.parquet")
+    with pytest.raises(InputError, match="nothing to evaluate"):
+        evaluate_release(tmp_path / "empty.parquet", tmp_path / "nothing", plan)
+
+
+def test_a_synthetic_log_says_so_and_its_report_may_be_shared(tmp_path: Path) -> None:
+    with LogWriter(tmp_path / "synthetic.parquet", origin="synthetic") as writer:
+        for batch in part(("ann", 0, "java", None, None)).records.to_batches():
+            writer.write(batch)
+    check_log(tmp_path / "synthetic.parquet")
+    assert sensitivity_of(tmp_path / "synthetic.parquet") is Sensitivity.SHAREABLE
+    private = write_popular_log(tmp_path / "log.parquet", 40)
+    assert sensitivity_of(private) is Sensitivity.AS_THE_LOG
+    assert sensitivity_of(private, declared_synthetic=True) is Sensitivity.SHAREABLE

@@ -1,0 +1,116 @@
+"""What a sweep makes of its runs: means, intervals, paired tests, sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tacit.evaluate.report.figure import cell
+from tacit.evaluate.report.summary import summarise
+from tacit.evaluate.sweep import ORIGINAL, Setting, grid
+from tacit.evaluate.sweep.runs import Run, RunStore
+from tacit.evaluate.sweep.significance import holm, mean_interval, paired
+from tacit.evaluate.sweep.table import Results, gather
+from tacit.release.registry import MECHANISMS
+
+
+def test_the_paired_test_is_scipys_over_units_that_both_answer() -> None:
+    random = np.random.default_rng(3)
+    first, second = random.random(50), random.random(50)
+    found = paired(np.append(first, [np.nan, 0.3]), np.append(second, [0.1, np.nan]))
+    expected = stats.ttest_rel(first, second)
+    assert found.units == 50
+    assert found.p == pytest.approx(expected.pvalue)
+    low, high = expected.confidence_interval()
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    same = paired(first, first)
+    assert (same.mean, same.p) == (0, 1)
+    assert paired(first[:0], first[:0]).units == 0
+    assert np.isnan(paired(first[:1], second[:1]).p)
+
+
+def test_holms_correction_by_hand() -> None:
+    # sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.5, float("nan"), 0.9]) == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
+
+
+def test_a_true_null_is_rejected_as_often_as_stated() -> None:
+    random = np.random.default_rng(7)
+    rejected = sum(paired(random.random(40), random.random(40)).p < 0.05 for _ in range(2_000))
+    assert 60 < rejected < 145  # 100 expected; outside with probability below 1e-4
+
+
+def test_intervals_are_over_repetitions() -> None:
+    mean, low, high = mean_interval([0.4, 0.6, float("nan")])
+    half = stats.t.ppf(0.975, 1) * np.std([0.4, 0.6], ddof=1) / np.sqrt(2)
+    assert (mean, low, high) == (pytest.approx(0.5), pytest.approx(0.5 - half), pytest.approx(0.5 + half))
+    assert np.isnan(mean_interval([0.4])[1]) and np.isnan(mean_interval([])[0])
+
+
+HEADLINE = "adhoc/random walk: nDCG@10"
+PRIVATE = Setting("zealous", {"epsilon": 4.0, "delta": 1e-6})
+OTHER = Setting("session", {"epsilon": 4.0, "delta": 1e-6})
+
+
+def results(tmp_path: Path) -> Results:
+    """Two folds of two units each; the private release answers one unit of each, draw by draw."""
+    store = RunStore(tmp_path / "sweep", {"log": "x"})
+    nan = np.nan
+    values: dict[str, dict[tuple[int, int], list[float]]] = {
+        ORIGINAL.key: {(0, 0): [1.0, 0.5], (1, 0): [0.0, 0.5]},
+        PRIVATE.key: {(0, 0): [1.0, nan], (0, 1): [0.5, nan], (1, 0): [nan, 0.5], (1, 1): [nan, nan]},
+        OTHER.key: {(0, 0): [0.5, nan], (0, 1): [0.5, nan], (1, 0): [nan, nan], (1, 1): [nan, nan]},
+    }
+    for setting in (ORIGINAL, PRIVATE, OTHER):
+        for (fold, draw), listed in values[setting.key].items():
+            run = Run(fold, draw, {HEADLINE: np.array(listed, np.float32)}, {"queries": 10}, {"adhoc": 1.0})
+            store.save(setting, run)
+    runs = {key: list(found) for key, found in values.items()}
+    return gather(store, (ORIGINAL, PRIVATE, OTHER), ("adhoc",), runs)
+
+
+def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    by_setting = found.of("adhoc", "random walk: nDCG@10")
+    original, private = by_setting[ORIGINAL.key], by_setting[PRIVATE.key]
+    assert (original.mean, original.answered, original.units) == (0.5, 1.0, 4)
+    # repetitions that answered: 1, 0.5, 0.5; over all units 0.5, 0.25, 0.25 and 0
+    assert private.mean == pytest.approx(2 / 3)
+    assert private.mean_of_all == pytest.approx(0.25)
+    assert private.answered == pytest.approx(3 / 8)
+    assert private.to_original is not None
+    # unit by unit, the mean over draws that answered: 0.75 against 1, 0.5 against 0.5
+    assert (private.to_original.units, private.to_original.mean) == (2, pytest.approx(-0.125))
+    [contrast] = found.contrasts
+    assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
+    assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
+    assert "NaN" not in str(found.as_dict())
+
+
+def test_the_summary_is_computed(tmp_path: Path) -> None:
+    sentences = summarise(results(tmp_path))
+    assert sentences[0].startswith(
+        "Ad-hoc search: at ε = 4, zealous keeps most, 50% of what the original log gives over all test units"
+    )
+    assert "nDCG@10 0.667 on the 37.5% of units it can serve, 133% of the original's mean" in sentences[0]
+
+
+def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:
+    settings = grid(epsilons=(2.0,), ks=(9,), impact=False)
+    assert [setting.mechanism for setting in settings] == ["original", *MECHANISMS]
+    assert len({setting.key for setting in settings}) == len(settings)
+    labels = [setting.label() for setting in settings]
+    assert labels[0] == "original" and "zealous ε=2" in labels and "k-query k=9" in labels
+    assert Setting("zealous", {"epsilon": 2.0}).key != Setting("zealous", {"epsilon": 4.0}).key
+    series = {setting.series for setting in grid(("click", "zealous"), (2.0,))}
+    assert {"impact of K and b", "impact of q_f", "impact of m"} < series
+
+
+def test_cells_are_short() -> None:
+    assert [cell(v) for v in (None, float("nan"), 12345, 0.1234, 1e-6, "x", 64.0)] == [
+        "–", "–", "12,345", "0.1234", "1.00e-06", "x", "64"
+    ]  # fmt: skip
