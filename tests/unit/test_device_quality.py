@@ -9,7 +9,10 @@ import pytest
 from tests.realdata import shared_data
 
 from tacit.device import wordnet_repository
+from tacit.errors import InfeasibleError
 from tacit.evaluate.device_articles import article_cases, article_repository
+from tacit.evaluate.device_charts import write_device_experiments
+from tacit.evaluate.device_experiments import device_experiments, steps
 from tacit.evaluate.device_quality import average_precision, groups_by_power, held_out_cases, measure
 from tacit.world.synth import SyntheticLog
 
@@ -29,7 +32,7 @@ def test_groups_are_intervals_in_order() -> None:
     assert groups_by_power(powers).tolist() == [2, 0, 0, 2, 1, 0, 1]
 
 
-def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere() -> None:
+def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere(tmp_path: Path) -> None:
     repository = wordnet_repository()
     log = SyntheticLog(60, seed=3)
     cases = list(held_out_cases(repository, log.table(), log.truth(), users=4))
@@ -41,6 +44,17 @@ def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere() 
     assert np.mean([o.personalised - o.original for o in device]) > 0
     clicks = list(held_out_cases(repository, log.table(), log.truth(), users=2, by_clicks=True))
     assert clicks
+    done: list[int] = []
+    found = device_experiments(repository, cases[:12], "test", done.append)
+    assert sum(done) == steps() and found.cases == 12
+    assert {row.queries for row in found.by_query} >= {"all"}
+    none = [row for row in found.by_delta if row.delta == 0]
+    assert all(row.exposed == 0 and row.gain == 0 for row in none)
+    write_device_experiments(found, tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"results.json", "charts.html", "by-query.svg", "by-delta.svg"}
+    with pytest.raises(InfeasibleError, match="2 test queries were found"):
+        device_experiments(repository, cases[:2], "test")
 
 
 def test_real_articles_gain_from_reranking_on_the_device(tmp_path: Path) -> None:

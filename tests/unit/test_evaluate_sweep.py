@@ -88,7 +88,9 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     [contrast] = found.contrasts
     assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
     assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
-    assert "NaN" not in str(found.as_dict())
+    assert "nan" not in str(found.as_dict())
+    frame = found.to_table().to_pandas()
+    assert len(frame) == 3 and frame["mean"].round(3).tolist() == [0.5, 0.667, 0.5]
 
 
 def test_the_summary_is_computed(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_interest_profiles_have_the_size_asked_for_and_follow_the_seed() -> None
 
 
 def test_all_experiments_in_small_show_what_the_paper_shows(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tacit", "group-experiments", "--users", "150", "--queries", "1"]
+    command = [sys.executable, "-m", "tacit", "evaluate", "groups", "--users", "150", "--queries", "1"]
     done = subprocess.run(
         [*command, "-o", str(tmp_path / "out"), "--json"], capture_output=True, text=True, timeout=280
     )

@@ -99,6 +99,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
 def test_one_user_is_a_log(tmp_path: Path) -> None:
     outcome = SyntheticLog(1, seed=3).write(tmp_path / "one.parquet")
+    assert pq.read_schema(tmp_path / "one.parquet").metadata[b"tacit.origin"] == b"synthetic"
     assert outcome.got.users == 1
     assert outcome.got.records >= 1
 

@@ -1,3 +1,46 @@
-"""What each guard costs in search quality, on retrieval tasks: one file a task."""
+"""What each guard costs in search quality, on retrieval tasks: one file a task.
 
-__all__: list[str] = []
+::
+
+    folds            users in parts: some are released, others tested
+    released         the tables of a release, whichever mechanism made them; the log itself as such tables
+    tasks/           adhoc, suggestion, session_search, substitution, index_caching, statistics
+    sweep/           mechanisms, budgets and parameters on all tasks, with intervals and tests
+    report/          the page
+    personalised*, device_*    search by group profiles, and by profiles generalised on the device
+"""
+
+from tacit.evaluate.folds import folds, split
+from tacit.evaluate.from_log import released_whole
+from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.task import Measured, Measures, Task, Trial, run_task
+from tacit.evaluate.tasks import (
+    TASKS,
+    Adhoc,
+    IndexCaching,
+    SessionSearch,
+    Statistics,
+    Substitution,
+    Suggestion,
+)
+
+__all__ = [
+    "TASKS",
+    "Adhoc",
+    "IndexCaching",
+    "LogPart",
+    "Measured",
+    "Measures",
+    "ReleasedData",
+    "SessionSearch",
+    "Statistics",
+    "Substitution",
+    "Suggestion",
+    "Task",
+    "Trial",
+    "folds",
+    "released_whole",
+    "run_task",
+    "split",
+]

@@ -7,8 +7,11 @@ import typer
 from tacit.commands.evaluate.device import device
 from tacit.commands.evaluate.groups import groups
 from tacit.commands.evaluate.release import release
+from tacit.commands.panels import Panel
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.EVALUATE
 
 
 def register(app: typer.Typer) -> None:

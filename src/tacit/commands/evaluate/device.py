@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag, OutputFolder, Seed
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.evaluate.device_experiments import DeviceExperiments
@@ -18,7 +19,7 @@ __all__ = ["device"]
 
 
 def device(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
+    output: OutputFolder,
     users: Annotated[int, typer.Option(help="Of how many users the queries are judged.", min=1)] = 60,
     population: Annotated[
         int, typer.Option(help="Users of the synthetic log they are taken from.", min=1)
@@ -30,7 +31,7 @@ def device(
     clicks: Annotated[
         bool, typer.Option("--clicks", help="Judge by the log's clicks, not by the meaning in mind.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 5,
+    seed: Seed = 5,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.

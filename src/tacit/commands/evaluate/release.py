@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag, LogFile
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.evaluate.sweep import Results
@@ -21,7 +22,7 @@ _HOW = "How to try it"
 
 
 def release(
-    log: Annotated[Path, typer.Argument(help="The search log (canonical Parquet, see `tacit import`).")],
+    log: LogFile,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The folder of the report; an unfinished one is gone on with."),

@@ -82,10 +82,14 @@ def curve(rows: Rows, baseline: float | None, x: str, y: str) -> dict[str, Any]:
     return _finish(altair.layer(*layers))
 
 
+def _in_order(altair: Any, rows: Rows, field: str) -> Any:
+    """A scale with the values in the order in which they come."""
+    return altair.Scale(domain=list(dict.fromkeys(str(row[field]) for row in rows)))
+
+
 def _shape(altair: Any, rows: Rows, title: str) -> Any:
     """The same order as the colours, so that one legend shows both."""
-    domain = list(dict.fromkeys(str(row["series"]) for row in rows))
-    return altair.Shape("series:N", title=title, scale=altair.Scale(domain=domain))
+    return altair.Shape("series:N", title=title, scale=_in_order(altair, rows, "series"))
 
 
 def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) -> dict[str, Any]:
@@ -121,8 +125,10 @@ def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> d
         altair.Chart(altair.Data(values=list(rows)))
         .transform_filter("datum.epsilon == budget")
         .encode(
-            y=altair.Y("task:N", title=None, axis=altair.Axis(labelLimit=160)),
-            yOffset=altair.YOffset("series:N"),
+            y=altair.Y(
+                "task:N", title=None, axis=altair.Axis(labelLimit=160), scale=_in_order(altair, rows, "task")
+            ),
+            yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
         )
     )
     bars = base.mark_bar().encode(

@@ -8,6 +8,9 @@ documentation says what follows from that.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
@@ -157,7 +160,7 @@ def _in_processes(
     counted = store.done()
     pool = ProcessPoolExecutor(workers, mp_context=context)
     try:
-        running = {pool.submit(_run_fold, log, store, plan, fold) for fold in pending}
+        running = {pool.submit(_run_fold_in_child, log, store, plan, fold) for fold in pending}
         while running:
             finished, running = wait(running, timeout=0.5)
             now = store.done()
@@ -176,6 +179,19 @@ def _kill(pool: ProcessPoolExecutor) -> None:
     """End the processes of a pool at once; what they were writing is absent, not half there."""
     for process in list((pool._processes or {}).values()):
         process.terminate()
+
+
+def _run_fold_in_child(log: Path, store: RunStore, plan: SweepPlan, fold: int) -> None:
+    """A fold in a process that does not outlive the one that started it, even if that is killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def end_with_parent() -> None:
+            multiprocessing.connection.wait([parent.sentinel])
+            os._exit(1)
+
+        threading.Thread(target=end_with_parent, daemon=True).start()
+    _run_fold(log, store, plan, fold)
 
 
 def _run_fold(

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.evaluate.sweep.runs import Run, RunStore
@@ -84,6 +85,22 @@ class Results:
         """For JSON: NaN becomes null."""
         found: dict[str, Any] = _finite(asdict(self))
         return found
+
+    def to_table(self) -> pa.Table:
+        """An Arrow table, a row for each setting and measure; ``to_table().to_pandas()`` in a notebook."""
+        about = ("label", "mechanism", "series", "epsilon", "delta", "k")
+        return pa.Table.from_pylist(
+            [
+                {name: self.settings[r.setting][name] for name in about}
+                | {
+                    name: value
+                    for name, value in _shallow(r).items()
+                    if name not in ("setting", "to_original")
+                }
+                | {"difference": r.to_original.mean if r.to_original else None}
+                for r in self.results
+            ]
+        )
 
     def of(self, task: str, measure: str) -> dict[str, Result]:
         """One measure by setting."""
