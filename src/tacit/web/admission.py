@@ -30,6 +30,7 @@ class Admission:
 
     def __init__(self, state: PageState, port: int) -> None:
         self._state = state
+        self._known: set[bytes] = set()
         self.port = port
         self.opening = secrets.token_urlsafe(24)
         """The secret of this start."""
@@ -59,12 +60,18 @@ class Admission:
 
     def knows(self, token: str) -> bool:
         """Whether the cookie was given out here and not withdrawn."""
-        return bool(self._state.rows("SELECT 1 FROM page_browser WHERE digest = ?", (_digest(token),)))
+        digest = _digest(token)
+        if digest not in self._known and self._state.rows(
+            "SELECT 1 FROM page_browser WHERE digest = ?", (digest,)
+        ):
+            self._known.add(digest)
+        return digest in self._known
 
     def withdraw_all(self) -> None:
         """Forget all browsers; each must be opened with the printed address again."""
         with self._state.transaction() as connection:
             connection.execute("DELETE FROM page_browser")
+        self._known.clear()
 
     def form_token(self, token: str) -> str:
         """What a form sends along, made from the cookie."""

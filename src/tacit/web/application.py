@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import resources
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -28,6 +29,7 @@ def page_application(console: Console) -> Starlette:
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
         await console.desk.courier.close()
+        await to_thread.run_sync(console.behind.close)
 
     async def trouble(request: Request, error: Exception) -> Response:
         assert isinstance(error, TacitError)

@@ -28,6 +28,7 @@ from tacit.web.suggestions import Suggestions
 from tacit.web.topic_names import readable_topic
 from tacit.web.upstreams import EngineDescription, Result
 from tacit.web.upstreams.engine import RESULTS_ASKED
+from tacit.web.write_behind import WriteBehind
 from tacit.world import wordnet_corpus, wordnet_engine
 
 __all__ = ["Console", "Notice"]
@@ -66,14 +67,18 @@ class Console:
         self.guard = guard
         self.state = state
         self.admission = Admission(state, port)
-        self.sent = SentRequests(state)
+        self.behind = WriteBehind(state)
+        self.sent = SentRequests(state, self.behind)
         self.given = tuple(given)
-        self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary))
+        self.suggestions = Suggestions(
+            state, self.behind, (word for word in wordnet_corpus().wordnet.vocabulary)
+        )
         self.desk = SearchDesk(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
         self._lock = threading.Lock()
         self._rules: RuleBook | None = None
         self._settings: Settings | None = None
+        self._engines: list[EngineDescription] | None = None
 
     def warm_up(self) -> None:
         """Load what the first search would otherwise wait for."""
@@ -95,7 +100,9 @@ class Console:
     @property
     def engines(self) -> list[EngineDescription]:
         """The engines to ask."""
-        return list(self.given) or engines(self.state)
+        if self._engines is None:
+            self._engines = list(self.given) or engines(self.state)
+        return self._engines
 
     @property
     def rules(self) -> RuleBook:
@@ -112,6 +119,7 @@ class Console:
         """Something was changed that pages in memory depend on."""
         self._rules = None
         self._settings = None
+        self._engines = None
         self.desk.forget_pages()
 
     # -- pages ---------------------------------------------------------------------------------------

@@ -146,9 +146,9 @@ class SearchDesk:
         turns = [EngineTurn(engine) for engine in engines if engine.enabled]
         self._guard.bound = settings.exposure_bound
         async with anyio.create_task_group() as group:
-            group.start_soon(to_thread.run_sync, self._remember, query)
             for turn in turns:
                 group.start_soon(self._take, turn, query, delta)
+        self._suggestions.remember(query, datetime.now(UTC).isoformat())
         answers = [turn.answer for turn in turns]
         fused, plain = fuse(answers), fuse(answers, unpersonalised=True)
         page = await to_thread.run_sync(
@@ -158,9 +158,6 @@ class SearchDesk:
         while len(self._pages) > _KEPT_PAGES:
             self._pages.popitem(last=False)
         return page
-
-    def _remember(self, query: str) -> None:
-        self._suggestions.remember(query, datetime.now(UTC).isoformat())
 
     async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
@@ -180,12 +177,12 @@ class SearchDesk:
         request = upstream.request(query, told)
 
         async def record(name: str, leaving: Outgoing) -> Callable[[], Awaitable[None]]:
-            number = await to_thread.run_sync(self._sent.record, name, leaving, protection.exposure)
+            number = self._sent.record(name, leaving, protection.exposure)
             turn.sent.append(leaving)
 
             async def never_left() -> None:
                 turn.sent.remove(leaving)
-                await to_thread.run_sync(self._sent.never_left, number)
+                self._sent.never_left(number)
 
             return never_left
 

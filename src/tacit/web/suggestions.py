@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tacit.text import normalise
 from tacit.web.state import PageState
+from tacit.web.write_behind import WriteBehind
 
 __all__ = ["Suggestions"]
 
@@ -19,11 +20,13 @@ class Suggestions:
 
     Args:
         state: the person's own queries.
+        behind: writes them down a moment later.
         phrases: public phrases, such as the entries of WordNet or the queries of a released log.
     """
 
-    def __init__(self, state: PageState, phrases: Iterable[str]) -> None:
+    def __init__(self, state: PageState, behind: WriteBehind, phrases: Iterable[str]) -> None:
         self._state = state
+        self._behind = behind
         self._phrases: Sequence[str] = sorted({phrase.lower() for phrase in phrases})
 
     def complete(self, typed: str, *, own: bool = True, limit: int = 8) -> list[str]:
@@ -33,6 +36,7 @@ class Suggestions:
             return []
         found: dict[str, None] = {}
         if own:
+            self._behind.flush()
             pattern = beginning.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
             rows = self._state.rows(
                 "SELECT query FROM page_query WHERE query LIKE ? ESCAPE '\\' "
@@ -53,9 +57,9 @@ class Suggestions:
         text = normalise(query)
         if not text or len(text) > 200:
             return
-        with self._state.transaction() as connection:
-            connection.execute(
-                "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
-                "SET time = excluded.time, times = times + 1",
-                (text, time),
-            )
+        self._behind.add(
+            "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
+            "SET time = excluded.time, times = times + 1",
+            text,
+            time,
+        )

@@ -140,13 +140,13 @@ class _Room:
             return self._console.done(
                 "/data#erase", "Nothing was erased: write “erase” to confirm.", problem=True
             )
-        await to_thread.run_sync(self._erased, request.state.cookie)
+        await to_thread.run_sync(self._erased)
         return self._console.done(
             "/data", "Everything is erased from this machine. Engines keep what they were told."
         )
 
-    def _erased(self, cookie: str) -> None:
-        del cookie
+    def _erased(self) -> None:
+        self._console.behind.discard()
         with self._console.state.transaction() as connection:
             for table in ("page_engine", "page_rule", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
@@ -173,6 +173,7 @@ def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datet
 def export_everything(console: Console) -> dict[str, Any]:
     """All that the file holds about the person, ready for JSON."""
     state = console.state
+    console.behind.flush()
     return {
         **console.guard.export(),
         "requests": [
