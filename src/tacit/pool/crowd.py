@@ -117,12 +117,14 @@ class Crowd:
     arrive: npt.NDArray[np.float64]
     leave: npt.NDArray[np.float64]
     group: Numbers
+    guarded: npt.NDArray[np.bool_]
+    """Has had a group before, or has one now."""
 
     @classmethod
     def nobody(cls, width: int) -> Crowd:
         """An empty crowd."""
         none, no_time = np.empty(0, np.int64), np.empty(0, np.float64)
-        return cls(none, np.empty((0, width), np.uint16), no_time, no_time, none)
+        return cls(none, np.empty((0, width), np.uint16), no_time, no_time, none, none.astype(np.bool_))
 
     def __len__(self) -> int:
         return len(self.number)
@@ -135,6 +137,7 @@ class Crowd:
             self.arrive[chosen],
             self.leave[chosen],
             self.group[chosen],
+            self.guarded[chosen],
         )
 
     def join(self, others: Crowd) -> Crowd:
@@ -145,4 +148,5 @@ class Crowd:
             np.concatenate([self.arrive, others.arrive]),
             np.concatenate([self.leave, others.leave]),
             np.concatenate([self.group, others.group]),
+            np.concatenate([self.guarded, others.guarded]),
         )

@@ -80,6 +80,9 @@ class Simulated:
         forced_unregistered: those of them who are without a group in the next window too.
         groups: the mean number of groups.
         people: the mean number of people in a window.
+        guarded_at_once: newcomers whose first query can carry a region.
+        never_guarded: newcomers who leave without ever having one.
+        wait: how long the others wait for one, on average; 0 where there are none.
         log: every query, if it was asked for.
     """
 
@@ -91,6 +94,9 @@ class Simulated:
     forced_unregistered: float
     groups: float
     people: float
+    guarded_at_once: float
+    never_guarded: float
+    wait: float
     log: AuditedLog | None = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,6 +111,9 @@ class Simulated:
                 "forced_unregistered",
                 "groups",
                 "people",
+                "guarded_at_once",
+                "never_guarded",
+                "wait",
             )
         }
 
@@ -127,6 +136,9 @@ class _Run:
         self.keep_log = keep_log
         self.entries: list[tuple[npt.NDArray[Any], ...]] = []
         self.measured: list[tuple[float, ...]] = []
+        self.newcomers_at_once = self.newcomers_later = 0
+        self.counted_from = np.iinfo(np.int64).max
+        self.waits: list[npt.NDArray[np.float64]] = []
 
     def table(self) -> Table:
         public = self.pool.publication()
@@ -146,6 +158,7 @@ class _Run:
             arrive,
             arrive + np.maximum(stay, 1e-3),
             np.full(number, UNGROUPED),
+            np.zeros(number, np.bool_),
         )
 
     def window(self, begin: float, end: float) -> None:
@@ -153,6 +166,11 @@ class _Run:
         table, rules = self.table(), self.rules
         new = self.newcomers(begin, end)
         new.group = groups_of(new.records, table)
+        new.guarded = new.group != UNGROUPED
+        if self.measured:  # after the first window
+            self.newcomers_at_once += int(new.guarded.sum())
+            self.newcomers_later += int((~new.guarded).sum())
+            self.counted_from = min(self.counted_from, int(new.number[0])) if len(new) else self.counted_from
         crowd = self.crowd = self.crowd.join(new)
         regions, domain = table.regions, self.population.template.domain
         whole = np.array([[domain.low, domain.high]])
@@ -175,8 +193,17 @@ class _Run:
         extended = (answering & np.isin(crowd.group, asked))[staying]
         self.crowd, fell = crowd.keep(staying), fell[staying]
         self.crowd.group = self.regroup(self.crowd, extended, self.table())
+        self.wait_over(end)
         again = float((fell & (self.crowd.group == UNGROUPED)).sum())
         self.measured[-1] = (*self.measured[-1], again / max(len(crowd), 1))
+
+    def wait_over(self, now: float) -> None:
+        """Note how long those waited who have their first group now."""
+        crowd = self.crowd
+        first = ~crowd.guarded & (crowd.group != UNGROUPED)
+        counted = first & (crowd.number >= self.counted_from)
+        self.waits.append(now - crowd.arrive[counted])
+        crowd.guarded = crowd.guarded | first
 
     def ask(self, corners: Numbers, begin: float, end: float) -> npt.NDArray[np.bool_]:
         """Everybody there between ``begin`` and ``end`` asks once, at a random moment; who that was."""
@@ -261,4 +288,19 @@ def simulate(
             columns[4],
             columns[5],
         )
-    return Simulated(setting, loss, ncp, unregistered, forced, again, groups, people, log)
+    waits = np.concatenate(run.waits)
+    newcomers = max(1, run.newcomers_at_once + run.newcomers_later)
+    return Simulated(
+        setting,
+        loss,
+        ncp,
+        unregistered,
+        forced,
+        again,
+        groups,
+        people,
+        run.newcomers_at_once / newcomers,
+        max(0, run.newcomers_later - len(waits)) / newcomers,
+        float(waits.mean()) if len(waits) else 0.0,
+        log,
+    )

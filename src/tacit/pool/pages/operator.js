@@ -23,20 +23,33 @@ function element(name, attributes, text) {
   return made;
 }
 
+let choosing = true; // until somebody chooses, the two attributes that are cut most are shown
+
 function offerAttributes(attributes) {
-  for (const [id, chosen] of [["across", 0], ["up", Math.min(1, attributes.length - 1)]]) {
+  for (const id of ["across", "up"]) {
     const select = byId(id);
     if (select.options.length === attributes.length) continue;
     select.replaceChildren(...attributes.map((a, n) => element("option", { value: n }, a.name)));
-    select.value = chosen;
+    select.value = id === "up" ? Math.min(1, attributes.length - 1) : 0;
   }
 }
 
+function chooseAttributes() {
+  if (!choosing || !latest.groups.length || latest.attributes.length < 2) return;
+  const pieces = latest.attributes.map((_, n) =>
+    new Set(latest.groups.map((group) => group.low[n] + " " + group.high[n])).size);
+  const order = [...pieces.keys()].sort((a, b) => pieces[b] - pieces[a]);
+  const larger = latest.attributes[order[0]].size >= latest.attributes[order[1]].size;
+  byId("across").value = order[larger ? 0 : 1];
+  byId("up").value = order[larger ? 1 : 0];
+}
+
 function draw() {
-  const map = byId("map"), left = 16, right = 744, top = 14, bottom = 384;
+  const map = byId("map"), left = 16, right = 744, top = 30, bottom = 390;
   const x = Number(byId("across").value), y = Number(byId("up").value);
   const across = latest.attributes[x], up = latest.attributes[y];
-  const most = Math.max(1, ...latest.groups.map((group) => group.people));
+  const area = (group) => (group.high[x] - group.low[x] + 1) * (group.high[y] - group.low[y] + 1);
+  const densest = Math.max(1e-9, ...latest.groups.map((group) => group.people / area(group)));
   const shapes = [];
   const toX = (code) => left + (right - left) * code / across.size;
   const toY = (code) => bottom - (bottom - top) * code / up.size;
@@ -45,14 +58,14 @@ function draw() {
       x: toX(group.low[x]) + 1, y: toY(group.high[y] + 1) + 1,
       width: Math.max(1, toX(group.high[x] + 1) - toX(group.low[x]) - 2),
       height: Math.max(1, toY(group.low[y]) - toY(group.high[y] + 1) - 2),
-      rx: 2, "fill-opacity": 0.05 + 0.25 * group.people / most, "stroke-opacity": 0.55,
+      rx: 2, "fill-opacity": 0.02 + 0.4 * Math.sqrt(group.people / area(group) / densest), "stroke-opacity": 0.6,
     });
     box.append(element("title", {}, group.people + " people: " + group.words));
     shapes.push(box);
   }
-  shapes.push(element("text", { x: left, y: 406 }, across.first));
-  shapes.push(element("text", { x: right, y: 406, "text-anchor": "end" }, across.last + "  (" + across.name + " →)"));
-  shapes.push(element("text", { x: left + 6, y: top + 16 }, "↑ " + up.name + ", to " + up.last));
+  shapes.push(element("text", { x: left, y: 410 }, across.first));
+  shapes.push(element("text", { x: right, y: 410, "text-anchor": "end" }, across.last + "  (" + across.name + " →)"));
+  shapes.push(element("text", { x: left, y: 20 }, "↑ " + up.name + ", from " + up.first + " to " + up.last));
   if (!latest.groups.length) {
     shapes.push(element("text", { x: 380, y: 200, "text-anchor": "middle" }, "No group yet: everybody is in the whole domain, d*."));
   }
@@ -87,7 +100,7 @@ function show(found) {
   byId("listeners").textContent = found.listeners.toLocaleString("en");
   byId("k").textContent = byId("k2").textContent = found.k;
   offerAttributes(found.attributes);
-  if (changed) { draw(); listGroups(); }
+  if (changed) { chooseAttributes(); draw(); listGroups(); }
 }
 
 async function ask() {
@@ -101,6 +114,6 @@ async function ask() {
   }
 }
 
-for (const id of ["across", "up"]) byId(id).addEventListener("change", () => latest && draw());
+for (const id of ["across", "up"]) byId(id).addEventListener("change", () => { choosing = false; if (latest) draw(); });
 ask();
 setInterval(ask, 1000);
