@@ -39,7 +39,7 @@ def main() -> None:
     print(
         "\nnewcomers by arrivals a unit of time (k = 30, w = 50): guarded at once, wait of the others, never"
     )
-    for one in waiting_times(base, adult()):
+    for one in waiting_times(replace(base, leavers="silent"), adult(), (0.5, 1, 2, 3, 10, 50, 200)):
         print(f"{one.arrivals:>6g} {one.at_once:>8.2%} {one.wait:>8.1f} units {one.never:>8.2%}", flush=True)
 
 

@@ -7,7 +7,6 @@ import gzip
 import json
 import time
 from collections.abc import AsyncGenerator
-from typing import Any
 from urllib.parse import urlsplit
 
 from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
@@ -26,7 +25,7 @@ class Connections:
         self.host, self.port = parts.hostname or "", parts.port or 80
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self._turn = asyncio.Semaphore(most)
-        self.tables: dict[bytes, Any] = {}
+        self.tables: dict[str, Table] = {}
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
         """One request and its answer: status, headers and body."""
@@ -75,16 +74,17 @@ class LeanClient(PoolClient):
     async def table(self, template: Template) -> tuple[Table, str, float, float]:
         begun = time.monotonic()
         try:
-            status, headers, body = await self._connections.ask("GET", "/v1/table")
+            status, _, body = await self._connections.ask("GET", "/v1/table")
         except (OSError, EOFError) as error:
             raise PoolUnreachableError("the pool does not answer.") from error
         if status != 200:
             raise PoolUnreachableError(f"the pool answered {status}.")
-        tables = self._connections.tables  # one process need not read the same table a thousand times
-        if body not in tables:
+        given = json.loads(body)
+        tables, name = self._connections.tables, given["public_key"]
+        if name not in tables:  # one process need not check the same table a thousand times
             tables.clear()
-            tables[body] = Table.parse(json.loads(body), template)
-        return tables[body], headers["tacit-public-key"], float(headers["tacit-expires-in"]), begun
+            tables[name] = Table.parse(given["table"], template)
+        return tables[name], given["public_key"], given["expires_in"], begun
 
     async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
         path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"

@@ -141,8 +141,14 @@ def agent(
         str, typer.Option(help="While no region guards you: hold queries back, or send d* (general).")
     ] = "hold",
     wait: Annotated[float, typer.Option(help="Hold a query at most so many seconds.")] = 60.0,
-    proxy: Annotated[
-        str | None, typer.Option(help="Reach pool and engine through SOCKS: socks5://127.0.0.1:9050.")
+    channel: Annotated[
+        str, typer.Option(help="How to reach the pool: direct, socks5://HOST:PORT or ohttp:RELAY_ADDRESS.")
+    ] = "direct",
+    engine_channel: Annotated[
+        str, typer.Option(help="How to reach the search server: direct, socks5://… or ohttp:….")
+    ] = "direct",
+    keys: Annotated[
+        Path | None, typer.Option(help="With ohttp: the gateway's keys, got from elsewhere than the relay.")
     ] = None,
     port: PortOption = 8470,
     as_json: JsonFlag = False,
@@ -155,6 +161,7 @@ def agent(
     """
     from tacit.errors import ParameterError
     from tacit.pool.agent_service import agent_app, read_record
+    from tacit.pool.channel.choice import what_it_gives
     from tacit.web.serving import bound_socket
     from tacit.web.serving import serve as run
 
@@ -163,12 +170,22 @@ def agent(
     values = read_record(record)
     opened = bound_socket("127.0.0.1", port)
     address = f"http://127.0.0.1:{opened.getsockname()[1]}"
-    app = agent_app(pool, values, engine=engine, without=without, wait=wait, proxy=proxy)  # type: ignore[arg-type]
+    app = agent_app(
+        pool,
+        values,
+        engine=engine,
+        without=without,  # type: ignore[arg-type]  # checked above
+        wait=wait,
+        channel=channel,
+        engine_channel=engine_channel,
+        keys=None if keys is None else keys.read_bytes(),
+    )
 
     def render(console: Console) -> None:
         console.print(f"Agent at {address}, for {pool} (stop with Ctrl-C)", markup=False)
+        console.print(f"channel: {what_it_gives(channel)}", markup=False)
 
-    result = {"address": address, "pool": pool, "engine": engine, "without": without}
+    result = {"address": address, "pool": pool, "engine": engine, "without": without, "channel": channel}
     run(app, opened, lambda: emit(result, as_json=as_json, render=render))
 
 

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from tacit.errors import InputError, TacitError
 from tacit.pool.agent import Without
+from tacit.pool.channel.choice import channel_transport
 from tacit.pool.companion import Companion
 from tacit.pool.extended import divide, generalised_query
 
@@ -126,8 +127,9 @@ def agent_app(
     engine: str | None = None,
     without: Without = "hold",
     wait: float = 60.0,
-    proxy: str | None = None,
-    transport: Any = None,
+    channel: str = "direct",
+    engine_channel: str = "direct",
+    keys: bytes | None = None,
 ) -> Starlette:
     """The agent's application.
 
@@ -137,16 +139,19 @@ def agent_app(
         engine: the search server that searches are passed on to.
         without: what to do while no region guards the person.
         wait: how long a query is held back, in seconds.
-        proxy: a SOCKS proxy for everything that leaves.
-        transport: a channel to the pool in place of a direct one (an httpx transport).
+        channel, engine_channel: how pool and search server are reached (:mod:`tacit.pool.channel.choice`).
+        keys: with Oblivious HTTP, the gateway's key configurations, if they came from elsewhere.
     """
     service = _AgentService(engine, wait)
+    to_pool, to_engine = channel_transport(channel, keys=keys), channel_transport(engine_channel)
 
     async def join(http: Any) -> None:
         pause = 0.2
         while True:
             try:
-                service.companion = await Companion.join(pool, record, http, without=without)
+                service.companion = await Companion.join(
+                    pool, record, http, without=without, streaming=not channel.startswith("ohttp:")
+                )
                 break
             except TacitError as error:
                 service.trouble = str(error)
@@ -159,10 +164,10 @@ def agent_app(
         import httpx
 
         async with (
-            httpx.AsyncClient(proxy=proxy, transport=transport, trust_env=False, timeout=10.0) as to_pool,
-            httpx.AsyncClient(proxy=proxy, trust_env=False, timeout=10.0) as service.http,
+            httpx.AsyncClient(transport=to_pool, trust_env=False, timeout=10.0) as pool_http,
+            httpx.AsyncClient(transport=to_engine, trust_env=False, timeout=10.0) as service.http,
         ):
-            running = asyncio.create_task(join(to_pool))
+            running = asyncio.create_task(join(pool_http))
             try:
                 yield
             finally:

@@ -92,9 +92,10 @@ class PoolClient:
         begun = time.monotonic()
         answer = await self._get("/v1/table")
         try:
-            expires = float(answer.headers["tacit-expires-in"])
-            return Table.parse(answer.json(), template), answer.headers["tacit-public-key"], expires, begun
-        except (KeyError, ValueError) as error:
+            given = answer.json()
+            table = Table.parse(given["table"], template)
+            return table, str(given["public_key"]), float(given["expires_in"]), begun
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError("the pool's table cannot be read.") from error
 
     async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:

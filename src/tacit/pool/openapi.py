@@ -91,11 +91,18 @@ def description() -> dict[str, Any]:
             "asked": {"type": "array", "items": _WHOLE},
         },
     }
-    shown = _answer("The table; its key and remaining life are in the headers.", table)
-    shown["headers"] = {
-        "tacit-public-key": {"schema": {"type": "string"}},
-        "tacit-expires-in": {"schema": {"type": "string"}},
-    }
+    shown = _answer(
+        "The table, the key to seal records for, and for how many seconds it may be used.",
+        {
+            "type": "object",
+            "required": ["table", "public_key", "expires_in"],
+            "properties": {
+                "table": table,
+                "public_key": {"type": "string"},
+                "expires_in": {"type": "number", "minimum": 0},
+            },
+        },
+    )
     stream = _answer("Server-sent events named after the phases.", {"type": "string"}, "text/event-stream")
     anything = {"type": "object"}
     return {

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import math
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -101,7 +102,7 @@ class _Service:
         self.broadcast = broadcast
         self.direct = isinstance(pool.store, MemoryStore)
         """The store answers at once; otherwise it is asked from a thread."""
-        self.table: tuple[int, bytes, bytes] | None = None
+        self.table: tuple[tuple[int, float], bytes, bytes] | None = None
 
     async def ask(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return work(*arguments) if self.direct else await run_in_threadpool(work, *arguments)
@@ -125,16 +126,14 @@ class _Service:
         public = await self.ask(self.pool.publication)
         if public is None:
             return _busy("the pool has just begun")
-        if self.table is None or self.table[0] != public.table.epoch:
-            text = public.table.as_json().encode()
-            self.table = (public.table.epoch, text, gzip.compress(text, 5))
-        expires = public.since + self.pool.rules.lifetime - await self.ask(self.broadcast.clock)
-        headers = {
-            **_HEADERS,
-            "tacit-expires-in": f"{max(0.0, expires):.3f}",
-            "tacit-public-key": public.public_key,
-            "vary": "accept-encoding",
-        }
+        now = await self.ask(self.broadcast.clock)
+        left = max(0.0, public.since + self.pool.rules.lifetime - now)
+        left = math.floor(2 * left) / 2  # never more than it is, and the same for a while
+        if self.table is None or self.table[0] != (public.table.epoch, left):
+            head = json.dumps({"expires_in": left, "public_key": public.public_key})[:-1]
+            text = f'{head}, "table": {public.table.as_json()}}}'.encode()
+            self.table = ((public.table.epoch, left), text, gzip.compress(text, 3))
+        headers = {**_HEADERS, "vary": "accept-encoding"}
         if "gzip" in request.headers.get("accept-encoding", ""):
             headers["content-encoding"] = "gzip"
             return Response(self.table[2], media_type="application/json", headers=headers)

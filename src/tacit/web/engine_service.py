@@ -2,8 +2,9 @@
 
 ``GET /search?q=…`` answers anyone, personalised for nobody. ``POST /search`` with ``{"query", "topics",
 "preferences"}`` personalises on the server's side, as the paper has it (section 7.5): results are scored
-against the exposed topics, and their order is fused with the engine's own. Nothing about a request is kept or
-logged.
+against the exposed topics, and their order is fused with the engine's own. ``person``, the region that a pool
+lets out of somebody's data, in words, brings results forward that mention it. Nothing about a request is kept
+or logged.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from starlette.routing import Route
 
 from tacit.device import Repository, rerank, topic_scores, wordnet_repository
 from tacit.errors import InputError, TaxonomyError
+from tacit.text import STOP_WORDS, words
 
 __all__ = ["EngineService", "engine_application"]
 
 _LONGEST_QUERY = 2_000
 _MOST_TOPICS = 2_000
+_MOST_ATTRIBUTES = 64
 _LARGEST_BODY = 200_000
 _DEPTH = 100
 """How many results are found before they are personalised."""
@@ -43,6 +46,7 @@ class EngineService:
         topics: Sequence[str] = (),
         preferences: dict[str, float] | None = None,
         count: int = 20,
+        person: dict[str, str] | None = None,
     ) -> list[dict[str, Any]]:
         """Results as ``url``, ``title``, ``content`` and the place each had before it was personalised.
 
@@ -62,6 +66,8 @@ class EngineService:
                 repository.topic_of[np.array(hits, np.intp)],
             )
             hits = rerank(hits, scores)
+        if person and hits:
+            hits = rerank(hits, self._mentions(hits, person))
         found = []
         for number in hits[:count]:
             document = repository.corpus[number]
@@ -74,6 +80,18 @@ class EngineService:
                 }
             )
         return found
+
+    def _mentions(self, hits: Sequence[int], person: dict[str, str]) -> Any:
+        """How many words of what is known of the person each result mentions: what is near, or of a trade."""
+        about = {
+            word for value in person.values() for word in words(value.replace("-", " ")) if word.isalpha()
+        }
+        about -= STOP_WORDS
+        said = [set(words(f"{document.title} {document.text}")) for document in map(self._at, hits)]
+        return np.array([len(about & each) for each in said], float)
+
+    def _at(self, number: int) -> Any:
+        return self._repository.corpus[number]
 
     def _leaves(self, topics: Sequence[str], preferences: dict[str, float]) -> tuple[Any, Any]:
         tree = self._repository.tree
@@ -96,8 +114,8 @@ def engine_application(service: EngineService) -> Starlette:
 
     async def ask(request: Request) -> Response:
         try:
-            query, topics, preferences, count = await _question(request)
-            results = await anyio.to_thread.run_sync(service.search, query, topics, preferences, count)
+            asked = await _question(request)
+            results = await anyio.to_thread.run_sync(service.search, *asked)
         except InputError as error:
             return JSONResponse({"error": str(error)}, 400)
         return JSONResponse({"results": results}, headers={"Cache-Control": "no-store"})
@@ -105,7 +123,7 @@ def engine_application(service: EngineService) -> Starlette:
     return Starlette(routes=[Route("/search", ask, methods=["GET", "POST"])])
 
 
-async def _question(request: Request) -> tuple[str, list[str], dict[str, float], int]:
+async def _question(request: Request) -> tuple[str, list[str], dict[str, float], int, dict[str, str]]:
     if request.method == "GET":
         asked: Any = {
             "query": request.query_params.get("q", ""),
@@ -142,4 +160,11 @@ async def _question(request: Request) -> tuple[str, list[str], dict[str, float],
         raise InputError("count must be a whole number.") from error
     if not 1 <= count <= 100:
         raise InputError(f"count must be in [1, 100]; found {count}.")
-    return query, topics, preferences, count
+    person = asked.get("person", {})
+    if (
+        not isinstance(person, dict)
+        or len(person) > _MOST_ATTRIBUTES
+        or any(not isinstance(value, str) or len(value) > _LONGEST_QUERY for value in person.values())
+    ):
+        raise InputError(f"person must name a text for each of at most {_MOST_ATTRIBUTES} attributes.")
+    return query, topics, preferences, count, person

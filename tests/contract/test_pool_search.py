@@ -1,0 +1,141 @@
+"""A search through both guards: the device decides which topics go along, the pool which region."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.served_app import served_app
+
+from tacit.device import Guard
+from tacit.errors import InputError
+from tacit.pool.agent_service import agent_app, read_record
+from tacit.pool.channel.gateway import gateway_app
+from tacit.pool.channel.oblivious import GatewayKey
+from tacit.pool.channel.relay import relay_app
+from tacit.pool.machine import Pool
+from tacit.pool.protocol import Rules
+from tacit.pool.service import pool_app
+from tacit.pool.store import MemoryStore
+from tacit.pool.template import parse_template
+from tacit.web.engine_service import EngineService, engine_application
+
+TEMPLATE = parse_template(
+    {
+        "attribute": [
+            {"name": "age", "low": 18, "high": 99},
+            {"name": "country", "taxonomy": {"Asia": ["Indonesia", "Japan"], "Europe": ["France", "Italy"]}},
+        ]
+    }
+)
+PEOPLE = [{"age": 20 + n, "country": "Indonesia"} for n in range(4)]
+PEOPLE += [{"age": 70 + n, "country": "Italy"} for n in range(4)]
+COFFEE = {"url": "https://example.org/beans", "title": "Java coffee", "snippet": "arabica coffee, espresso"}
+
+
+class WatchedEngine(EngineService):
+    """The real engine, with what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[Any, ...]] = []
+
+    def search(self, *asked: Any, **named: Any) -> list[dict[str, Any]]:
+        self.told.append(asked)
+        return super().search(*asked, **named)
+
+
+def address(client: httpx.Client) -> str:
+    return str(client.base_url).rstrip("/")
+
+
+def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Path) -> None:
+    with Guard(tmp_path / "me.profile") as guard:
+        for minute in range(5):
+            guard.clicked("java", COFFEE, time=datetime(2026, 1, 1, 12, minute, tzinfo=UTC))
+        message = guard.protect("java").message
+    assert message["topics"]
+    rules = Rules(k=3, window=26.0, count=2.0, identify=2.0, form=2.0, skew=2.0)
+    engine = WatchedEngine()
+    with ExitStack() as stack:
+        search = address(stack.enter_context(served_app(engine_application(engine)))) + "/search"
+        pool = address(stack.enter_context(served_app(pool_app(Pool(rules, TEMPLATE, MemoryStore())))))
+        gateway = stack.enter_context(served_app(gateway_app(GatewayKey(), pool)))
+        relay = address(stack.enter_context(served_app(relay_app(address(gateway) + "/")))) + "/"
+        agents = [
+            stack.enter_context(
+                served_app(
+                    agent_app(
+                        pool,
+                        person,
+                        engine=search,
+                        wait=0.0,
+                        channel=f"ohttp:{relay}" if number == 0 else "direct",
+                    )
+                )
+            )
+            for number, person in enumerate(PEOPLE)
+        ]
+        answers = ask_until_all_are_guarded(agents)
+        for agent in agents[:2]:  # one over Oblivious HTTP, one directly
+            answer = agent.post("/search", json=message | {"person": {"name": "Thelma"}})
+            if answer.status_code == 200:
+                break
+        assert answer.status_code == 200
+        assert all(each.json()["results"] for each in answers)
+        assert len(engine.told) > len(PEOPLE)
+        for _, topics, _, _, person in engine.told[:-1]:
+            assert topics == [] and "20" not in person.values()
+        query, topics, _, _, person = engine.told[-1]
+        assert query == "java" and topics == message["topics"]
+        assert "name" not in person and person.get("age") != "20"
+
+
+def ask_until_all_are_guarded(agents: list[httpx.Client]) -> list[httpx.Response]:
+    """Everybody asks again and again; queries are held back until a region guards them."""
+    answers: list[httpx.Response | None] = [None] * len(agents)
+    until = time.monotonic() + 75
+    while time.monotonic() < until and not all(each is not None for each in answers):
+        for number, agent in enumerate(agents):
+            answer = agent.get("/search", params={"q": "java"})
+            if answer.status_code == 200:
+                answers[number] = answer
+            else:
+                assert answer.status_code == 503, answer.text
+        time.sleep(0.5)
+    found = [each for each in answers if each is not None]
+    assert len(found) == len(agents), [agent.get("/region").text for agent in agents]
+    return found
+
+
+def test_results_depend_on_what_is_known_of_the_person() -> None:
+    engine = EngineService()
+    plain = [row["url"] for row in engine.search("island", count=50)]
+    near = [row["url"] for row in engine.search("island", count=50, person={"country": "Indonesia"})]
+    assert sorted(plain) != plain and plain != near
+    texts = {row["url"]: row["content"] + row["title"] for row in engine.search("island", count=50)}
+    first = next(place for place, url in enumerate(near) if "Indonesia" in texts.get(url, ""))
+    before = next(place for place, url in enumerate(plain) if "Indonesia" in texts[url])
+    assert first < before
+
+
+def test_an_agent_says_why_it_holds_back_and_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    with served_app(
+        agent_app("http://127.0.0.1:9", {"age": 20}, engine="http://127.0.0.1:9/search")
+    ) as agent:
+        assert agent.get("/region").status_code == 503
+        assert "20" not in agent.get("/search", params={"q": "secret"}).text
+    with served_app(agent_app("http://127.0.0.1:9", {"age": 20})) as agent:
+        assert agent.get("/search", params={"q": "x"}).status_code == 404
+    record = tmp_path / "me.json"
+    record.write_text("[1]")
+    with pytest.raises(InputError, match="JSON object"):
+        read_record(record)
+    record.write_text(json.dumps({"age": 20}))
+    assert read_record(record) == {"age": 20}

@@ -1,0 +1,39 @@
+"""What a region is good for: the measure itself, and that it orders what a service may know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.evaluate.pool_usefulness import average_precision, topic_kinds, usefulness, waiting_times
+from tacit.pool.population import adult
+from tacit.pool.simulation import Setting
+from tacit.world import wordnet_corpus, wordnet_engine
+
+
+def test_average_precision_is_that_of_ir_measures() -> None:
+    import ir_measures
+
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        wanted = random.random(12) < 0.3
+        wanted[random.integers(12)] = True
+        judged = [ir_measures.Qrel("q", str(place), int(want)) for place, want in enumerate(wanted)]
+        ranked = [ir_measures.ScoredDoc("q", str(place), -float(place)) for place in range(12)]
+        expected = ir_measures.calc_aggregate([ir_measures.AP], judged, ranked)[ir_measures.AP]
+        assert average_precision(wanted.tolist()) == pytest.approx(expected)
+    assert average_precision([False, False]) == 0.0
+
+
+def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
+    setting = Setting(k=5, windows=6, leavers="answer")
+    kinds = topic_kinds(wordnet_corpus().tree)
+    found = usefulness(setting, adult(), wordnet_engine(), kinds)
+    assert found.exact > found.region > found.general > found.nothing
+    assert 0 < found.as_dict()["kept"] < 1
+
+
+def test_who_arrives_where_people_are_is_guarded_at_once() -> None:
+    few, many = waiting_times(Setting(windows=20), adult(), (3, 50))
+    assert many.at_once > 0.99 and many.never < 0.01
+    assert 0 <= few.at_once <= 1 and few.at_once + few.never <= 1
