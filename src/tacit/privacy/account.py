@@ -10,6 +10,9 @@ from tacit.errors import BudgetError, ParameterError
 from tacit.privacy.composition import Rule, basic_composition, decimal, repeated_epsilon
 from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.parts import parts_of_events
+from tacit.privacy.renyi import RenyiFilter, renyi_cost
+from tacit.privacy.rounding import sum_up
 
 __all__ = ["Account"]
 
@@ -23,7 +26,8 @@ _MOST_REPETITIONS = 10_000
 class Account:
     """A budget, the rule by which spendings add up, and the events charged so far (in order).
 
-    Under the rule ``pld`` all charged events are equal (see :mod:`tacit.privacy.composition`).
+    Under the rule ``pld`` all charged events are equal, under ``renyi`` they may differ (see
+    :mod:`tacit.privacy.composition`).
     """
 
     budget: Guarantee
@@ -37,13 +41,14 @@ class Account:
             )
         if not 0 < self.budget.epsilon < math.inf:
             raise ParameterError.outside("the budget's epsilon", self.budget.epsilon, "positive and finite")
-        if self.rule is Rule.PLD and not self.budget.delta > 0:
-            rule = "greater than 0 for the rule pld"
+        if self.rule is not Rule.BASIC and not self.budget.delta > 0:
+            rule = f"greater than 0 for the rule {self.rule.value}"
             raise ParameterError.outside("the budget's delta", self.budget.delta, rule, "Use the rule basic.")
         if self.rule is Rule.PLD and any(event != self.charged[0] for event in self.charged):
             raise ParameterError(
                 "a ledger with the rule pld takes repetitions of one event; this one differs from the first.",
-                "Release with the parameters of the first release, or open the ledger with the rule basic.",
+                "Release with the parameters of the first release, or open the ledger with the rule basic or "
+                "renyi, under which releases may differ.",
             )
 
     def charge(self, event: Event) -> Account:
@@ -65,6 +70,10 @@ class Account:
         epsilon, delta = self._sums()
         if self.rule is Rule.BASIC or not self.charged:
             return float(epsilon), float(delta)
+        if self.rule is Rule.RENYI:
+            divergence, disclosure = self._divergence()
+            found = self._filter()
+            return found.epsilon(divergence), sum_up([found.disclosure, disclosure])
         tight = repeated_epsilon(self.charged[0], len(self.charged), self.budget.delta)
         if self._sums_fit() and float(epsilon) <= tight:
             return float(epsilon), float(delta)
@@ -79,7 +88,7 @@ class Account:
     def remaining(self) -> Guarantee:
         """What one further event may cost at most.
 
-        Under ``basic`` that is the rest of the budget. Under ``pld`` it is what could be added to the
+        Under ``basic`` that is the rest of the budget. Under the others it is what could be added to the
         tight total by basic composition; repetitions of the first event fit more often than that
         (:meth:`repetitions_left`).
         """
@@ -110,6 +119,13 @@ class Account:
     def _fits_times(self, event: Event, times: int) -> bool:
         return Account(self.budget, self.rule, self.charged + (event,) * times).within_budget()
 
+    def _filter(self) -> RenyiFilter:
+        return RenyiFilter.of(self.budget.epsilon, self.budget.delta)
+
+    def _divergence(self) -> tuple[float, float]:
+        """The sum of divergences of the filter's order, and of the chances of a disclosure."""
+        return renyi_cost(parts_of_events(self.charged), self._filter().order)
+
     def _sums(self) -> tuple[Fraction, Fraction]:
         return basic_composition([event.guarantee for event in self.charged], self.budget.neighbours)
 
@@ -122,6 +138,11 @@ class Account:
         """Whether all that was charged fits (by the sums, or by the tighter rule if the account has it)."""
         if not all(math.isfinite(event.guarantee.epsilon) for event in self.charged):
             return False
+        if self.rule is Rule.RENYI:
+            # The filter alone: whichever of two theorems fits best on each course would be neither.
+            divergence, disclosure = self._divergence()
+            found = self._filter()
+            return divergence <= found.limit and disclosure <= found.disclosure
         if self._sums_fit():
             return True
         if self.rule is Rule.BASIC:
@@ -138,6 +159,14 @@ class Account:
                 f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
                 f"the total at delta {self.budget.delta:g} would be epsilon {total:.6g}, over the budget of "
                 f"{self.budget.epsilon:g} by {over:.3g}.",
+                _REMEDY,
+            )
+        if self.rule is Rule.RENYI and math.isfinite(asked.epsilon):
+            epsilon, delta = Account(self.budget, self.rule, (*self.charged, event)).total()
+            return BudgetError(
+                f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
+                f"by the privacy filter the total would be (epsilon {epsilon:.6g}, delta {delta:.3g}) of "
+                f"{_pair(self.budget)}.",
                 _REMEDY,
             )
         over_epsilon = max(0.0, asked.epsilon - left.epsilon)

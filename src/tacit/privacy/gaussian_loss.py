@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.enclosure import enclose_exponential
@@ -50,6 +51,7 @@ def gaussian_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
     return round_up(_delta(Fraction(epsilon), Fraction(mu)))
 
 
+@lru_cache(maxsize=1024)
 def lattice_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
     """The δ of discrete Gaussian noise whose continuous origin is μ-Gaussian private, rounded up."""
     less = Fraction(epsilon) - 2 * LATTICE_LOSS
