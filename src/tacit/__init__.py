@@ -10,6 +10,18 @@ A query is guarded at the four places of its life where it leaves somebody's han
                │          └ pool: personal data is coarsened until k people online share it
                └ device: the interest profile is generalised per query under a risk bound
 
+In a notebook or a program::
+
+    import tacit
+
+    log = tacit.read_log("log.parquet")
+    plan = tacit.Zealous(epsilon=1, delta=1e-6)
+    ledger = tacit.Ledger.open_or_create("log.ledger", epsilon=4, delta=4e-6)
+    week = log.release(plan, ledger=ledger, to="week-01")
+    tacit.verify("week-01", ledger)
+    groups = log.bundle(p=0.4)
+    guard = tacit.Guard("me.profile")
+
 Shared parts: :mod:`tacit.searchlog` (what was searched), :mod:`tacit.taxonomy` (topic trees),
 :mod:`tacit.text` (words), :mod:`tacit.privacy` (guarantees, ledger, noise), :mod:`tacit.retrieval`
 (search), :mod:`tacit.world` (a synthetic world to try everything on).
@@ -24,16 +36,59 @@ from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.device import Guard
+    from tacit.groups import Groups
+    from tacit.log import Log, read_log, synthetic_log
+    from tacit.privacy import Guarantee
+    from tacit.privacy.ledger import Ledger
+    from tacit.release.click.mechanism import Click
+    from tacit.release.k_query.mechanism import KQuery
+    from tacit.release.session.mechanism import Session
+    from tacit.release.verification import verify
+    from tacit.release.zealous.mechanism import Zealous
 
 __version__ = "0.1.0"
 
-__all__ = ["Guard", "TacitError", "__version__"]
+_HOMES = {
+    "Click": "tacit.release.click.mechanism",
+    "Groups": "tacit.groups",
+    "Guarantee": "tacit.privacy",
+    "Guard": "tacit.device",
+    "KQuery": "tacit.release.k_query.mechanism",
+    "Ledger": "tacit.privacy.ledger",
+    "Log": "tacit.log",
+    "Session": "tacit.release.session.mechanism",
+    "Zealous": "tacit.release.zealous.mechanism",
+    "read_log": "tacit.log",
+    "synthetic_log": "tacit.log",
+    "verify": "tacit.release.verification",
+}
+"""Public names, loaded when they are first asked for, and where they live."""
 
-_HOMES = {"Guard": "tacit.device"}
-"""Public names that are loaded when they are first asked for, and where they live."""
+__all__ = [
+    "Click",
+    "Groups",
+    "Guarantee",
+    "Guard",
+    "KQuery",
+    "Ledger",
+    "Log",
+    "Session",
+    "TacitError",
+    "Zealous",
+    "__version__",
+    "read_log",
+    "synthetic_log",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

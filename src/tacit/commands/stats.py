@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +13,9 @@ from rich.table import Table
 from tacit.commands.options import JsonFlag, LogFile, Memory, Since, Until
 from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
+
+if TYPE_CHECKING:
+    from tacit.searchlog.statistics import LogStatistics
 
 __all__ = ["PANEL", "register"]
 
@@ -76,24 +79,14 @@ def stats(
             shown_queries = source.frequent_queries(frequent_queries, min_users)
             result["min_users"] = min_users
             result["frequent_queries"] = [asdict(query) for query in shown_queries]
-    emit(result, as_json=as_json, render=lambda console: _render(console, result))
+    emit(result, as_json=as_json, render=lambda console: _render(console, found, result))
 
 
-def _render(console: Console, result: dict[str, Any]) -> None:
+def _render(console: Console, found: LogStatistics, result: dict[str, Any]) -> None:
     figures = Table("figure", "value", box=None, pad_edge=False, show_header=False)
     figures.columns[1].justify = "right"
-    for name in ("records", "users", "queries", "distinct_queries", "clicks", "sessions"):
-        figures.add_row(name.replace("_", " "), f"{result[name]:,}")
-    figures.add_row("queries per session", f"{result['queries_per_session']:.2f}")
-    figures.add_row("first record", result["first"])
-    figures.add_row("last record", result["last"])
-    figures.add_row("distinct queries asked once", f"{result['asked_once']:.1%}")
-    figures.add_row("distinct queries asked by one user", f"{result['asked_by_one_user']:.1%}")
-    figures.add_row("askings taken by the top 1% of queries", f"{result['top_percent']:.1%}")
-    exponent = result["zipf_exponent"]
-    figures.add_row("Zipf exponent", "too few repeated queries" if exponent is None else f"{exponent:.3f}")
-    for name, value in result["records_per_user"].items():
-        figures.add_row(f"records per user, {name}", f"{value:,.1f}" if name == "mean" else f"{value:,.0f}")
+    for name, value in found.rows():
+        figures.add_row(name, value)
     console.print(figures)
     if "frequent_queries" in result:
         if not result["frequent_queries"]:

@@ -88,6 +88,9 @@ class Guarantee:
             promise = f"({self.epsilon:g}, {self.delta:g})-indistinguishability"
         return f"{promise} for {self.neighbours.words}"
 
+    def _repr_html_(self) -> str:
+        return f"<span>{self}</span>"
+
     def as_indistinguishability(self) -> Guarantee:
         """The (ε,δ)-indistinguishability that this guarantee implies.
 

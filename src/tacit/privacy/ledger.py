@@ -29,11 +29,12 @@ from tacit.privacy.account import Account
 from tacit.privacy.composition import Rule
 from tacit.privacy.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.events import Event, event_from_dict
-from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
 from tacit.privacy.identity import begins_as, opening_fingerprint
 from tacit.privacy.journal import Chain, Journal, Record
 from tacit.privacy.place import refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.terminal import shown_as_html, shown_as_text
 
 __all__ = ["Entry", "Ledger", "LedgerState"]
 
@@ -90,6 +91,65 @@ class Ledger:
         ledger = cls(path)
         ledger.verify()
         return ledger
+
+    @classmethod
+    def open_or_create(
+        cls,
+        path: str | Path,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+        composition: Rule | str = Rule.BASIC,
+        label: str = "",
+        log: str | Path | None = None,
+    ) -> Ledger:
+        """The ledger at ``path``; made with this budget where there is none.
+
+        A ledger that exists keeps its budget: one given again must be the same, so that the same lines can
+        be run each week. The other arguments are those of :meth:`create`.
+        """
+        budget = None
+        if epsilon is not None:
+            kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+            budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
+        if not Path(path).exists():
+            if budget is None:
+                raise InputError(
+                    f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
+                    "Give `epsilon` (and `delta`) once to open it.",
+                )
+            return cls.create(path, budget, label=label, composition=Rule(composition), log=log)
+        ledger = cls.open(path)
+        ledger.require_budget(budget)
+        if log is not None:
+            refuse_second_ledger(path, log)
+            ledger.require_log(log)
+        return ledger
+
+    def require_budget(self, budget: Guarantee | None) -> None:
+        """Refuse a budget, if one is given, that is another than the ledger's."""
+        found = self.state().account.budget
+        if budget is not None and budget.as_indistinguishability() != found.as_indistinguishability():
+            raise InputError(
+                f"the ledger at {self.path} has the budget {found}, not {budget}.",
+                "Leave the budget out; it is fixed when a ledger is opened.",
+            )
+
+    def _rows(self) -> list[tuple[str, str]]:
+        state = self.state()
+        budget, left = state.account.budget, state.account.remaining()
+        return [
+            ("budget", str(budget)),
+            ("left", f"epsilon {left.epsilon:g}, delta {left.delta:g}"),
+            ("charges", f"{len(state.entries):,}"),
+        ]
+
+    def __repr__(self) -> str:
+        return shown_as_text(f"Ledger {self.path}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(f"Ledger {self.path}", self._rows())
 
     @property
     def path(self) -> Path:

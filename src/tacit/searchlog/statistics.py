@@ -23,6 +23,7 @@ from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.schema import check_log
 from tacit.searchlog.session_cut import SessionCut, SessionMethod, with_begins
 from tacit.searchlog.sessions import with_pauses
+from tacit.terminal import shown_as_html, shown_as_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,6 +72,32 @@ class LogStatistics:
     def queries_per_session(self) -> float:
         """Mean number of queries asked in a session."""
         return self.queries / self.sessions
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Each figure by name, as a person reads it."""
+        names = ("records", "users", "queries", "distinct_queries", "clicks", "sessions")
+        found = [(name.replace("_", " "), f"{getattr(self, name):,}") for name in names]
+        exponent = self.zipf_exponent
+        return [
+            *found,
+            ("queries per session", f"{self.queries_per_session:.2f}"),
+            ("first record", self.first.isoformat(sep=" ")),
+            ("last record", self.last.isoformat(sep=" ")),
+            ("distinct queries asked once", f"{self.asked_once:.1%}"),
+            ("distinct queries asked by one user", f"{self.asked_by_one_user:.1%}"),
+            ("askings taken by the top 1% of queries", f"{self.top_percent:.1%}"),
+            ("Zipf exponent", "too few repeated queries" if exponent is None else f"{exponent:.3f}"),
+            *(
+                (f"records per user, {name}", f"{value:,.1f}" if name == "mean" else f"{value:,.0f}")
+                for name, value in self.records_per_user.items()
+            ),
+        ]
+
+    def __repr__(self) -> str:
+        return shown_as_text("The log in figures", self.rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html("The log in figures", self.rows())
 
 
 @dataclass(frozen=True)

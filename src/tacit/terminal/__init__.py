@@ -2,5 +2,16 @@
 
 from tacit.terminal.output import ForceFlag, JsonFlag, emit, stderr, stdout
 from tacit.terminal.progress import Progress, progress
+from tacit.terminal.showing import shown_as_html, shown_as_text
 
-__all__ = ["ForceFlag", "JsonFlag", "Progress", "emit", "progress", "stderr", "stdout"]
+__all__ = [
+    "ForceFlag",
+    "JsonFlag",
+    "Progress",
+    "emit",
+    "progress",
+    "shown_as_html",
+    "shown_as_text",
+    "stderr",
+    "stdout",
+]
