@@ -32,6 +32,7 @@ from tacit.groups.representative import Representative
 from tacit.groups.standing import stand_together, still_shown
 from tacit.groups.store import FILE, NOWHERE, Place, Shown, Store
 from tacit.groups.writing import fill, named_terms, write_files
+from tacit.terminal import shown_as_html
 from tacit.text import normalise
 
 __all__ = ["Groups"]
@@ -73,6 +74,12 @@ class Groups:
 
     def __repr__(self) -> str:
         return f"Groups({len(self):,} users in {self.count_groups():,} groups, p = {self._criterion.p:g})"
+
+    def _repr_html_(self) -> str:
+        counts = [("users", f"{len(self):,}"), ("groups", f"{self.count_groups():,}")]
+        return shown_as_html(
+            f"Groups at p = {self._criterion.p:g}", counts, ["No term that is shown links to a member more surely."]
+        )
 
     def __len__(self) -> int:
         with self._lock:

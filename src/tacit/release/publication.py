@@ -95,7 +95,7 @@ class Release:
             raise AttributeError(f"this release has no {name}; its tables: {', '.join(tables)}.")
         return tables[name]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = ", ".join(f"{name}: {table.num_rows:,} rows" for name, table in self.tables.items())
         return f"{self.folder}: {self.guarantee}\n{rows}"
 

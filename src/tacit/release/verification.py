@@ -22,7 +22,7 @@ class Verification:
     folder: Path
     checks: tuple[Check, ...]
     authenticity_checked: bool
-    """Whether a ledger confirmed that this very release was charged; without one only consistency is shown."""
+    """Whether a ledger was asked if this very release was charged; without one only consistency is shown."""
 
     @property
     def holds(self) -> bool:
@@ -57,5 +57,5 @@ def verify(folder: str | Path, ledger: Ledger | str | Path | None = None) -> Ver
         folder: the release.
         ledger: the data set's ledger, or its place.
     """
-    place = None if ledger is None else getattr(ledger, "path", ledger)
+    place = ledger if ledger is None or isinstance(ledger, str | Path) else ledger.path
     return Verification(Path(folder), tuple(verify_release(folder, place)), place is not None)

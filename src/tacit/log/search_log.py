@@ -1,0 +1,220 @@
+"""The log as an object. It never shows what people searched for, unless it is asked for its records."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import ParameterError
+from tacit.terminal import shown_as_html, shown_as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tacit.groups import Groups
+    from tacit.privacy.ledger import Ledger
+    from tacit.release.mechanism import Mechanism
+    from tacit.release.publication import Release
+    from tacit.searchlog import LogStatistics
+    from tacit.searchlog.statistics import FrequentQuery
+
+__all__ = ["Log"]
+
+_MEMORY = "2GB"
+
+
+class Log:
+    """A search log in canonical Parquet. Made by :func:`read_log` or :func:`synthetic_log`.
+
+    Args:
+        path: the file.
+        name: what to call a log whose file is private and temporary; others are called as their file.
+    """
+
+    def __init__(self, path: str | Path, *, name: str = "") -> None:
+        from tacit.searchlog import check_log
+
+        self.path: Path = check_log(path)
+        self._name = name or str(path)
+        self._temporary = bool(name)
+
+    # -- what it is ----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(self.path).num_rows)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("records", f"{len(self):,}"),
+            ("size", f"{self.path.stat().st_size / 1e6:,.1f} MB"),
+            ("columns", "user, query, time, rank, url"),
+        ]
+
+    def __repr__(self) -> str:
+        return shown_as_text(f"Log {self._name}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(
+            f"Log {self._name}", self._rows(), ["Its records are private; .stats() shows figures."]
+        )
+
+    def table(self) -> pa.Table:
+        """All records as an Arrow table. This is what people searched for: handle it as such."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            return file.read()
+
+    def stats(
+        self, *, sessions: str = "words", session_gap: float | None = None, memory: str = _MEMORY
+    ) -> LogStatistics:
+        """The log in figures: users, queries, clicks, sessions, how heavy its tails are. No query's text.
+
+        Args:
+            sessions: what ends a session: ``words`` (a pause and other words) or ``time`` (a pause alone).
+            session_gap: minutes of pause that always end a session; 90 for words and 30 for time if None.
+            memory: how much counting may take; what does not fit goes to disk.
+        """
+        from tacit.searchlog import opened_for_statistics
+        from tacit.searchlog.session_cut import SessionCut
+
+        cut = SessionCut.of(sessions, session_gap)
+        with opened_for_statistics(self.path, memory) as source:
+            return source.statistics(cut)
+
+    def frequent_queries(self, most: int = 20, *, min_users: int = 50) -> list[FrequentQuery]:
+        """The queries that most users asked, none of fewer than ``min_users`` (at least 5).
+
+        For your eyes: this is not a release.
+        """
+        from tacit.searchlog import opened_for_statistics
+        from tacit.searchlog.statistics import check_frequent
+
+        check_frequent(most, min_users)
+        with opened_for_statistics(self.path, _MEMORY) as source:
+            return source.frequent_queries(most, min_users)
+
+    def sessions(self, *, sessions: str = "words", session_gap: float | None = None) -> pa.Table:
+        """The records with a column ``session``, counted from 0 within each user; private, as they are.
+
+        Takes what :meth:`stats` takes.
+        """
+        from tacit.searchlog.session_cut import SessionCut
+
+        records = self.table()
+        cut = SessionCut.of(sessions, session_gap)
+        starts = cut.starts(records["user"], records["time"], records["query"])
+        return records.append_column("session", _numbered(records, starts))
+
+    # -- what leaves it ------------------------------------------------------------------------------
+
+    def release(
+        self,
+        plan: Mechanism[Any],
+        *,
+        to: str | Path,
+        ledger: Ledger | str | Path | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        scrub: bool = True,
+        purpose: str = "",
+        memory: int | None = None,
+        threads: int | None = None,
+        report: Callable[[str], object] = str,
+    ) -> Release:
+        """Publish the log: tables, a manifest and a page in a folder, charged to the data set's ledger.
+
+        Args:
+            plan: how, such as ``tacit.Zealous(epsilon=1, delta=1e-6)``.
+            to: the folder to make; it must not exist.
+            ledger: the data set's ledger, or its place; ``LOG.ledger`` beside the log unless given.
+            since: only records from this time on (UTC).
+            until: only records before this time (UTC).
+            scrub: pass over records whose own text has an e-mail address, a phone, card or social security
+                number, or a long number.
+            purpose: what the ledger's entry says it was for.
+            memory: bytes that the engine may hold.
+            threads: of the engine.
+            report: told what is under way.
+        """
+        from tacit.release import Preparation, publish
+
+        if ledger is None and self._temporary:
+            raise ParameterError(
+                "a log read from a table or another format has no file beside which its ledger could lie.",
+                "Give `ledger`: what may be spent belongs to the data set, not to this copy.",
+            )
+        made: Release = publish(
+            self.path,
+            plan,
+            to=to,
+            ledger=ledger,
+            preparation=Preparation(since, until, scrub),
+            purpose=purpose,
+            memory=memory,
+            threads=threads,
+            report=report,
+        )
+        return made
+
+    def bundle(
+        self,
+        p: float = 0.4,
+        *,
+        to: str | Path | None = None,
+        weights: str = "count",
+        max_terms: int | None = None,
+        scrub: bool = True,
+        **options: Any,
+    ) -> Groups:
+        """Bundle the users' profiles into groups: no term shown links to a member more surely than ``p``.
+
+        Args:
+            p: the bound.
+            to: the folder to make, for a service that goes on with it; a private temporary one, removed with
+                the groups, unless given.
+            weights: of a user's terms: ``count``, ``binary`` or ``tf-idf``.
+            max_terms: keep at most so many terms of each user, the heaviest.
+            scrub: pass over queries that name somebody by a number or an address.
+            options: of :class:`tacit.groups.Bundler`, such as ``augment``, ``criterion`` and ``seed``.
+        """
+        from tacit.groups import Bundler, Groups
+        from tacit.groups.reading import profiles_from_log
+        from tacit.groups.report import report
+        from tacit.groups.writing import write_groups
+
+        bundler = Bundler(p=p, **options)
+        people = profiles_from_log(self.path, weights=weights, largest=max_terms, scrub=scrub)
+        bundling = bundler.fit(people)
+        folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
+        write_groups(bundling, bundler, report(bundling, seed=bundler.seed), folder)
+        groups = Groups.open(folder)
+        if to is None:
+            weakref.finalize(groups, shutil.rmtree, folder.parent, ignore_errors=True)
+        return groups
+
+
+def _numbered(records: pa.Table, starts: Any) -> pa.Array:
+    """Sessions counted from 0 within each user, from where they begin."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from tacit.searchlog import history_order
+
+    order = history_order(records["user"], records["time"])
+    users = np.asarray(pc.dictionary_encode(records["user"].combine_chunks()).indices)[order]
+    running = np.cumsum(starts[order])
+    first = np.ones(len(order), np.bool_)
+    first[1:] = users[1:] != users[:-1]
+    lengths = np.diff(np.append(np.flatnonzero(first), len(order)))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = running - np.repeat(running[first], lengths)
+    return pa.array(numbers)
