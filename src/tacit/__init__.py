@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.log import Log, read_log, synthetic_log
     from tacit.privacy import Guarantee
     from tacit.privacy.ledger import Ledger
+    from tacit.release.adaptive.mechanism import Adaptive
     from tacit.release.click.mechanism import Click
     from tacit.release.k_query.mechanism import KQuery
     from tacit.release.session.mechanism import Session
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Adaptive": "tacit.release.adaptive.mechanism",
     "Click": "tacit.release.click.mechanism",
     "Groups": "tacit.groups",
     "Guarantee": "tacit.privacy",
@@ -65,6 +67,7 @@ _HOMES = {
 """Public names, loaded when they are first asked for, and where they live."""
 
 __all__ = [
+    "Adaptive",
     "Click",
     "Groups",
     "Guarantee",

@@ -25,6 +25,7 @@ from tacit.device.protection import Placement, Protection, SentTopic
 from tacit.device.rerank import interest_scores, rerank
 from tacit.device.upstream import outgoing
 from tacit.errors import InputError, ParameterError
+from tacit.terminal import shown_as_html, shown_as_text
 
 __all__ = ["Guard"]
 
@@ -61,6 +62,22 @@ class Guard(OwnedProfile):
         self.delta = delta
         self.bound = ExposureBound(bound, period) if bound is not None else None
         self.preferences = preferences
+
+    def _rows(self) -> list[tuple[str, str]]:
+        with self._lock:
+            (documents,) = self._store.connection.execute("SELECT count(*) FROM document").fetchone()
+        bound = "none" if self.bound is None else f"{self.bound.risk:g}"
+        return [
+            ("documents in the history", f"{documents:,}"),
+            ("risk of one exposure, at most", f"{self.delta:g}"),
+            ("risk of all that one engine is told, at most", bound),
+        ]
+
+    def __repr__(self) -> str:
+        return shown_as_text(f"Guard {self.path}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(f"Guard {self.path}", self._rows())
 
     # -- what is sent --------------------------------------------------------------------------------
 

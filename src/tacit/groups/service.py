@@ -78,7 +78,9 @@ class Groups:
     def _repr_html_(self) -> str:
         counts = [("users", f"{len(self):,}"), ("groups", f"{self.count_groups():,}")]
         return shown_as_html(
-            f"Groups at p = {self._criterion.p:g}", counts, ["No term that is shown links to a member more surely."]
+            f"Groups at p = {self._criterion.p:g}",
+            counts,
+            ["No term that is shown links to a member more surely."],
         )
 
     def __len__(self) -> int:

@@ -144,14 +144,15 @@ class Log:
             threads: of the engine.
             report: told what is under way.
         """
-        from tacit.release import Preparation, publish
+        from tacit.release.preparation import Preparation
+        from tacit.release.publication import publish
 
         if ledger is None and self._temporary:
             raise ParameterError(
                 "a log read from a table or another format has no file beside which its ledger could lie.",
                 "Give `ledger`: what may be spent belongs to the data set, not to this copy.",
             )
-        made: Release = publish(
+        return publish(
             self.path,
             plan,
             to=to,
@@ -162,7 +163,6 @@ class Log:
             threads=threads,
             report=report,
         )
-        return made
 
     def bundle(
         self,
