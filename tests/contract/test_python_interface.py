@@ -1,4 +1,4 @@
-"""The Python interface: its pages run as written, frames give the log they hold, and objects show themselves."""
+"""The Python interface: its pages run as written, frames give the log they hold, objects show themselves."""
 
 from __future__ import annotations
 
