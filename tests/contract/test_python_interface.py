@@ -40,7 +40,9 @@ def test_the_page_runs_and_shows_what_it_says(
             assert value._repr_html_().startswith("<"), type(value)
 
 
-@pytest.mark.parametrize("made", [pa.table, pd.DataFrame, pl.DataFrame, dict], ids=str)
+@pytest.mark.parametrize(
+    "made", [pa.table, pd.DataFrame, pl.DataFrame, dict], ids=["arrow", "pandas", "polars", "dict"]
+)
 def test_a_table_of_any_kind_gives_the_same_log(made: Any) -> None:
     log = tacit.read_log(made(RECORDS))
     assert log.table().to_pylist() == [
