@@ -1,0 +1,134 @@
+"""Searches linked into sessions, so that sequences and steps come out as often as they were released.
+
+Sequences first, the longest first: a session of five queries also holds every ordered part of it, so what an
+emitted session explains is taken off the counts of its parts. Then steps, the most frequent first: each links
+searches that have no next one yet to searches that have none before. What is left are sessions of one query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.release.resampling.tables import Released, Steps
+
+__all__ = ["Sessions", "link_sessions"]
+
+Whole = NDArray[np.int64]
+
+
+class Sessions:
+    """Searches in order: ``query`` of each, the ``session`` it belongs to and its ``place`` in it."""
+
+    def __init__(self, query: Whole, session: Whole, place: Whole) -> None:
+        order = np.lexsort((place, session))
+        self.query, self.session, self.place = query[order], session[order], place[order]
+
+    def __len__(self) -> int:
+        return int(self.session[-1]) + 1 if self.session.size else 0
+
+
+def link_sessions(released: Released) -> Sessions:
+    """Every search of the release, in sessions."""
+    left = released.searches.copy()
+    whole = _whole_sessions(released, left)
+    steps = _unexplained(released.steps, whole)
+    following = _links(steps, left)
+    query, session, place = _chains(left, following)
+    lists = [(found, count) for found, count in whole if count]
+    if lists:
+        first = int(session.max(initial=-1)) + 1
+        queries, sessions, places = [query], [session], [place]
+        for found, count in lists:
+            queries.append(np.tile(np.array(found, np.int64), count))
+            sessions.append(np.repeat(np.arange(first, first + count), len(found)))
+            places.append(np.tile(np.arange(len(found)), count))
+            first += count
+        query, session, place = (np.concatenate(parts) for parts in (queries, sessions, places))
+    return Sessions(query, session, place)
+
+
+def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ...], int]]:
+    """How many sessions of exactly these queries to make; takes their searches off ``left``."""
+    remaining = dict(released.sequences)
+    made = []
+    for found, _ in released.sequences:
+        count = remaining[found]
+        uses = Counter(found)
+        count = max(0, min([count, *(int(left[query]) // times for query, times in uses.items())]))
+        if not count:
+            continue
+        for size in range(2, len(found) + 1):
+            for part in set(combinations(found, size)):
+                if part in remaining:
+                    remaining[part] -= count
+        for query, times in uses.items():
+            left[query] -= count * times
+        made.append((found, count))
+    return made
+
+
+def _unexplained(steps: Steps, whole: list[tuple[tuple[int, ...], int]]) -> Steps:
+    """Steps less those that whole sessions hold already."""
+    held: Counter[tuple[int, int]] = Counter()
+    for found, count in whole:
+        for pair in pairwise(found):
+            held[pair] += count
+    if not held:
+        return steps
+    explained = [held[pair] for pair in zip(steps.before.tolist(), steps.after.tolist(), strict=True)]
+    return Steps(steps.before, steps.after, np.maximum(steps.count - np.array(explained, np.int64), 0))
+
+
+def _links(steps: Steps, searches: Whole) -> Whole:
+    """For each search (numbered query by query) the one that follows it, or -1.
+
+    A query's searches take their next ones from the front and their previous ones from the back, so that
+    they are linked on both sides only where there are fewer searches than links.
+    """
+    offsets = np.concatenate(([0], np.cumsum(searches)))
+    following = np.full(offsets[-1], -1, np.int64)
+    after_used, before_used = np.zeros_like(searches), np.zeros_like(searches)
+    for a, b, count in zip(steps.before.tolist(), steps.after.tolist(), steps.count.tolist(), strict=True):
+        possible = min(count, int(searches[a] - after_used[a]), int(searches[b] - before_used[b]))
+        if possible <= 0 or a == b:
+            continue
+        begin = offsets[a] + after_used[a]
+        end = offsets[b + 1] - before_used[b]
+        following[begin : begin + possible] = np.arange(end - 1, end - 1 - possible, -1)
+        after_used[a] += possible
+        before_used[b] += possible
+    return following
+
+
+def _chains(searches: Whole, following: Whole) -> tuple[Whole, Whole, Whole]:
+    """Query, session and place of each search, along the links; circles are cut once."""
+    query = np.repeat(np.arange(searches.size), searches)
+    session = np.full(query.size, -1, np.int64)
+    place = np.zeros(query.size, np.int64)
+    begins = np.ones(query.size, np.bool_)
+    begins[following[following >= 0]] = False
+    current = np.flatnonzero(begins)
+    number = np.arange(current.size)
+    done = current.size
+    _follow(current, number, following, session, place)
+    for start in np.flatnonzero(session < 0).tolist():  # what is left are circles
+        if session[start] < 0:
+            at, step = start, 0
+            while session[at] < 0:
+                session[at], place[at] = done, step
+                at, step = int(following[at]), step + 1
+            done += 1
+    return query, session, place
+
+
+def _follow(current: Whole, number: Whole, following: Whole, session: Whole, place: Whole) -> None:
+    step = 0
+    while current.size:
+        session[current], place[current] = number, step
+        after = following[current]
+        goes_on = after >= 0
+        current, number, step = after[goes_on], number[goes_on], step + 1

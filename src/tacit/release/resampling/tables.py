@@ -1,0 +1,147 @@
+"""What a release says of queries, clicks, steps and sequences, whatever mechanism made it.
+
+Tables are told apart by their columns. Counts below 1, which noise can give, say nothing and are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tacit.errors import InfeasibleError, IntegrityError
+from tacit.release.manifest import read_manifest
+
+__all__ = ["Clicks", "Released", "Steps", "read_released"]
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """How often one query follows another."""
+
+    before: Whole
+    after: Whole
+    count: Whole
+
+
+@dataclass(frozen=True, eq=False)
+class Clicks:
+    """How often a url is clicked for a query; ``rank`` is its place among the query's urls by count."""
+
+    query: Whole
+    url: NDArray[np.object_]
+    rank: Whole
+    count: Whole
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """Released counts over a numbered list of queries.
+
+    Attributes:
+        queries: the texts.
+        searches: how often each is searched.
+        known: whether ``searches`` was released; otherwise it is what the other tables need.
+        once: whether counts are of users: a user then has a query once at most.
+        sequences: sessions by their queries, with counts of all their ordered parts; longest first.
+    """
+
+    queries: list[str]
+    searches: Whole
+    known: bool
+    once: bool
+    steps: Steps
+    clicks: Clicks
+    sequences: list[tuple[tuple[int, ...], int]]
+
+
+def read_released(folder: str | Path) -> Released:
+    """The tables of a release's folder.
+
+    Raises:
+        InfeasibleError: where nothing was published that a log could be made of.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    tables: dict[tuple[str, ...], pa.Table] = {}
+    for name in manifest["published"]:
+        path = folder / f"{name}.parquet"
+        if not path.is_file():
+            raise IntegrityError(f"the table {name} is missing in {folder}.", "Run `tacit verify` on it.")
+        table = pq.read_table(path)
+        tables[tuple(column for column in table.column_names if column != "count")] = table
+    numbers: dict[str, int] = {}
+    counted = _rows(tables, ("query",)) or _rows(tables, ("keyword",))
+    asked = {_number(numbers, query): count for query, count in counted}
+    steps = [
+        (_number(numbers, a), _number(numbers, b), n) for a, b, n in _rows(tables, ("query", "next_query"))
+    ]
+    clicks = [(_number(numbers, query), url, n) for query, url, n in _rows(tables, ("query", "url"))]
+    sequences = [
+        (tuple(_number(numbers, query) for query in found), n) for found, n in _rows(tables, ("queries",))
+    ]
+    if not numbers:
+        raise InfeasibleError(
+            "nothing was published, so there is nothing to make a log of.",
+            "A larger ε, or `tacit plan` with the log's size, shows what would publish more.",
+        )
+    sequences.sort(key=lambda found: (-len(found[0]), -found[1], found[0]))
+    found_steps = _steps(steps)
+    found_clicks = _clicks(clicks)
+    searches = np.zeros(len(numbers), np.int64)
+    if asked:
+        searches[list(asked)] = list(asked.values())
+    else:
+        searches = _needed(len(numbers), found_steps, found_clicks, sequences)
+    parts = manifest.get("schedule") or []
+    once = all(part["contribution"]["once"] for part in parts if isinstance(part.get("contribution"), dict))
+    return Released(list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences)
+
+
+def _rows(tables: dict[tuple[str, ...], pa.Table], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    table = tables.get(columns)
+    if table is None:
+        return []
+    values = [table.column(name).to_pylist() for name in (*columns, "count")]
+    return [row for row in zip(*values, strict=True) if row[-1] >= 1]
+
+
+def _number(numbers: dict[str, int], query: str) -> int:
+    return numbers.setdefault(query, len(numbers))
+
+
+def _steps(rows: list[tuple[int, int, int]]) -> Steps:
+    rows.sort(key=lambda row: (-row[2], row[0], row[1]))
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _clicks(rows: list[tuple[int, str, int]]) -> Clicks:
+    rows.sort(key=lambda row: (row[0], -row[2], row[1]))
+    query = np.array([row[0] for row in rows], np.int64)
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    sizes = np.diff(np.append(first, query.size))
+    rank = np.arange(query.size) - np.repeat(first, sizes) + 1
+    url = np.array([row[1] for row in rows], np.object_)
+    return Clicks(query, url, rank, np.array([row[2] for row in rows], np.int64))
+
+
+def _needed(
+    queries: int, steps: Steps, clicks: Clicks, sequences: list[tuple[tuple[int, ...], int]]
+) -> Whole:
+    """The fewest searches of each query that the other tables need."""
+    needed = np.zeros(queries, np.int64)
+    for ends in (steps.before, steps.after):
+        needed = np.maximum(needed, np.bincount(ends, steps.count, queries).astype(np.int64))
+    np.maximum.at(needed, clicks.query, clicks.count)
+    for found, count in sequences:
+        for query in set(found):
+            needed[query] = max(needed[query], count * found.count(query))
+    return needed
