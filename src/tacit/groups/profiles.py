@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
+from tacit.text import normalise
 
-__all__ = ["Profiles", "Rows"]
+__all__ = ["Profiles", "Rows", "newcomers_terms"]
 
 
 class Rows(NamedTuple):
@@ -141,3 +142,19 @@ class Profiles:
             matrix.indices.astype(np.int32),
             matrix.data.astype(np.float32),
         )
+
+
+def newcomers_terms(user: str, terms: Mapping[str, float]) -> dict[str, float]:
+    """A newcomer's terms, normalised as queries are; refused where nothing usable is among them."""
+    if not user:
+        raise ParameterError("a user's name must not be empty.")
+    checked: dict[str, float] = {}
+    for term, weight in terms.items():
+        if not (isinstance(weight, int | float) and 0 < weight < float("inf")):
+            raise ParameterError("every weight must be a finite number greater than 0; some are not.")
+        text = normalise(term)
+        if text:
+            checked[text] = checked.get(text, 0.0) + float(weight)
+    if not checked:
+        raise InputError("a newcomer has no term.", "Serve people without a profile in the engine's order.")
+    return checked

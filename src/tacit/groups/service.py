@@ -23,17 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InputError
 from tacit.groups.bundler import Bundler, Bundling
 from tacit.groups.nearest import NearestGroups
-from tacit.groups.profiles import Profiles
+from tacit.groups.profiles import newcomers_terms
 from tacit.groups.ranking import Result, rank_by_interest
 from tacit.groups.representative import Representative
 from tacit.groups.standing import stand_together, still_shown
 from tacit.groups.store import FILE, NOWHERE, Place, Shown, Store
-from tacit.groups.writing import fill, named_terms, write_files
+from tacit.groups.writing import fill, named_terms, stored_profiles, write_files
 from tacit.terminal import shown_as_html
-from tacit.text import normalise
 
 __all__ = ["Groups"]
 
@@ -168,7 +167,7 @@ class Groups:
         advance: Callable[[int], None] = lambda _users: None,
     ) -> list[Place]:
         """Take in several newcomers, all or none; gives where each stands in the end."""
-        checked = {user: _checked(user, terms) for user, terms in newcomers.items()}
+        checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
         with self._lock, self._changing():
             for user in checked:
                 if self._store.place(user) is not None:
@@ -181,7 +180,7 @@ class Groups:
 
     def update(self, user: str, terms: Mapping[str, float]) -> Place:
         """Replace a user's profile: the user leaves, and joins again as a newcomer."""
-        checked = _checked(user, terms)
+        checked = newcomers_terms(user, terms)
         with self._lock, self._changing():
             self._leave(user)
             self._store.delete(user)
@@ -225,7 +224,7 @@ class Groups:
         with self._lock:
             before = {user: self._store.profile(user) for user, _ in self._store.everybody()}
             vocabulary = self._store.vocabulary()
-        profiles = _as_profiles(before, vocabulary)
+        profiles = stored_profiles(before, vocabulary)
         bundling = self._bundler.fit(profiles, advance)
         with self._lock, self._changing():
             self._replace(bundling, before)
@@ -335,28 +334,3 @@ class _Change:
         if kind is not None:
             self._groups._index = None
         self._transaction.__exit__(kind, error, trace)
-
-
-def _as_profiles(found: Mapping[str, Any], vocabulary: Mapping[int, str]) -> Profiles:
-    column = {term: place for place, term in enumerate(vocabulary)}
-    users = list(found)
-    rows = np.repeat(np.arange(len(users)), [found[user][0].size for user in users])
-    terms = np.concatenate([found[user][0] for user in users])
-    weights = np.concatenate([found[user][1] for user in users])
-    columns = [column[term] for term in terms.tolist()]
-    return Profiles.from_postings(users, list(vocabulary.values()), rows, columns, weights)
-
-
-def _checked(user: str, terms: Mapping[str, float]) -> dict[str, float]:
-    if not user:
-        raise ParameterError("a user's name must not be empty.")
-    checked: dict[str, float] = {}
-    for term, weight in terms.items():
-        if not (isinstance(weight, int | float) and 0 < weight < float("inf")):
-            raise ParameterError("every weight must be a finite number greater than 0; some are not.")
-        text = normalise(term)
-        if text:
-            checked[text] = checked.get(text, 0.0) + float(weight)
-    if not checked:
-        raise InputError("a newcomer has no term.", "Serve people without a profile in the engine's order.")
-    return checked

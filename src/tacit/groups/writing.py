@@ -25,10 +25,11 @@ import numpy as np
 
 from tacit.files import atomic_directory, atomic_file
 from tacit.groups.bundler import Bundler, Bundling
+from tacit.groups.profiles import Profiles
 from tacit.groups.report import Report
 from tacit.groups.store import FILE, Shown, Store
 
-__all__ = ["fill", "named_terms", "write_files", "write_groups"]
+__all__ = ["fill", "named_terms", "stored_profiles", "write_files", "write_groups"]
 
 
 def write_groups(bundling: Bundling, bundler: Bundler, measured: Report, folder: str | Path) -> Path:
@@ -92,3 +93,14 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8") as lines:
         for row in rows:
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def stored_profiles(found: Mapping[str, Any], vocabulary: Mapping[int, str]) -> Profiles:
+    """What a store holds of its users, as profiles to bundle."""
+    column = {term: place for place, term in enumerate(vocabulary)}
+    users = list(found)
+    rows = np.repeat(np.arange(len(users)), [found[user][0].size for user in users])
+    terms = np.concatenate([found[user][0] for user in users])
+    weights = np.concatenate([found[user][1] for user in users])
+    columns = [column[term] for term in terms.tolist()]
+    return Profiles.from_postings(users, list(vocabulary.values()), rows, columns, weights)

@@ -30,6 +30,7 @@ __all__ = [
     "KeyConfiguration",
     "OpenedRequest",
     "SealedRequest",
+    "read_key_configuration",
     "read_key_configurations",
     "seal_request",
 ]
