@@ -1,7 +1,7 @@
 """Four checks that hold what a mechanism does against the schedule from which its guarantee is computed.
 
-Each raises AssertionError. They look at a mechanism from outside: its real ``count`` and ``publish`` run; only
-the counts or the noise that go in are chosen.
+Each raises AssertionError. They look at a mechanism from outside: its real ``count`` and ``publish`` run, on
+counts or with noise of our choice.
 
 - :func:`compares_as_analysed`: noise off, which counts pass and what is published, exactly;
 - :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;

@@ -39,7 +39,7 @@ def test_zealous_indistinguishability(
     p = plan.parameters
     assert not broken(plan.guarantee(), epsilon, delta)
     assert plan.guarantee() == zealous.guarantee(p, relation)
-    assert not broken(zealous.event(p, relation).guarantee(), epsilon, delta)
+    assert not broken(zealous.event(p, relation).guarantee, epsilon, delta)
     if p.threshold_2 > p.threshold_1:
         assert broken(zealous.guarantee(replace(p, threshold_2=p.threshold_2 - 1), relation), epsilon, delta)
     assert broken(zealous.guarantee(replace(p, noise=p.noise * 0.9999), relation), epsilon, delta)
@@ -132,7 +132,7 @@ def test_click(
     )
     p = plan.parameters
     assert plan.guarantee() == click.guarantee(p, relation)
-    assert not broken(click.event(p, relation).guarantee(), epsilon, delta)
+    assert not broken(click.event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee(), epsilon, delta)
     assert plan.guarantee().epsilon > 0.9999 * epsilon
     assert plan.guarantee().kind is (Kind.INDISTINGUISHABILITY if delta else Kind.PURE)
@@ -186,7 +186,7 @@ def test_session(
     )
     p = plan.parameters
     assert plan.guarantee() == session.guarantee(p, relation)
-    assert not broken(session.event(p, relation).guarantee(), epsilon, delta)
+    assert not broken(session.event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee(), epsilon, delta)
     assert broken(session.guarantee(replace(p, noise=p.noise * 0.99), relation), epsilon, delta)
     if p.threshold:

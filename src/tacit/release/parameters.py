@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar, Self, get_type_hints
 
 from tacit.errors import ParameterError
@@ -139,10 +140,9 @@ class Parameters:
     )
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in dataclasses.fields(self):
+        for field, kind in _typed_fields(type(self)):
             value = getattr(self, field.name)
-            checked = _checked(field, hints[field.name], value)
+            checked = _checked(field, kind, value)
             if checked is not value:
                 object.__setattr__(self, field.name, checked)
 
@@ -166,6 +166,13 @@ class Parameters:
             name: tuple(value) if isinstance(value, list) else value for name, value in form.items()
         }
         return cls(**made)
+
+
+@lru_cache
+def _typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """The fields of a class of parameters with their types; a plan makes many objects of one class."""
+    hints = get_type_hints(kind)
+    return [(field, hints[field.name]) for field in dataclasses.fields(kind)]
 
 
 def _plain(value: Any) -> Any:
