@@ -169,7 +169,7 @@ class Parameters:
 
 
 @lru_cache
-def _typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
+def _typed_fields(kind: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
     """The fields of a class of parameters with their types; a plan makes many objects of one class."""
     hints = get_type_hints(kind)
     return [(field, hints[field.name]) for field in dataclasses.fields(kind)]
