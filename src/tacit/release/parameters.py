@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from functools import lru_cache
 from typing import Any, ClassVar, Self, get_type_hints
 
 from tacit.errors import ParameterError
@@ -168,11 +167,15 @@ class Parameters:
         return cls(**made)
 
 
-@lru_cache
-def _typed_fields(kind: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
+_TYPED: dict[type[Any], list[tuple[dataclasses.Field[Any], Any]]] = {}
+
+
+def _typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
     """The fields of a class of parameters with their types; a plan makes many objects of one class."""
-    hints = get_type_hints(kind)
-    return [(field, hints[field.name]) for field in dataclasses.fields(kind)]
+    if kind not in _TYPED:
+        hints = get_type_hints(kind)
+        _TYPED[kind] = [(field, hints[field.name]) for field in dataclasses.fields(kind)]
+    return _TYPED[kind]
 
 
 def _plain(value: Any) -> Any:
