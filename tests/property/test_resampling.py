@@ -25,13 +25,18 @@ clicks = st.dictionaries(
 )
 
 
-def publish(folder: Path, once: bool = True, **tables: pa.Table) -> Path:
+def publish(folder: Path, once: bool = True, mechanism: str = "session", **tables: pa.Table) -> Path:
     """A release's folder as far as resampling reads it."""
     folder.mkdir(parents=True)
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
     part = {"contribution": {"groups": [1], "once": once}}
-    manifest = {"format": FORMAT, "published": {name: {} for name in tables}, "schedule": [part]}
+    manifest = {
+        "format": FORMAT,
+        "mechanism": mechanism,
+        "published": {name: {} for name in tables},
+        "schedule": [part],
+    }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
 
@@ -121,6 +126,19 @@ def test_sequences_come_out_with_all_their_parts(tmp_path: Path) -> None:
     assert found == wanted
 
 
+def test_beginnings_of_sessions_come_out_too(tmp_path: Path) -> None:
+    wanted = {("a", "b", "c"): 10, ("a", "b"): 14, ("b", "c"): 5}  # as `adaptive` counts them
+    rows = {"queries": pa.array([list(key) for key in wanted], pa.list_(pa.string()))}
+    made = pa.table({**rows, "count": pa.array(list(wanted.values())), "deviation": pa.array([1, 1, 1])})
+    release = publish(tmp_path / "r", mechanism="adaptive", sessions=made)
+    assert resample(release, tmp_path / "log.parquet", seed=1, users=100).kept["sequences"].off == 0
+    assert Counter(map(tuple, sessions_of(tmp_path / "log.parquet"))) == {
+        ("a", "b", "c"): 10,
+        ("a", "b"): 4,
+        ("b", "c"): 5,
+    }
+
+
 def test_keywords_make_a_log_too_and_negative_counts_say_nothing(tmp_path: Path) -> None:
     release = publish(tmp_path / "r", keywords=table(["keyword"], {"a": 3, "b": -4, "c": 0}))
     resample(release, tmp_path / "log.parquet", seed=1)
@@ -139,6 +157,9 @@ def test_what_cannot_be_resampled_is_refused(tmp_path: Path) -> None:
     empty = publish(tmp_path / "empty", queries=table(["query"], {}))
     with pytest.raises(InfeasibleError, match="nothing was published"):
         resample(empty, tmp_path / "log")
+    keys = publish(tmp_path / "keys", queries=pa.table({"query": ["a"]}))
+    with pytest.raises(InfeasibleError, match="keys without counts"):
+        resample(keys, tmp_path / "log")
     with pytest.raises(IntegrityError, match=r"no manifest\.json"):
         resample(tmp_path, tmp_path / "log")
     release = publish(tmp_path / "r", queries=table(["query"], {"a": 3}))

@@ -77,6 +77,8 @@ class Mechanism(ABC, Generic[P]):
     """
 
     Parameters: ClassVar[type[Any]]
+    counts_beginnings: ClassVar[bool] = False
+    """Whether a published sequence counts sessions that begin with it, and not all that have it as a part."""
 
     asked: P
     parameters: P

@@ -62,6 +62,7 @@ class Adaptive(Mechanism[AdaptiveParameters]):
     """An adaptive release."""
 
     Parameters = AdaptiveParameters
+    counts_beginnings = True
 
     def plan(self, asked: AdaptiveParameters) -> AdaptiveParameters:
         """Rounds for the ε and δ asked for, unless others are given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from tacit.release.resampling.tables import Clicks, Released, read_released
 from tacit.searchlog.schema import SCHEMA
 from tacit.searchlog.writing import LogWriter
 
-__all__ = ["Kept", "Resampled", "resample"]
+__all__ = ["FIRST_DAY", "Kept", "Resampled", "resample"]
 
 Whole = NDArray[np.int64]
 FIRST_DAY = datetime(2000, 1, 1)
@@ -167,18 +168,13 @@ def _compare(released: Whole, made: Whole) -> Kept:
 
 def _compare_sequences(released: Released, sessions: Sessions) -> Kept:
     """How many sessions hold each sequence as an ordered part."""
-    from collections import Counter
-    from itertools import combinations
-
     wanted = dict(released.sequences)
-    longest = max(len(found) for found in wanted)
     made: Counter[tuple[int, ...]] = Counter()
     starts = np.flatnonzero(sessions.place == 0)
     kinds = Counter(tuple(part.tolist()) for part in np.split(sessions.query, starts[1:]) if part.size > 1)
     for found, times in kinds.items():
-        for size in range(2, min(len(found), longest) + 1):
-            for part in set(combinations(found, size)):
-                if part in wanted:
-                    made[part] += times
+        for part in released.parts(found):
+            if part in wanted:
+                made[part] += times
     asked = np.array(list(wanted.values()), np.int64)
     return _compare(asked, np.array([made[found] for found in wanted], np.int64))

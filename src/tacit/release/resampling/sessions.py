@@ -8,7 +8,7 @@ searches that have no next one yet to searches that have none before. What is le
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +61,9 @@ def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ..
         count = max(0, min([count, *(int(left[query]) // times for query, times in uses.items())]))
         if not count:
             continue
-        for size in range(2, len(found) + 1):
-            for part in set(combinations(found, size)):
-                if part in remaining:
-                    remaining[part] -= count
+        for part in released.parts(found):
+            if part in remaining:
+                remaining[part] -= count
         for query, times in uses.items():
             left[query] -= count * times
         made.append((found, count))

@@ -6,6 +6,7 @@ Tables are told apart by their columns. Counts below 1, which noise can give, sa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, IntegrityError
 from tacit.release.manifest import read_manifest
+from tacit.release.registry import mechanism_class
 
 __all__ = ["Clicks", "Released", "Steps", "read_released"]
 
 Whole = NDArray[np.int64]
+_MEASURES = ("count", "deviation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,9 @@ class Released:
         searches: how often each is searched.
         known: whether ``searches`` was released; otherwise it is what the other tables need.
         once: whether counts are of users: a user then has a query once at most.
-        sequences: sessions by their queries, with counts of all their ordered parts; longest first.
+        sequences: sessions by their queries, longest first. Counts are of sessions that have the sequence as an
+            ordered part, or that begin with it.
+        beginnings: which of the two.
     """
 
     queries: list[str]
@@ -60,6 +65,14 @@ class Released:
     steps: Steps
     clicks: Clicks
     sequences: list[tuple[tuple[int, ...], int]]
+    beginnings: bool = False
+
+    def parts(self, session: tuple[int, ...]) -> set[tuple[int, ...]]:
+        """What of a session is counted, of two queries and more."""
+        sizes = range(2, len(session) + 1)
+        if self.beginnings:
+            return {session[:size] for size in sizes}
+        return {part for size in sizes for part in combinations(session, size)}
 
 
 def read_released(folder: str | Path) -> Released:
@@ -76,7 +89,12 @@ def read_released(folder: str | Path) -> Released:
         if not path.is_file():
             raise IntegrityError(f"the table {name} is missing in {folder}.", "Run `tacit verify` on it.")
         table = pq.read_table(path)
-        tables[tuple(column for column in table.column_names if column != "count")] = table
+        if "count" not in table.column_names:
+            raise InfeasibleError(
+                "this release has keys without counts, so no log can follow it.",
+                "Release with counts (without `keys_only`).",
+            )
+        tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
     numbers: dict[str, int] = {}
     counted = _rows(tables, ("query",)) or _rows(tables, ("keyword",))
     asked = {_number(numbers, query): count for query, count in counted}
@@ -102,7 +120,10 @@ def read_released(folder: str | Path) -> Released:
         searches = _needed(len(numbers), found_steps, found_clicks, sequences)
     parts = manifest.get("schedule") or []
     once = all(part["contribution"]["once"] for part in parts if isinstance(part.get("contribution"), dict))
-    return Released(list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences)
+    beginnings = mechanism_class(manifest["mechanism"]).counts_beginnings
+    return Released(
+        list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
+    )
 
 
 def _rows(tables: dict[tuple[str, ...], pa.Table], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
