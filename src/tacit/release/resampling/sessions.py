@@ -48,7 +48,29 @@ def link_sessions(released: Released) -> Sessions:
             places.append(np.tile(np.arange(len(found)), count))
             first += count
         query, session, place = (np.concatenate(parts) for parts in (queries, sessions, places))
+    if released.once:
+        session, place = _without_repetitions(query, session, place)
     return Sessions(query, session, place)
+
+
+def _without_repetitions(query: Whole, session: Whole, place: Whole) -> tuple[Whole, Whole]:
+    """Cut sessions before a query that they have already: where users are counted, one has a query once."""
+    session, place = session.copy(), place.copy()
+    while True:
+        order = np.lexsort((place, query, session))
+        again = (np.diff(session[order]) == 0) & (np.diff(query[order]) == 0)
+        repeated = order[1:][again]
+        if not repeated.size:
+            return session, place
+        count = int(session.max()) + 1
+        cut = np.full(count, np.iinfo(np.int64).max)
+        np.minimum.at(cut, session[repeated], place[repeated])
+        number = np.full(count, -1)
+        split = np.unique(session[repeated])
+        number[split] = count + np.arange(split.size)
+        moved = np.flatnonzero(place >= cut[session])
+        place[moved] -= cut[session[moved]]
+        session[moved] = number[session[moved]]
 
 
 def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ...], int]]:

@@ -53,8 +53,8 @@ class Released:
         searches: how often each is searched.
         known: whether ``searches`` was released; otherwise it is what the other tables need.
         once: whether counts are of users: a user then has a query once at most.
-        sequences: sessions by their queries, longest first. Counts are of sessions that have the sequence as an
-            ordered part, or that begin with it.
+        sequences: sessions by their queries, longest first. Counts are of sessions that have the sequence as
+            an ordered part, or that begin with it.
         beginnings: which of the two.
     """
 
