@@ -63,12 +63,15 @@ def test_clicks_are_filed_where_they_belong_and_counted_once(wordnet: Repository
     with ProfileStore.create(tmp_path / "p", wordnet.tree) as store:
         report = build_profile(store, wordnet, clicked_documents(log, "a", wordnet.text_behind))
         assert (report.filed, report.known, report.unplaced) == (3, 0, 0)
-        assert store.profile().documents == {synset("java.n.01"): 1.0, synset("coffee.n.01"): 2.0}
+        documents = store.profile().documents
+        assert sum(documents.values()) == pytest.approx(3)
+        assert max(documents, key=lambda topic: documents[topic]) == synset("coffee.n.01")
+        assert documents[synset("java.n.01")] > 0.2
         again = build_profile(store, wordnet, clicked_documents(log, "a", wordnet.text_behind))
         assert (again.filed, again.known) == (0, 3)
         more = build_profile(store, wordnet, clicked_documents(log, "b", wordnet.text_behind))
         assert more.filed == 1
-        assert store.profile().support[0] == 4
+        assert store.profile().support[0] == pytest.approx(4)
 
 
 def test_a_log_of_several_users_needs_a_name_and_never_tells_one(tmp_path: Path) -> None:
@@ -127,7 +130,7 @@ def test_plain_documents_are_filed_by_their_telling_words(wordnet: Repository, t
         report = build_profile(store, wordnet, plain_documents(tmp_path / "notes"))
         assert (report.filed, report.unplaced) == (1, 1)
         bird = wordnet.corpus.wordnet.synset("bird.n.01")  # type: ignore[attr-defined]
-        assert store.profile().support[bird] == 1
+        assert store.profile().support[bird] > 0.5
     (tmp_path / "bare").mkdir()
     with pytest.raises(InputError, match=r"no \.txt"):
         list(plain_documents(tmp_path / "bare"))
@@ -146,10 +149,10 @@ def test_an_interruption_loses_only_the_batch_at_hand(wordnet: Repository, tmp_p
     with ProfileStore.create(tmp_path / "p", wordnet.tree) as store:
         with pytest.raises(KeyboardInterrupt):
             build_profile(store, wordnet, breaking())
-        assert store.profile().support[0] == 1000
+        assert store.profile().support[0] == pytest.approx(1000)
         report = build_profile(store, wordnet, pages())
         assert (report.filed, report.known) == (500, 1000)
-        assert store.profile().support[0] == 1500
+        assert store.profile().support[0] == pytest.approx(1500)
 
 
 def test_any_taxonomy_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +165,8 @@ def test_any_taxonomy_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         page = SourceDocument(("1",), "jazz", "an evening of jazz music")
         build_profile(store, repository, [page])
         profile = store.profile()
-    assert profile.documents == {tree.find("Top/Arts/Music/Jazz"): 1.0}
+    documents = profile.documents
+    assert max(documents, key=lambda topic: documents[topic]) == tree.find("Top/Arts/Music/Jazz")
     profiler = OnlineProfiler(repository, profile, distinct=2.0, least_utility=-1.0)
     result = profiler.profile_query("music")
     assert result.personalised

@@ -53,6 +53,13 @@ def test_a_text_becomes_its_telling_words() -> None:
     assert np.linalg.norm(TABLE.vector(TABLE.bag("coffee pot"))) == pytest.approx(1, abs=1e-6)
 
 
+def test_many_texts_at_once_are_as_one_by_one() -> None:
+    texts = ["The coffee's in the pot", "", "xyzzyplugh 1997 the", "A soprano sings, sings an opera aria"]
+    singly = np.array([TABLE.vector(TABLE.bag(text)) for text in texts])
+    assert np.allclose(TABLE.directions(texts), singly, atol=1e-5)
+    assert TABLE.directions([]).shape == (0, 50)
+
+
 def test_plurals_count_as_the_word_itself() -> None:
     assert "beagle" in plural_forms("beagles")
     assert "beagles" in plural_forms("beagle")

@@ -48,6 +48,13 @@ def generalise(
         float,
         typer.Option(help="Profiles of at most this predicted utility stay at home; off at -1."),
     ] = -1.0,
+    sending: Annotated[
+        str,
+        typer.Option(
+            help="Which documents have a say: filtered (none that may be about a sensitive topic), strict, "
+            "unfiltered, or paper (the paper's own mapping, unfiltered)."
+        ),
+    ] = "filtered",
     upstream: Annotated[
         str | None,
         typer.Option(help="Record the exposure in the profile as sent to this upstream."),
@@ -66,24 +73,25 @@ def generalise(
     Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
     recorded as exposed, and --bound limits what that upstream learns over time.
     """
-    from tacit.device import ExposureLedger, OnlineProfiler, ProfileStore, load_repository
+    from tacit.device import ExposureLedger, Guard, ProfileStore, Sending, load_repository
+    from tacit.errors import ParameterError
 
     _check(delta, distinct, least_utility)
+    if sending not in list(Sending):
+        raise ParameterError.outside("--sending", sending, f"one of {', '.join(Sending)}")
     limit = _limit(bound, days, upstream)
     used = None
     repository = load_repository(ProfileStore.taxonomy_of(profile))
-    with ProfileStore.open(profile, repository.tree) as store:
-        profiler = OnlineProfiler(
-            repository,
-            store.profile(),
-            delta,
-            distinct=distinct,
-            least_utility=least_utility,
-            algorithm=algorithm,
-        )
-        with progress("Getting ready (the first time compiles)"):
-            profiler.warm_up(query)
-        result = profiler.profile_query(query)
+    with (
+        progress("Getting ready (the first time compiles)"),
+        Guard(profile, delta=delta, sending=sending, algorithm=algorithm) as guard,
+        ProfileStore.open(profile, repository.tree) as store,
+    ):
+        guard.decide(query)
+        profiler, result = guard.decide(query)  # once more, now that all is compiled
+        if sending == Sending.PAPER:
+            profiler.distinct, profiler.least_utility = distinct, least_utility
+            result = profiler.profile_query(query)
         if upstream is not None:
             ledger = ExposureLedger(store)
             result = profiler.expose(query, result, ledger, upstream, limit)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tacit.commands.options import ForceFlag, JsonFlag
 from tacit.commands.panels import Panel
+from tacit.commands.profile_forget import forget
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def register(app: typer.Typer) -> None:
         protect
     )
     group.command("export", epilog="Example: tacit profile export me.profile --output profile.json")(export)
+    group.command("forget", epilog="Example: tacit profile forget me.profile --topic disease.n.01")(forget)
     app.add_typer(group, name="profile")
 
 

@@ -24,6 +24,7 @@ from tacit.device.repository import (
 )
 from tacit.device.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.seed import SeedProfile
+from tacit.device.sending import Sending
 from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
 from tacit.device.store import ProfileStore
 from tacit.device.upstream import outgoing
@@ -46,6 +47,7 @@ __all__ = [
     "Protection",
     "Repository",
     "RuntimeProfile",
+    "Sending",
     "SeedProfile",
     "SentTopic",
     "SourceDocument",

@@ -19,10 +19,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from tacit.device.generalise import Algorithm, Generalisation, generalise
+from tacit.device.ledger_clock import LedgerTime, running_time
 from tacit.device.profile import UserProfile
 from tacit.device.risk import normalised, risk, risk_layer
 from tacit.device.seed import Floats, Integers, SeedProfile
 from tacit.device.store import ProfileStore
+from tacit.device.times import utc_text
+from tacit.device.upstream import canonical_upstream
+from tacit.device.witness import Witness
 from tacit.errors import ParameterError
 
 __all__ = ["LONGEST_PERIOD", "Exposure", "ExposureBound", "ExposureLedger", "union_risk", "with_exposed"]
@@ -76,15 +80,40 @@ class ExposureLedger:
 
     def __init__(self, store: ProfileStore) -> None:
         self._store = store
+        self._witness = Witness(store.meta("identity") or "unnamed")
 
     def exposed(self, upstream: str, since: datetime | None = None) -> Integers:
-        """The union of all topics exposed to an upstream, ascending."""
+        """The union of all topics exposed to an upstream and those that share with it, ascending.
+
+        When each topic was last told is kept up to date entry by entry, so that this costs as much as the
+        union is large, not as long as the ledger is.
+        """
+        names = self.circle(upstream)
+        marks = ",".join("?" * len(names))
         rows = self._store.connection.execute(
-            "SELECT DISTINCT label FROM exposed JOIN exposure ON exposure.number = exposed.exposure "
-            "WHERE upstream = ? AND time >= ?",
-            (upstream, _text(since) if since else ""),
+            f"SELECT DISTINCT label FROM told WHERE upstream IN ({marks}) AND last >= ?",
+            (*names, utc_text(since) if since else ""),
         )
         return np.array(sorted(self._store.tree.find(label) for (label,) in rows), np.int32)
+
+    def circle(self, upstream: str) -> list[str]:
+        """The upstreams that are taken to share what they are told with this one, itself included."""
+        name = canonical_upstream(upstream)
+        rows = self._store.connection.execute(
+            "SELECT upstream FROM together WHERE circle = (SELECT circle FROM together WHERE upstream = ?)",
+            (name,),
+        )
+        return sorted({name, *(str(other) for (other,) in rows)})
+
+    def set_together(self, upstreams: Iterable[str]) -> list[str]:
+        """Bound several upstreams as one, since they may share what they are told; one alone ends it."""
+        names = sorted({canonical_upstream(upstream) for upstream in upstreams})
+        with self._store.transaction() as connection:
+            for name in names:
+                connection.execute("DELETE FROM together WHERE upstream = ?", (name,))
+            if len(names) > 1:
+                connection.executemany("INSERT INTO together VALUES (?, ?)", [(n, names[0]) for n in names])
+        return names
 
     def admit(
         self,
@@ -97,8 +126,9 @@ class ExposureLedger:
     ) -> Generalisation | None:
         """Record what is about to be sent; gives what may be sent, or None for the query alone.
 
-        Checking and recording are one transaction, so that two processes cannot both slip under the
-        bound. The entry is on the disk when this returns: only then may anything be sent.
+        Reading the requirements, checking and recording are one transaction, so that two processes cannot
+        both slip under the bound, and a topic protected by another process a moment ago counts. The entry is
+        on the disk when this returns: only then may anything be sent.
 
         Args:
             upstream: who will see it.
@@ -106,33 +136,79 @@ class ExposureLedger:
             proposed: the generalised profile to send with it, if any.
             profile: the user's profile, for its cost layer.
             bound: the limit on the union; None records without limiting.
-            now: the time of the exposure.
+            now: the time of the exposure; by default the ledger's own time.
         """
-        now = now or datetime.now(UTC)
-        since = bound.since(now) if bound is not None else None
+        name = canonical_upstream(upstream)
         with self._store.transaction() as connection:
-            before = self.exposed(upstream, since)
-            admitted = proposed
-            if proposed is not None and bound is not None:
-                admitted = _within(proposed, profile, before, bound.risk)
+            moment = now or self._time()
+            current = self._store.current(profile)
+            if current is not profile and proposed is not None:
+                proposed = _by_current_costs(proposed, current)
+            before = self.exposed(name, bound.since(moment) if bound is not None else None)
+            admitted = proposed if proposed is not None and proposed.feasible else None
+            if admitted is not None and bound is not None:
+                admitted = None if self.missing() else _within(admitted, current, before, bound.risk)
             topics = admitted.topics if admitted is not None else before[:0]
+            union = union_risk(current, np.union1d(before, topics).astype(np.int32))
             number = connection.execute(
                 "INSERT INTO exposure (upstream, time, query, delta, risk, union_risk) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    upstream,
-                    _text(now),
+                    name,
+                    utc_text(moment),
                     query,
                     admitted.delta if admitted is not None else 0.0,
                     admitted.risk if admitted is not None else 0.0,
-                    union_risk(profile, np.union1d(before, topics).astype(np.int32)),
+                    union,
                 ),
             ).lastrowid
+            labels = [self._store.tree.label(int(topic)) for topic in topics]
+            connection.executemany("INSERT INTO exposed VALUES (?, ?)", [(number, one) for one in labels])
             connection.executemany(
-                "INSERT INTO exposed VALUES (?, ?)",
-                [(number, self._store.tree.label(int(topic))) for topic in topics],
+                "INSERT INTO told VALUES (?1, ?2, ?3) ON CONFLICT (upstream, label) DO UPDATE "
+                "SET last = max(last, excluded.last)",
+                [(name, one, utc_text(moment)) for one in labels],
             )
+            self._store.set_meta("exposures", str(self._entries() + 1))
+        self.confirm()
         return admitted
+
+    def confirm(self) -> None:
+        """Tell the witness how many entries there are, once they are on the disk."""
+        if not self._store.connection.in_transaction and not self.missing():
+            self._witness.see(self._entries())
+
+    def _entries(self) -> int:
+        return int(self._store.meta("exposures") or 0)
+
+    def _time(self) -> datetime:
+        found = LedgerTime.after(self._store.meta("clock"), running_time())
+        self._store.set_meta("clock", found.state)
+        if found.notice:
+            self._store.set_meta("clock notice", found.notice)
+        return found.time
+
+    def missing(self) -> int:
+        """How many entries at least are missing, where this file is an older copy of itself."""
+        return max(0, self._witness.seen() - self._entries())
+
+    def notices(self) -> list[str]:
+        """What its owner should know about the ledger, in words."""
+        found = []
+        if missing := self.missing():
+            found.append(
+                f"This profile is an older copy: at least {missing:,} exposures made since are missing. "
+                "Where a bound is set, no profile is sent until you accept that."
+            )
+        if notice := self._store.meta("clock notice"):
+            found.append(f"At some time {notice}.")
+        return found
+
+    def accept(self) -> None:
+        """Go on with an older copy, and with the clock as it is: what is missing is not counted."""
+        with self._store.transaction() as connection:
+            self._store.set_meta("exposures", str(max(self._entries(), self._witness.seen())))
+            connection.execute("DELETE FROM meta WHERE key IN ('clock', 'clock notice')")
 
     def used(self, upstream: str, profile: UserProfile, bound: ExposureBound) -> float:
         """What of a bound is used: the risk of everything this upstream was told in the period."""
@@ -143,7 +219,7 @@ class ExposureLedger:
         rows = self._store.connection.execute(
             "SELECT number, upstream, time, query, risk, union_risk FROM exposure "
             "WHERE ?1 IS NULL OR upstream = ?1 ORDER BY time, number",
-            (upstream,),
+            (None if upstream is None else canonical_upstream(upstream),),
         ).fetchall()
         found = []
         for number, name, time, query, alone, union in rows:
@@ -159,10 +235,16 @@ class ExposureLedger:
     def forget(self, numbers: Iterable[int]) -> int:
         """Remove entries; gives how many there were. What was sent stays sent: only the record goes."""
         with self._store.transaction() as connection:
-            return sum(
+            gone = sum(
                 connection.execute("DELETE FROM exposure WHERE number = ?", (number,)).rowcount
                 for number in numbers
             )
+            self._store.sum_up_told()
+        return gone
+
+    def erase_witness(self) -> None:
+        """Remove what stands outside the file, as when it is erased."""
+        self._witness.forget()
 
     def upstreams(self) -> dict[str, int]:
         """Who was sent queries, and how many."""
@@ -172,9 +254,11 @@ class ExposureLedger:
         return {str(name): int(count) for name, count in rows}
 
 
-def _text(time: datetime) -> str:
-    """UTC in one fixed form, so that text order is time order."""
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
+def _by_current_costs(proposed: Generalisation, profile: UserProfile) -> Generalisation:
+    """The proposed exposure under requirements that changed since: generalised again where needed."""
+    seed = replace(proposed.seed, cost=profile.cost[proposed.seed.node], wealth=profile.wealth)
+    moved = replace(proposed, seed=seed, risk=risk(seed, proposed.kept))
+    return moved if moved.feasible else generalise(seed, proposed.delta, proposed.algorithm)
 
 
 def _within(

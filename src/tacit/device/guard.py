@@ -2,7 +2,8 @@
 
 Two uses of a profile are told apart. **On the device** everything may be used: :meth:`Guard.rerank` orders
 results by the whole history, and nothing of it leaves. **What is sent** with a query is topics, as few and
-as general as the risk bound asks: :meth:`Guard.protect` decides, records and says why.
+as general as the risk bound asks: :meth:`Guard.protect` decides, records and says why. Documents that may be
+about a sensitive topic have no part in that.
 """
 
 from __future__ import annotations
@@ -15,26 +16,41 @@ from typing import Any
 
 import numpy as np
 
-from tacit.device.construction import file_document
+from tacit.device.attention import Attention
+from tacit.device.bags import Bags
+from tacit.device.construction import history_documents
+from tacit.device.decided import protection, protection_of_query_alone
+from tacit.device.evidence import EvidenceProfiler
 from tacit.device.exposure import Exposure, ExposureBound, union_risk
-from tacit.device.history import FILING, HistoryDocument, utc_text
+from tacit.device.generalise import Algorithm
+from tacit.device.history import HistoryDocument
+from tacit.device.history_index import HistoryIndex
+from tacit.device.interest import InterestFinder
 from tacit.device.online import OnlineProfiler, RuntimeProfile
 from tacit.device.owned import OwnedProfile
+from tacit.device.personal_order import PersonalOrder, text_of
 from tacit.device.profile import UserProfile
-from tacit.device.protection import Placement, Protection, SentTopic
-from tacit.device.rerank import interest_scores, rerank
-from tacit.device.upstream import outgoing
+from tacit.device.protection import Click, Placement, Protection
+from tacit.device.sendable import SendableHistory
+from tacit.device.sending import Sending
+from tacit.device.sources import SourceDocument
+from tacit.device.times import utc_text
 from tacit.errors import InputError, ParameterError
 from tacit.terminal import shown_as_html, shown_as_text
+from tacit.text.vectors import load_word_table
 
 __all__ = ["Guard"]
 
 _BATCH = 200
 """How many pages :meth:`Guard.learn` stores in one transaction."""
 
+Results = Sequence[Mapping[str, Any]]
+
 
 class Guard(OwnedProfile):
     """A person's guard, kept in one private file.
+
+    Several threads and processes may use it at once: each call sees what others changed before it.
 
     Args:
         path: the profile file; it is made, readable by its owner only, if there is none.
@@ -44,6 +60,8 @@ class Guard(OwnedProfile):
         period: over which time ``bound`` counts; None for ever.
         preferences: whether to tell upstreams the person's preferences among the topics sent. The risk
             bound does not cover them.
+        sending: which documents have a say in what is sent.
+        algorithm: how to generalise.
     """
 
     def __init__(
@@ -55,13 +73,28 @@ class Guard(OwnedProfile):
         bound: float | None = None,
         period: timedelta | None = None,
         preferences: bool = False,
+        sending: Sending | str = Sending.FILTERED,
+        algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
     ) -> None:
         if not 0 <= delta <= 1:
             raise ParameterError.outside("delta", delta, "in [0, 1]")
+        if sending not in list(Sending):
+            raise ParameterError.outside("sending", sending, f"one of {', '.join(Sending)}")
+        if algorithm not in list(Algorithm):
+            raise ParameterError.outside("algorithm", algorithm, f"one of {', '.join(Algorithm)}")
         super().__init__(path, taxonomy=taxonomy)
         self.delta = delta
         self.bound = ExposureBound(bound, period) if bound is not None else None
         self.preferences = preferences
+        self.sending = Sending(sending)
+        self.algorithm = algorithm
+        self._table = load_word_table()
+        self._index = HistoryIndex(self._store, self._table)
+        attention = Attention(self._table)
+        self._personal = PersonalOrder(self._store, self._index, attention)
+        self._finder = InterestFinder(self._repository.vectors, attention)
+        self._sendable = SendableHistory(self._index, self._repository.vectors, self.sending)
+        self._public: UserProfile | None = None
 
     def _rows(self) -> list[tuple[str, str]]:
         with self._lock:
@@ -69,6 +102,7 @@ class Guard(OwnedProfile):
         bound = "none" if self.bound is None else f"{self.bound.risk:g}"
         return [
             ("documents in the history", f"{documents:,}"),
+            ("documents with a say in what is sent", str(self.sending)),
             ("risk of one exposure, at most", f"{self.delta:g}"),
             ("risk of all that one engine is told, at most", bound),
         ]
@@ -87,43 +121,49 @@ class Guard(OwnedProfile):
         *,
         upstream: str = "search",
         delta: float | None = None,
-        results: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002
+        results: Results | None = None,
     ) -> Protection:
         """Decide what goes out with ``query``, and record it. Call it before sending.
+
+        Requirements are read, the decision is made and the exposure is recorded in one transaction: nobody
+        can protect a topic in between.
 
         Args:
             query: the query, which is sent as it is.
             upstream: who will see it.
             delta: the risk bound for this query, if another than the guard's.
             results: what the upstream answered to the query alone, if it was asked already; they tell
-                better which interest the query touches.
+                better whether the query touches an interest.
         """
+        _check_query(query)
         with self._lock:
-            profiler = self._profiler(delta)
-            found = profiler.expose(query, profiler.profile_query(query), self._ledger, upstream, self.bound)
-            return self._protection(query, upstream, profiler, found, self._last_exposure())
+            with self._store.transaction():
+                profiler, found = self._decide(query, delta, results)
+                found = profiler.expose(query, found, self._ledger, upstream, self.bound)
+                answer = self._answer(query, upstream, profiler, found, self._last_exposure())
+            self._ledger.confirm()
+        return answer
+
+    def decide(
+        self, query: str, delta: float | None = None, results: Results | None = None
+    ) -> tuple[OnlineProfiler, RuntimeProfile]:
+        """The decision behind :meth:`preview` with all that went into it, for its owner's eyes only."""
+        _check_query(query)
+        with self._lock:
+            return self._decide(query, delta, results)
 
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
+        _check_query(query)
         with self._lock:
-            profile = self._store.profile()
-            self._ledger.admit(upstream, query, None, profile, self.bound)
-            since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
-            return Protection(
-                query=query,
-                upstream=upstream,
-                sent=False,
-                reason="this engine is told queries only",
-                message={"query": query, "topics": []},
-                topics=(),
-                tree=None,
-                risk=0.0,
-                utility=0.0,
-                delta=self.delta,
-                bound=self.bound.risk if self.bound is not None else None,
-                used=union_risk(profile, self._ledger.exposed(upstream, since)),
-                exposure=self._last_exposure(),
-            )
+            with self._store.transaction():
+                profile = self._requirements()
+                self._ledger.admit(upstream, query, None, profile, self.bound)
+                used = self._used(upstream, profile, [])
+                number = self._last_exposure()
+            self._ledger.confirm()
+        bound = self.bound.risk if self.bound is not None else None
+        return protection_of_query_alone(query, upstream, self.delta, bound, used, number)
 
     def preview(
         self,
@@ -131,12 +171,13 @@ class Guard(OwnedProfile):
         *,
         upstream: str = "search",
         delta: float | None = None,
-        results: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002
+        results: Results | None = None,
     ) -> Protection:
         """What :meth:`protect` would decide, without recording it. It must not be sent."""
+        _check_query(query)
         with self._lock:
-            profiler = self._profiler(delta)
-            return self._protection(query, upstream, profiler, profiler.profile_query(query), None)
+            profiler, found = self._decide(query, delta, results)
+            return self._answer(query, upstream, profiler, found, None)
 
     def trade_off(
         self,
@@ -158,34 +199,33 @@ class Guard(OwnedProfile):
         with self._lock:
             return self._ledger.upstreams()
 
+    def together(self, *upstreams: str) -> list[str]:
+        """Bound several upstreams as one, since they may share what they are told; one alone ends it."""
+        with self._lock:
+            return self._ledger.set_together(upstreams)
+
     # -- on the device -------------------------------------------------------------------------------
 
     def rerank(self, query: str, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The results (with ``url``, ``title`` and ``snippet``) in personal order: the same objects."""
-        return [placed.result for placed in self.explain(query, results)]
+        _check_results(query, results)
+        with self._lock:
+            self._index.refresh()
+            order, _ = self._personal.order(query, results)
+        return [results[place] for place in order]
 
     def explain(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order, each with the reason why it stands where it does."""
-        texts = [_text_of(result, place) for place, result in enumerate(results)]
+        _check_results(query, results)
         with self._lock:
-            profile = self._store.profile()
-            topics = [file_document(self._repository, query, text) or 0 for text in texts]
-            scores = interest_scores(profile, self._repository.prior, np.array(topics, np.int32))
-            order = rerank(range(len(results)), scores)
-        return [
-            Placement(
-                result=results[place],
-                rank=rank,
-                was=place + 1,
-                reason=_moved(rank, place + 1, self._tree.names[topics[place]]),
-            )
-            for rank, place in enumerate(order, start=1)
-        ]
+            self._index.refresh()
+            return self._personal.placements(query, results)
 
     def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | None = None) -> int:
         """Remember that the person opened ``result`` after ``query``; gives the click's number."""
+        _check_query(query)
         with self._lock:
-            numbers = self._history.add([self._document(query, result, time or datetime.now(UTC))])
+            numbers = self._history.add(self._documents([(query, result, time or datetime.now(UTC))]))
             if not numbers:
                 raise InputError("this very click is in the history already.", "Give it its own time.")
             return numbers[0]
@@ -211,88 +251,98 @@ class Guard(OwnedProfile):
         remaining = iter(pages)
         while batch := list(islice(remaining, _BATCH)):
             with self._lock:
-                new += len(self._history.add([self._document(*page) for page in batch]))
+                new += len(self._history.add(self._documents(batch)))
             advance(len(batch))
         return new
 
-    def _document(self, query: str, result: Mapping[str, Any], moment: datetime) -> HistoryDocument:
-        text = _text_of(result, 0)
-        url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
-        digest = self._store.digest("click", query, utc_text(moment), url)
-        topic = file_document(self._repository, query, text)
-        filing = np.array([] if topic is None else [(topic, 1.0)], FILING)
-        return HistoryDocument(digest, moment, query, url, title, snippet, b"", filing)
+    def history(self, *, limit: int = 100, offset: int = 0) -> list[Click]:
+        """The documents of the history, newest first, and which of them have no part in what is sent."""
+        with self._lock:
+            self._refresh()
+            caught = dict(zip(self._index.numbers.tolist(), self._sendable.caught.tolist(), strict=True))
+            return self._clicks(limit, offset, caught)
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def _profiler(self, delta: float | None) -> OnlineProfiler:
-        return OnlineProfiler(self._repository, self._store.profile(), self.delta if delta is None else delta)
+    def _documents(self, pages: Sequence[tuple[str, Mapping[str, Any], datetime]]) -> list[HistoryDocument]:
+        sources = []
+        for query, result, moment in pages:
+            text_of(result)  # refuses what is no result
+            url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
+            identity = ("click", query, utc_text(moment), url)
+            sources.append(SourceDocument(identity, query, snippet, url, title, moment))
+        return history_documents(self._store, self._repository, sources)
+
+    def _refresh(self) -> dict[int, float]:
+        """Bring everything in memory into step with the file; gives the sensitive topics."""
+        sensitivity = self._store.sensitivity()
+        self._index.refresh()
+        self._sendable.refresh(sensitivity)
+        return sensitivity
+
+    def _requirements(self) -> UserProfile:
+        """The costs by which exposures are bounded.
+
+        With the filter they come from the requirements alone: whether the person reads about a sensitive
+        topic must make no difference.
+        """
+        if not self.sending.withholds:
+            return self._store.profile()
+        sensitivity = self._store.sensitivity()
+        if self._public is None or self._public.sensitivity != sensitivity:
+            self._public = UserProfile(self._tree, {}, sensitivity, everywhere=True)
+        return self._public
+
+    def _decide(
+        self, query: str, delta: float | None, results: Results | None
+    ) -> tuple[OnlineProfiler, RuntimeProfile]:
+        bound = self.delta if delta is None else delta
+        if not 0 <= bound <= 1:
+            raise ParameterError.outside("delta", bound, "in [0, 1]")
+        self._refresh()
+        profile = self._requirements()
+        if self.sending is Sending.PAPER:
+            profiler = OnlineProfiler(self._repository, profile, bound, algorithm=self.algorithm)
+            return profiler, profiler.profile_query(query)
+        shown = None
+        if results is not None:
+            texts = [text_of(result, place) for place, result in enumerate(results)]
+            shown = Bags.of_texts(self._table, texts)
+        evidence = EvidenceProfiler(
+            self._repository, profile, self._finder, self._sendable.bags, bound, self.algorithm
+        )
+        return evidence, evidence.profile_query(query, shown)
+
+    def _answer(
+        self, query: str, upstream: str, profiler: OnlineProfiler, found: RuntimeProfile, number: int | None
+    ) -> Protection:
+        return protection(
+            query,
+            upstream,
+            profiler,
+            found,
+            preferences=self.preferences,
+            bound=self.bound.risk if self.bound is not None else None,
+            used=self._used(upstream, profiler.profile, found.exposed),
+            exposure=number,
+        )
+
+    def _used(self, upstream: str, profile: UserProfile, exposed: list[int]) -> float:
+        since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
+        told = self._ledger.exposed(upstream, since)
+        return union_risk(profile, np.union1d(told, np.array(exposed, np.int32)).astype(np.int32))
 
     def _last_exposure(self) -> int:
         row = self._store.connection.execute("SELECT max(number) FROM exposure").fetchone()
         return int(row[0])
 
-    def _protection(
-        self,
-        query: str,
-        upstream: str,
-        profiler: OnlineProfiler,
-        found: RuntimeProfile,
-        exposure: int | None,
-    ) -> Protection:
-        since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
-        told = self._ledger.exposed(upstream, since)
-        union = np.union1d(told, np.array(found.exposed, np.int32)).astype(np.int32)
-        sent, general = found.personalised, found.generalisation
-        return Protection(
-            query=query,
-            upstream=upstream,
-            sent=sent,
-            reason=str(found.decision),
-            message=outgoing(query, found, self._tree, preferences=self.preferences),
-            topics=tuple(self._tree.label(topic) for topic in found.exposed),
-            tree=_drawn(profiler.profile, found),
-            risk=general.risk if sent and general is not None else 0.0,
-            utility=general.utility if sent and general is not None else 0.0,
-            delta=profiler.delta,
-            bound=self.bound.risk if self.bound is not None else None,
-            used=union_risk(profiler.profile, union),
-            exposure=exposure,
-        )
+
+def _check_query(query: object) -> None:
+    if not isinstance(query, str):
+        raise InputError("a query must be text.")
 
 
-def _drawn(profile: UserProfile, found: RuntimeProfile) -> SentTopic | None:
-    """The seed profile as a tree, for its owner's eyes."""
-    if found.generalisation is None:
-        return None
-    seed = found.generalisation.seed
-    exposed = set(found.exposed)
-    below: dict[int, list[SentTopic]] = {}
-    for place in range(len(seed) - 1, -1, -1):
-        topic = int(seed.node[place])
-        node = SentTopic(
-            label=profile.tree.label(topic),
-            name=profile.tree.names[topic],
-            share=float(seed.mass[place]),
-            risk=float(seed.cost[place] / seed.wealth) if seed.wealth > 0 else 0.0,
-            sensitivity=profile.sensitivity.get(topic, 0.0),
-            sent=topic in exposed,
-            below=tuple(reversed(below.get(place, []))),
-        )
-        if place == 0:
-            return node
-        below.setdefault(int(seed.parent[place]), []).append(node)
-    return None
-
-
-def _text_of(result: Mapping[str, Any], place: int) -> str:
-    """Title and snippet of a result."""
-    if not isinstance(result, Mapping):
-        raise InputError(f"result {place + 1} is no mapping with url, title and snippet.")
-    return f"{result.get('title') or ''} {result.get('snippet') or ''}"
-
-
-def _moved(rank: int, was: int, topic: str) -> str:
-    if rank == was:
-        return "In its place in the engine's order."
-    return f"Moved from place {was}: filed under {topic}."
+def _check_results(query: object, results: object) -> None:
+    _check_query(query)
+    if isinstance(results, str | bytes | Mapping) or not isinstance(results, Sequence):
+        raise InputError("results must be a list of mappings with url, title and snippet.")

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.device.store import ProfileStore
+from tacit.device.times import utc_text
 
-__all__ = ["FILED_UNDER", "FILING", "Filing", "History", "HistoryDocument", "filing_shares", "utc_text"]
+__all__ = ["FILED_UNDER", "FILING", "Filing", "History", "HistoryDocument", "filing_shares"]
 
 FILED_UNDER = 5
 """How many topics share a document in the supports of a profile."""
@@ -52,11 +53,6 @@ def filing_shares(filing: Filing) -> tuple[npt.NDArray[np.int32], npt.NDArray[np
     if not total > 0:
         return best["topic"][:0], squares[:0]
     return best["topic"], squares / total
-
-
-def utc_text(time: datetime) -> str:
-    """UTC in one fixed form, so that text order is time order."""
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 class History:

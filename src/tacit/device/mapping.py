@@ -37,6 +37,7 @@ __all__ = [
     "expected_documents",
     "map_topics",
     "relevant_topics",
+    "seed_of_leaves",
 ]
 
 PSEUDO_DOCUMENTS = 20.0
@@ -245,3 +246,23 @@ def map_topics(
         baseline=alone,
     )
     return MappedQuery(topics, relevance, alone, seed)
+
+
+def seed_of_leaves(
+    profile: UserProfile, prior: Floats, leaves: Integers, preferences: Floats, baseline: float
+) -> SeedProfile:
+    """The seed profile over given topics with preferences.
+
+    Args:
+        profile: for its taxonomy and costs.
+        prior: Pr(t) of every topic of the taxonomy.
+        leaves: the topics, ascending, none above another.
+        preferences: the preference for each.
+        baseline: DP(q, R), the discriminating power of the query alone.
+    """
+    node, parent = _trie(leaves, profile.tree.parent)
+    mass = np.zeros(len(node))
+    mass[np.searchsorted(node, leaves)] = preferences
+    return SeedProfile.from_arrays(
+        parent, prior[node], mass, profile.cost[node], profile.wealth, node=node, baseline=baseline
+    )

@@ -32,6 +32,7 @@ class Decision(StrEnum):
 
     PERSONALISED = "personalised"
     DISTINCT = "the query says enough by itself"
+    NO_EVIDENCE = "what of your history may be used shows no interest in this query"
     UNTOUCHED = "the profile has nothing on this query"
     INFEASIBLE = "even the most general topic alone exceeds the risk bound"
     NOTHING_LEFT = "only the root is left within the risk bound"
@@ -138,6 +139,9 @@ class OnlineProfiler:
     def _decide(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
         if mapped.power >= self.distinct:
             return Decision.DISTINCT, None
+        return self._within_risk(mapped)
+
+    def _within_risk(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
         if mapped.seed is None:
             return Decision.UNTOUCHED, None
         result = generalise(mapped.seed, self.delta, self.algorithm)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from tacit.device.exposure import ExposureLedger
-from tacit.device.history import History, HistoryDocument
+from tacit.device.history import FILING, History, HistoryDocument
 from tacit.device.profile import UserProfile
 from tacit.device.protection import Click, Forgotten, TopicNode
 from tacit.device.repository import WORDNET, Repository, load_repository
@@ -60,17 +62,24 @@ class OwnedProfile:
         """Close the profile file."""
         self._store.close()
 
-    def history(self, *, limit: int = 100, offset: int = 0) -> list[Click]:
+    def _clicks(self, limit: int, offset: int, caught: Mapping[int, bool]) -> list[Click]:
         """The documents of the history, newest first."""
-        with self._lock:
-            rows = self._store.connection.execute(
-                "SELECT number, time, query, url, title FROM document ORDER BY time DESC, number DESC "
-                "LIMIT ? OFFSET ?",
-                (limit, offset),
-            ).fetchall()
+        rows = self._store.connection.execute(
+            "SELECT number, time, query, url, title, topics FROM document "
+            "ORDER BY time DESC, number DESC LIMIT ? OFFSET ?",
+            (limit, offset),
+        ).fetchall()
         return [
-            Click(number, datetime.fromisoformat(time), query, url, title)
-            for number, time, query, url, title in rows
+            Click(
+                number,
+                datetime.fromisoformat(time),
+                query,
+                url,
+                title,
+                tuple(self._tree.label(int(topic)) for topic in np.frombuffer(topics, FILING)["topic"][:3]),
+                caught.get(number, False),
+            )
+            for number, time, query, url, title, topics in rows
         ]
 
     # -- what its owner decides ----------------------------------------------------------------------
@@ -239,7 +248,7 @@ class OwnedProfile:
                         "url": click.url,
                         "title": click.title,
                     }
-                    for click in self.history(limit=-1)
+                    for click in self._clicks(-1, 0, {})
                 ],
                 "exposures": [
                     {
@@ -257,6 +266,7 @@ class OwnedProfile:
     def erase(self) -> None:
         """Delete the profile file with all it holds. The guard is closed."""
         with self._lock:
+            self._ledger.erase_witness()
             self.close()
             for ending in ("", "-wal", "-shm", "-journal"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)

@@ -30,11 +30,14 @@ class UserProfile:
         tree: the taxonomy.
         documents: how many of the user's documents are filed under each topic itself.
         sensitivity: sen(s) of every sensitive topic, whether in the profile yet or not.
+        everywhere: whether every sensitive topic counts, not only those in the profile. Then costs do not
+            depend on what the person reads.
     """
 
     tree: TopicTree
     documents: Mapping[int, float]
     sensitivity: Mapping[int, float]
+    everywhere: bool = False
 
     def __post_init__(self) -> None:
         for topic, count in self.documents.items():
@@ -66,7 +69,8 @@ class UserProfile:
 
     @cached_property
     def _cost_layer(self) -> tuple[Floats, float]:
-        return cost_layer(self.tree, self.support, self.sensitivity)
+        counted = np.ones(len(self.tree)) if self.everywhere else self.support
+        return cost_layer(self.tree, counted, self.sensitivity)
 
     @property
     def cost(self) -> Floats:

@@ -19,6 +19,7 @@ from tacit.device.topic_index import TopicIndex
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
 from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
+from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import OdpPage, TopicTree, load_odp, load_path_file, load_wordnet, odp_pages
 
 __all__ = [
@@ -33,6 +34,9 @@ __all__ = [
 
 WORDNET = "wordnet"
 """The name of the bundled taxonomy."""
+
+_NAMES = "topic:"
+"""How the address of a topic's own document begins."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,18 @@ class Repository:
         """Word frequencies of all topics (built on first use: seconds for WordNet)."""
         return TopicIndex(self.tree, self.corpus)
 
+    @cached_property
+    def vectors(self) -> TopicVectors:
+        """The directions of all topics among word vectors (made on first use, then kept in the cache)."""
+        if self.tree is load_wordnet().tree:
+            return wordnet_topic_vectors()
+        pages = (
+            (document.topic, f"{document.title} {document.text}")
+            for document in self.corpus
+            if not document.url.startswith(_NAMES)  # a topic's own name is known already
+        )
+        return load_topic_vectors(self.tree, pages)
+
     def retrieve(self, query: str, documents: int) -> Integers:
         """The topics of the best documents for a query, one entry a document."""
         hits = self.engine.search(query, documents)
@@ -117,7 +133,7 @@ def taxonomy_repository(tree: TopicTree, pages: Iterable[OdpPage] = ()) -> Repos
             number=topic,
             title=_spaced(tree.names[topic]),
             text=_spaced(" ".join(tree.path(topic)[1:])),
-            url=f"topic:{tree.label(topic)}",
+            url=f"{_NAMES}{tree.label(topic)}",
             topic=topic,
         )
         for topic in range(len(tree))

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.errors import InputError, LogError
@@ -21,6 +22,10 @@ class SourceDocument:
     """What makes it the same document on a second reading, so that it counts once."""
     query: str
     text: str
+    url: str = ""
+    title: str = ""
+    time: datetime | None = None
+    """When it was read, where that is known."""
 
 
 def clicked_documents(
@@ -37,6 +42,7 @@ def clicked_documents(
         LogError: the log has no clicks of that user, or it has several users and none was named, or no
             clicked address has a known text.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -59,12 +65,13 @@ def clicked_documents(
     if table.num_rows == 0:
         raise LogError(f"{path} has no clicks of that user.", "Check the name given with `user`.")
     known = 0
-    times = pc.cast(table["time"], "int64").to_pylist()
+    times = pc.cast(pc.cast(table["time"], pa.timestamp("us", "UTC")), "int64").to_pylist()
     for query, time, url in zip(table["query"].to_pylist(), times, table["url"].to_pylist(), strict=True):
         text = text_of(url)
         if text is not None:
             known += 1
-            yield SourceDocument(("click", query, str(time), url), query, text)
+            moment = datetime.fromtimestamp(time / 1_000_000, UTC)
+            yield SourceDocument(("click", query, str(time), url), query, text, url, "", moment)
     if not known:
         raise LogError(
             f"none of the {table.num_rows:,} clicks leads to a document of the corpus, so no text is known.",
@@ -90,7 +97,7 @@ def browsing_history(path: str | Path) -> Iterator[SourceDocument]:
                 f"page {number} of {path} has neither title nor text.",
                 "Give the columns url, title and text; leave out pages without either.",
             )
-        yield SourceDocument(("page", url, title, text), title, f"{title} {text}")
+        yield SourceDocument(("page", url, title, text), "", text, url, title)
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
@@ -128,4 +135,4 @@ def plain_documents(folder: str | Path) -> Iterator[SourceDocument]:
         raise InputError(f"{folder} holds no .txt or .md files.")
     for path in paths:
         text = path.read_text(encoding="utf-8", errors="replace")
-        yield SourceDocument(("file", text), "", text)
+        yield SourceDocument(("file", text), "", text, path.name)

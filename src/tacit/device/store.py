@@ -15,42 +15,22 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from tacit.device.cost import check_requirements
 from tacit.device.profile import UserProfile
+from tacit.device.schema import FORMAT, SINCE_FORMAT_2, TABLES
+from tacit.device.upstream import canonical_upstream
 from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import TopicTree
 
 __all__ = ["ProfileStore"]
 
-_FORMAT = "2"
 
 # A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
 _JOURNAL = "PRAGMA journal_mode = WAL"
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE topic (label TEXT PRIMARY KEY, documents REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE counted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE sensitive (label TEXT PRIMARY KEY, sensitivity REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE exposure (
-    number INTEGER PRIMARY KEY, upstream TEXT NOT NULL, time TEXT NOT NULL, query TEXT NOT NULL,
-    delta REAL NOT NULL, risk REAL NOT NULL, union_risk REAL NOT NULL);
-CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
-CREATE TABLE exposed (
-    exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
-    PRIMARY KEY (exposure, label)) WITHOUT ROWID;
-"""
-
-_SINCE_FORMAT_2 = """
-CREATE TABLE document (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, time TEXT NOT NULL,
-    query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
-    features BLOB NOT NULL, topics BLOB NOT NULL);
-CREATE INDEX document_by_time ON document (time);
-"""
 
 
 class ProfileStore:
@@ -62,6 +42,8 @@ class ProfileStore:
         self.connection = connection
         self._key = bytes.fromhex(self._meta("digest key"))
         self._lock = threading.RLock()
+        self._changes = 0
+        self._read: tuple[tuple[int, int], UserProfile] | None = None
 
     @classmethod
     def create(cls, path: str | Path, tree: TopicTree, taxonomy: str = "wordnet") -> ProfileStore:
@@ -76,14 +58,15 @@ class ProfileStore:
             connection = _connect(path)
             connection.execute(_JOURNAL)
             with _transaction(connection):
-                _execute(connection, _TABLES + _SINCE_FORMAT_2)
+                _execute(connection, TABLES + SINCE_FORMAT_2)
                 connection.executemany(
                     "INSERT INTO meta VALUES (?, ?)",
                     [
-                        ("format", _FORMAT),
+                        ("format", FORMAT),
                         ("taxonomy", taxonomy),
                         ("fingerprint", _fingerprint(tree)),
                         ("digest key", secrets.token_hex(16)),
+                        ("identity", secrets.token_hex(8)),
                     ],
                 )
         except BaseException:
@@ -109,8 +92,8 @@ class ProfileStore:
             raise IntegrityError(
                 f"{path} is not a profile.", "Make one with `tacit profile build`."
             ) from error
-        if found not in {"1", _FORMAT}:
-            raise IntegrityError(f"{path} has the profile format {found}; this version reads {_FORMAT}.")
+        if found not in {"1", FORMAT}:
+            raise IntegrityError(f"{path} has the profile format {found}; this version reads {FORMAT}.")
         if fingerprint != _fingerprint(tree):
             raise InputError(
                 f"{path} was built over another taxonomy, or this one has changed.",
@@ -118,7 +101,7 @@ class ProfileStore:
             )
         path.chmod(0o600)
         connection.execute(_JOURNAL)
-        if found != _FORMAT:
+        if found != FORMAT:
             store._bring_up_to_date()
         return store
 
@@ -126,8 +109,10 @@ class ProfileStore:
         """Add what profiles made by earlier versions lack."""
         with self.transaction() as connection:
             if self._meta("format") == "1":  # another process may have been faster
-                _execute(connection, _SINCE_FORMAT_2)
-                connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (_FORMAT,))
+                _execute(connection, SINCE_FORMAT_2)
+                self._canonical_upstreams()
+                self.set_meta("identity", secrets.token_hex(8))
+                connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (FORMAT,))
 
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
@@ -166,13 +151,43 @@ class ProfileStore:
             TacitError: the disk is full, the file cannot be written, or another process holds it too long.
         """
         try:
-            with self._lock, _transaction(self.connection):
-                yield self.connection
+            with self._lock:
+                if self.connection.in_transaction:  # part of a larger one
+                    yield self.connection
+                    return
+                with _transaction(self.connection):
+                    yield self.connection
         except sqlite3.OperationalError as error:
             raise TacitError(
                 f"{self.path} could not be changed ({error}); it is as it was before.",
                 "Make room, or close what else has it open, and try again.",
             ) from error
+
+    def _canonical_upstreams(self) -> None:
+        """Bring the names in an earlier version's ledger into one spelling, and sum up what each was told."""
+        names = self.connection.execute("SELECT DISTINCT upstream FROM exposure").fetchall()
+        for (name,) in names:
+            self.connection.execute(
+                "UPDATE exposure SET upstream = ? WHERE upstream = ?", (canonical_upstream(name), name)
+            )
+        self.sum_up_told()
+
+    def sum_up_told(self) -> None:
+        """Work out anew when each upstream was last told each topic; part of a transaction."""
+        self.connection.execute("DELETE FROM told")
+        self.connection.execute(
+            "INSERT INTO told SELECT upstream, label, max(time) FROM exposed "
+            "JOIN exposure ON exposure.number = exposed.exposure GROUP BY upstream, label"
+        )
+
+    def meta(self, key: str) -> str | None:
+        """A value that the file remembers under a name; None where there is none."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember a value under a name; part of a transaction."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def _meta(self, key: str) -> str:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -183,9 +198,28 @@ class ProfileStore:
     # -- the profile ---------------------------------------------------------------------------------
 
     def profile(self) -> UserProfile:
-        """The profile as it stands."""
-        documents = self._numbers("SELECT label, documents FROM topic")
-        return UserProfile(self.tree, documents, self.sensitivity())
+        """The profile as it stands; the same object while nothing changes."""
+        version = self.version()
+        if self._read is None or self._read[0] != version:
+            documents = self._numbers("SELECT label, documents FROM topic")
+            self._read = version, UserProfile(self.tree, documents, self.sensitivity())
+        return self._read[1]
+
+    def current(self, profile: UserProfile) -> UserProfile:
+        """The profile as the file has it now, or ``profile`` itself where nothing changed since it was read.
+
+        Asked inside a transaction, so that nothing can change between the answer and what is done with it.
+        """
+        if not profile.everywhere:
+            return self.profile()
+        sensitivity = self.sensitivity()
+        unchanged = sensitivity == dict(profile.sensitivity)
+        return profile if unchanged else replace(profile, sensitivity=sensitivity)
+
+    def version(self) -> tuple[int, int]:
+        """Changes with every change to the file by others, and to topics or requirements through this."""
+        row = self.connection.execute("PRAGMA data_version").fetchone()
+        return int(row[0]), self._changes
 
     def sensitivity(self) -> dict[int, float]:
         """sen(s) of every sensitive topic."""
@@ -214,6 +248,7 @@ class ProfileStore:
 
     def count(self, changes: Mapping[int, float]) -> None:
         """Change the number of documents filed under topics themselves; part of a transaction."""
+        self._changes += 1
         self.connection.executemany(
             "INSERT INTO topic VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
             "SET documents = documents + excluded.documents",
@@ -228,6 +263,7 @@ class ProfileStore:
     def forget_topics(self) -> int:
         """Remove all counts and all sensitive topics; gives how many of the latter there were."""
         with self.transaction() as connection:
+            self._changes += 1
             connection.execute("DELETE FROM topic")
             connection.execute("DELETE FROM counted")
             self.note_forgetting()
@@ -239,6 +275,10 @@ class ProfileStore:
             "INSERT INTO meta VALUES ('forgotten', '1') ON CONFLICT (key) DO UPDATE "
             "SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
         )
+
+    def forgettings(self) -> int:
+        """How often anything of the history was forgotten."""
+        return int(self.meta("forgotten") or 0)
 
     def rewrite(self) -> None:
         """Write the file anew without its free pages: what was removed is not in it any more."""
@@ -255,6 +295,7 @@ class ProfileStore:
         """Make a topic sensitive, or change its sensitivity."""
         with self.transaction() as connection:
             check_requirements(self.tree, {**self.sensitivity(), topic: sensitivity})
+            self._changes += 1
             connection.execute(
                 "INSERT INTO sensitive VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
                 "SET sensitivity = excluded.sensitivity",
@@ -264,6 +305,7 @@ class ProfileStore:
     def unprotect(self, topic: int) -> None:
         """Make a topic no longer sensitive."""
         with self.transaction() as connection:
+            self._changes += 1
             gone = connection.execute(
                 "DELETE FROM sensitive WHERE label = ?", (self.tree.label(topic),)
             ).rowcount

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,8 @@ COMMONEST = 150
 
 BUCKETS = 1 << 18
 """Numbers for words outside the table."""
+
+_CHUNK = 2_000
 
 _Float32 = npt.NDArray[np.float32]
 _Integers = npt.NDArray[np.int64]
@@ -97,6 +101,27 @@ class WordTable:
         total: _Float32 = (times.astype(np.float32) @ self.vectors[numbers].astype(np.float32)) * self.scale
         length = np.linalg.norm(total)
         return total / length if length > 0 else total
+
+    def directions(self, texts: Iterable[str]) -> _Float32:
+        """The vector of each text (as :meth:`vector` gives it), many at a time."""
+        rows: list[_Float32] = []
+        remaining = iter(texts)
+        while chunk := list(islice(remaining, _CHUNK)):
+            known: list[int] = []
+            ends: list[int] = []
+            for text in chunk:
+                for word in words(text):
+                    found = self._number.get(word.removesuffix("'s"), -1)
+                    if found >= COMMONEST:
+                        known.append(found)
+                ends.append(len(known))
+            running = np.zeros((len(known) + 1, self.dimensions), np.int32)
+            np.cumsum(self.vectors[known], axis=0, dtype=np.int32, out=running[1:])
+            begins = np.array([0, *ends[:-1]], np.intp)
+            sums = (running[ends] - running[begins]).astype(np.float32) * self.scale
+            lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+            rows.append(np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0))
+        return np.concatenate(rows) if rows else np.zeros((0, self.dimensions), np.float32)
 
 
 def plural_forms(word: str) -> set[str]:

@@ -1,0 +1,332 @@
+"""Reranking on the device: attention over the person's history, conditioned on the query.
+
+Similarity to everything a person ever read says little: in a long history something is similar to any
+result. What counts is the part of the history that is about the query. For results d, history documents h
+and a query q::
+
+    C[d, h] = cos of their word weights + b max(0, cos of their vectors)    both without the query's words
+    r[h]    = mean of the m largest C[:, h] + g cov(q, h)
+    w[h]    = exp(r[h] / tau) / (sum of exp(r / tau) + n exp(rho / tau))
+    s[d]    = sum of w[h] C[d, h];   order by  lam s[d] - ln(rank in the engine's order + kappa)
+
+cov(q, h) is the weighted share of the query's words that occur in h. The second term of the denominator is a
+*null document*, the gate that keeps a history without evidence quiet. It weighs as much as n documents, for
+the largest of n similarities that mean nothing grows with ln n: so a longer history is no reason to
+believe more. Nothing here leaves the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.device.bags import Bags
+from tacit.device.kernel import kernel
+from tacit.text.vectors import BUCKETS, WordTable, plural_forms
+
+__all__ = ["Attended", "Attention", "AttentionParameters", "QueryWords"]
+
+_Float32 = npt.NDArray[np.float32]
+_Int32 = npt.NDArray[np.int32]
+_Int8 = npt.NDArray[np.int8]
+_Wide = npt.NDArray[np.int64]
+
+_LARGEST_TO_MEAN = 3.0
+"""About how much larger the largest similarities to a document are than the mean over all results."""
+
+
+@dataclass(frozen=True)
+class AttentionParameters:
+    """Chosen by cross-validation over the queries of ``benchmarks/device_attention.py``."""
+
+    vector: float = 0.3
+    """b: how much vectors count beside words."""
+    coverage: float = 0.7
+    """g: how much it counts that a document contains the query's words."""
+    temperature: float = 0.06
+    """tau."""
+    null: float = 0.45
+    """rho: the evidence that a single document must bring."""
+    largest: int = 10
+    """m: the number of results that speak for a document."""
+    strength: float = 30.0
+    """lam: how far interest moves a result."""
+    steadiness: float = 25.0
+    """kappa: how little the first ranks of the engine's order differ."""
+    candidates: int = 2_048
+    """At most so many documents of the history are compared with every result."""
+
+
+class QueryWords:
+    """The words of a query, told apart in the texts at hand: each with its plural and singular forms."""
+
+    def __init__(self, table: WordTable, query: str) -> None:
+        found = list(table.content(query))[:120]
+        weights = np.array([table.weight[table.number(word)] for word in found], np.float32)
+        self.shares: _Float32 = weights / weights.sum() if weights.sum() > 0 else weights
+        self.forms: dict[int, int] = {}
+        for place, word in enumerate(found, start=1):
+            for form in plural_forms(word):
+                self.forms.setdefault(table.number(form), place)
+
+    def marks(self, scratch: _Int8) -> None:
+        """Write each query word's place (from 1) into a table by word number."""
+        for number, place in self.forms.items():
+            scratch[number] = place
+
+
+@kernel
+def _without_query(
+    which: _Wide,
+    offsets: _Wide,
+    words: _Int32,
+    times: npt.NDArray[np.uint8],
+    weights: _Float32,
+    squares: _Float32,
+    sums: _Float32,
+    mark: _Int8,
+    shares: _Float32,
+    vectors: npt.NDArray[np.int8],
+    scale: _Float32,
+) -> tuple[_Float32, _Float32, _Float32]:
+    """Lengths, unit vectors and coverage of the chosen texts, the query's words left out of the first two."""
+    lengths = np.empty(which.size, np.float32)
+    units = np.empty((which.size, scale.size), np.float32)
+    coverage = np.zeros(which.size, np.float32)
+    for place in range(which.size):
+        text = which[place]
+        square = squares[text]
+        units[place] = sums[text]
+        touched = False
+        for spot in range(offsets[text], offsets[text + 1]):
+            word = words[spot]
+            if mark[word] > 0:
+                seen = False  # another form of the same word may stand before it
+                for before in range(offsets[text], spot):
+                    seen = seen or mark[words[before]] == mark[word]
+                if not seen:
+                    coverage[place] += shares[mark[word] - 1]
+                square -= weights[spot] * weights[spot]
+                touched = True
+                if word < vectors.shape[0]:
+                    for axis in range(scale.size):
+                        units[place, axis] -= np.float32(times[spot]) * vectors[word, axis] * scale[axis]
+        lengths[place] = np.sqrt(max(square, np.float32(0.0)))
+        if touched and lengths[place] < 1e-3:  # what subtraction leaves of nothing
+            lengths[place] = 0.0
+            units[place] = 0.0
+        norm = np.sqrt((units[place] * units[place]).sum())
+        if norm > 1e-4:
+            units[place] /= norm
+        else:
+            units[place] = 0.0
+    return lengths, units, coverage
+
+
+@kernel
+def _similarity(
+    which: _Wide,
+    offsets: _Wide,
+    words: _Int32,
+    weights: _Float32,
+    lengths: _Float32,
+    mark: _Int8,
+    slot: _Int32,
+    begins: _Int32,
+    holders: _Int32,
+    held: _Float32,
+    directions: _Float32,
+    axes: _Float32,
+    vector: np.float32,
+) -> _Float32:
+    """C: the similarity of each chosen document (rows) to each result (columns)."""
+    results = axes.shape[1]
+    cosine = np.zeros((which.size, results), np.float32)
+    near = np.empty(results, np.float32)
+    for place in range(which.size):
+        text = which[place]
+        if lengths[place] <= 0.0:
+            continue
+        near[:] = 0.0
+        for axis in range(axes.shape[0]):  # results innermost: the loop that vectorises
+            for result in range(results):
+                near[result] += directions[place, axis] * axes[axis, result]
+        for spot in range(offsets[text], offsets[text + 1]):
+            word = words[spot]
+            if slot[word] > 0 and mark[word] == 0:
+                for entry in range(begins[slot[word] - 1], begins[slot[word]]):
+                    cosine[place, holders[entry]] += weights[spot] * held[entry]
+        for result in range(results):
+            cosine[place, result] /= lengths[place]
+            if near[result] > 0.0:
+                cosine[place, result] += vector * near[result]
+    return cosine
+
+
+@kernel
+def _promise(
+    offsets: _Wide,
+    words: _Int32,
+    weights: _Float32,
+    squares: _Float32,
+    mark: _Int8,
+    shares: _Float32,
+    average: _Float32,
+    coverage_weight: float,
+) -> _Float32:
+    """A quick estimate of r: the overlap with the average result, and the coverage of the query."""
+    promise = np.empty(squares.size, np.float32)
+    for text in range(squares.size):
+        overlap = np.float32(0.0)
+        covered = np.float32(0.0)
+        for spot in range(offsets[text], offsets[text + 1]):
+            word = words[spot]
+            if mark[word] > 0:
+                covered += shares[mark[word] - 1]
+            else:
+                overlap += weights[spot] * average[word]
+        length = np.sqrt(squares[text])
+        promise[text] = (overlap / length if length > 0.0 else 0.0) + coverage_weight * min(
+            np.float32(1.0), covered
+        )
+    return promise
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """What the history says about a query and its results."""
+
+    documents: _Wide
+    """The places in the history of the documents compared."""
+    similarity: _Float32
+    """C, a row a document and a column a result."""
+    attention: _Float32
+    """w[h]; less than 1 in sum: the rest goes to the null document."""
+    scores: _Float32
+    """s[d] of every result."""
+
+    @property
+    def evidence(self) -> float:
+        """How much of the attention the history holds, in [0, 1]."""
+        return float(self.attention.sum())
+
+
+class Attention:
+    """Attention over a history. Not for several threads at once: it keeps scratch tables.
+
+    Args:
+        table: the word table.
+        parameters: how much each part counts.
+    """
+
+    def __init__(self, table: WordTable, parameters: AttentionParameters | None = None) -> None:
+        self.table = table
+        self.parameters = parameters or AttentionParameters()
+        self._vectors = np.asarray(table.vectors)
+        self._mark = np.zeros(len(table) + BUCKETS, np.int8)
+        self._slot = np.zeros(len(table) + BUCKETS, np.int32)
+        self._average = np.zeros(len(table) + BUCKETS, np.float32)
+
+    def attend(self, query: str, results: Bags, history: Bags, allowed: _Wide | None = None) -> Attended:
+        """What the history (or the ``allowed`` places of it) says about the results of a query."""
+        with self.marked(query) as (words, _):
+            try:
+                return self._attend(words, results, history, allowed)
+            finally:
+                self._slot[results.words] = 0
+                self._average[results.words] = 0
+
+    @contextmanager
+    def marked(self, query: str) -> Iterator[tuple[QueryWords, _Int8]]:
+        """The query's words, and a table that marks them by number for as long as the block lasts."""
+        words = QueryWords(self.table, query)
+        words.marks(self._mark)
+        try:
+            yield words, self._mark
+        finally:
+            self._mark[list(words.forms)] = 0
+
+    def directions(self, query: str, bags: Bags, places: _Wide) -> _Float32:
+        """The directions of some texts, the query's words left out."""
+        with self.marked(query) as (words, _):
+            return self._cleaned(words, bags, np.asarray(places, np.int64))[1]
+
+    def order(self, attended: Attended) -> npt.NDArray[np.intp]:
+        """The personal order of the results, as places in the engine's order."""
+        ranks = np.arange(1, len(attended.scores) + 1)
+        value = self.parameters.strength * attended.scores - np.log(ranks + self.parameters.steadiness)
+        return np.argsort(-value, kind="stable")
+
+    def _attend(self, words: QueryWords, results: Bags, history: Bags, allowed: _Wide | None) -> Attended:
+        chosen = self.parameters
+        everything = np.arange(len(results), dtype=np.int64)
+        lengths, units, _ = self._cleaned(words, results, everything)
+        distinct, begins, holders, held = self._postings(results, lengths)
+        spread = (distinct, begins, held)
+        places = self._candidates(words, history, len(results), spread, units, allowed)
+        size = len(history) if allowed is None else len(allowed)
+        if len(places) == 0 or len(results) == 0:
+            empty = np.zeros((len(places), len(results)), np.float32)
+            return Attended(places, empty, empty[:, :1].sum(axis=1), np.zeros(len(results), np.float32))
+        long, directions, coverage = self._cleaned(words, history, places)
+        similarity = _similarity(
+            places, history.offsets, history.words, history.weights, long,
+            self._mark, self._slot, begins, holders, held,
+            directions, np.ascontiguousarray(units.T), np.float32(chosen.vector),
+        )  # fmt: skip
+        largest = min(chosen.largest, len(results))
+        support = np.partition(similarity, -largest, axis=1)[:, -largest:].mean(axis=1)
+        relevance = support + chosen.coverage * coverage
+        # Relative to the null document, in doubles: exp of a large ratio must not overflow.
+        excess = np.exp(np.minimum(700, (relevance.astype(np.float64) - chosen.null) / chosen.temperature))
+        attention = (excess / (excess.sum() + size)).astype(np.float32)
+        return Attended(places, similarity, attention, attention @ similarity)
+
+    def _cleaned(self, words: QueryWords, bags: Bags, places: _Wide) -> tuple[_Float32, _Float32, _Float32]:
+        return _without_query(
+            places, bags.offsets, bags.words, bags.times, bags.weights, bags.squares, bags.sums,
+            self._mark, words.shares, self._vectors, self.table.scale,
+        )  # fmt: skip
+
+    def _postings(self, results: Bags, lengths: _Float32) -> tuple[_Int32, _Int32, _Int32, _Float32]:
+        """Which results hold each of their words, and its weight there at length 1; fills the slots."""
+        holder = np.repeat(np.arange(len(results), dtype=np.int32), np.diff(results.offsets))
+        usable = (lengths[holder] > 0) & (self._mark[results.words] == 0)
+        word, holder = results.words[usable], holder[usable]
+        weight = results.weights[usable] / lengths[holder]
+        order = np.argsort(word, kind="stable")
+        distinct, first = np.unique(word[order], return_index=True)
+        self._slot[distinct] = np.arange(1, len(distinct) + 1, dtype=np.int32)
+        begins = np.append(first, len(order)).astype(np.int32)
+        return distinct, begins, holder[order], weight[order]
+
+    def _candidates(
+        self,
+        words: QueryWords,
+        history: Bags,
+        results: int,
+        spread: tuple[_Int32, _Int32, _Float32],
+        units: _Float32,
+        allowed: _Wide | None,
+    ) -> _Wide:
+        """The documents worth comparing with every result: all of a short history, the best of a long one."""
+        chosen = self.parameters
+        size = len(history) if allowed is None else len(allowed)
+        if size <= chosen.candidates:
+            return np.arange(size, dtype=np.int64) if allowed is None else allowed
+        distinct, begins, held = spread
+        self._average[distinct] = _LARGEST_TO_MEAN * np.add.reduceat(held, begins[:-1]) / max(1, results)
+        promise = _promise(
+            history.offsets, history.words, history.weights, history.squares,
+            self._mark, words.shares, self._average, chosen.coverage,
+        )  # fmt: skip
+        towards = units.mean(axis=0)
+        promise += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
+        if allowed is not None:
+            promise = promise[allowed]
+        best = np.sort(np.argpartition(-promise, chosen.candidates)[: chosen.candidates])
+        return best.astype(np.int64) if allowed is None else allowed[best]

@@ -1,0 +1,137 @@
+"""Many texts as bags of words with vectors, laid out flat for the kernels.
+
+A text's words weigh ``(1 + ln tf) * idf``, its vector is the sum of its words' vectors. Both leave out the
+words of the query at hand, which all results share and which tell no meaning from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.device.features import pack, unpack
+from tacit.device.growing import Growing
+from tacit.device.kernel import kernel
+from tacit.text.vectors import WordTable
+
+__all__ = ["Bags"]
+
+_Float32 = npt.NDArray[np.float32]
+_Int32 = npt.NDArray[np.int32]
+_Wide = npt.NDArray[np.int64]
+
+
+@kernel
+def _sums(
+    offsets: _Wide,
+    words: _Int32,
+    times: npt.NDArray[np.uint8],
+    vectors: npt.NDArray[np.int8],
+    scale: _Float32,
+    weight: _Float32,
+) -> tuple[_Float32, _Float32, _Float32]:
+    """Weights of all words; squared length and vector sum of every text."""
+    size = offsets.size - 1
+    weights = np.empty(words.size, np.float32)
+    squares = np.zeros(size, np.float32)
+    sums = np.zeros((size, scale.size), np.float32)
+    for text in range(size):
+        for place in range(offsets[text] - offsets[0], offsets[text + 1] - offsets[0]):
+            word = words[place]
+            weights[place] = (np.float32(1.0) + np.log(np.float32(times[place]))) * weight[word]
+            squares[text] += weights[place] * weights[place]
+            if word < vectors.shape[0]:
+                for axis in range(scale.size):
+                    sums[text, axis] += np.float32(times[place]) * vectors[word, axis]
+        for axis in range(scale.size):
+            sums[text, axis] *= scale[axis]
+    return weights, squares, sums
+
+
+class Bags:
+    """A growing list of texts as bags of words."""
+
+    def __init__(self, table: WordTable) -> None:
+        self.table = table
+        self._offsets = Growing(np.int64)
+        self._offsets.extend(np.zeros(1, np.int64))
+        self._words = Growing(np.int32)
+        self._times = Growing(np.uint8)
+        self._weights = Growing(np.float32)
+        self._squares = Growing(np.float32)
+        self._sums = Growing(np.float32, table.dimensions)
+        self._norms = Growing(np.float32)
+        self._vectors = np.asarray(table.vectors)
+
+    def __len__(self) -> int:
+        return len(self._squares)
+
+    def extend(self, lengths: npt.NDArray[np.int64], words: _Int32, times: npt.NDArray[np.uint8]) -> None:
+        """Append texts: how many distinct words each has, and all their words in a row."""
+        offsets = int(self._offsets.rows[-1]) + np.concatenate(([0], np.cumsum(lengths)))
+        weights, squares, sums = _sums(
+            offsets, words, times, self._vectors, self.table.scale, self.table.weight
+        )
+        self._offsets.extend(offsets[1:])
+        self._words.extend(words)
+        self._times.extend(times)
+        self._weights.extend(weights)
+        self._squares.extend(squares)
+        self._sums.extend(sums)
+        self._norms.extend(np.linalg.norm(sums, axis=1))
+
+    def select(
+        self, places: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.int64], _Int32, npt.NDArray[np.uint8]]:
+        """Lengths, words and frequencies of some of the texts, for :meth:`extend` of another list."""
+        begins, ends = self.offsets[:-1][places], self.offsets[1:][places]
+        lengths = ends - begins
+        # The positions begins[i], begins[i] + 1, …, ends[i] - 1 for all i in a row.
+        steps = np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
+        return lengths, self.words[steps], self.times[steps]
+
+    @property
+    def offsets(self) -> _Wide:
+        """Where the words of each text begin."""
+        return self._offsets.rows
+
+    @property
+    def words(self) -> _Int32:
+        """The numbers of all words."""
+        return self._words.rows
+
+    @property
+    def times(self) -> npt.NDArray[np.uint8]:
+        """How often each occurs in its text."""
+        return self._times.rows
+
+    @property
+    def weights(self) -> _Float32:
+        """How much each tells in its text."""
+        return self._weights.rows
+
+    @property
+    def squares(self) -> _Float32:
+        """The squared length of each text's weights."""
+        return self._squares.rows
+
+    @property
+    def sums(self) -> _Float32:
+        """The sum of each text's word vectors."""
+        return self._sums.rows
+
+    @property
+    def norms(self) -> _Float32:
+        """The length of each of those sums."""
+        return self._norms.rows
+
+    @classmethod
+    def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:
+        """Bags of the given texts."""
+        bags = cls(table)
+        packed = [pack(table, text) for text in texts]
+        lengths = np.array([len(one) // 4 for one in packed], np.int64)
+        bags.extend(lengths, *unpack(b"".join(packed)))
+        return bags

@@ -1,0 +1,56 @@
+"""A witness outside the profile file: how many entries its exposure ledger has held at most.
+
+A profile put back from a backup has forgotten what was sent since. Beside the file, in the user's folder for
+program state, stands one number for each profile, written before every exposure. A ledger that holds fewer
+entries than its witness saw is an older copy. On another machine, or where that folder was put back too,
+there is no witness: that cannot be noticed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from tacit.files import state_directory
+
+__all__ = ["Witness"]
+
+
+class Witness:
+    """The witness of one profile.
+
+    Args:
+        identity: the profile's own name, random and without meaning.
+    """
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+
+    @property
+    def path(self) -> Path:
+        """Where the number stands."""
+        return state_directory() / "exposures" / self._identity
+
+    def seen(self) -> int:
+        """How many entries were seen; 0 where nothing is known."""
+        try:
+            return int(self.path.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def see(self, entries: int) -> None:
+        """Note that so many entries were made. Where nothing can be written, nothing is noticed later."""
+        try:
+            path = self.path
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+            temporary.write_text(str(entries))
+            temporary.chmod(0o600)
+            temporary.replace(path)
+        except OSError:
+            return
+
+    def forget(self) -> None:
+        """Remove the witness, as when its profile is erased."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,154 @@
+"""Topics as directions among word vectors: what is near a text, over any taxonomy.
+
+A topic's direction comes from public data alone: its name and those above it, and documents about it. WordNet
+brings a gloss with every topic. For taxonomies of names only, the glosses of the ten WordNet meanings nearest
+to the names stand in; pages filed under a topic, where there are some, speak for themselves. Both sides of
+a search can compute it, so that a server scores by the very directions that the device filed under.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.files import atomic_file, cache_directory
+from tacit.taxonomy import TopicTree, load_wordnet
+from tacit.text.vectors import WordTable, load_word_table
+
+__all__ = ["TopicVectors", "load_topic_vectors", "wordnet_topic_vectors"]
+
+_MADE = "2"
+"""Changes whenever the making of vectors does, so that none made otherwise are taken from the cache."""
+_NAME_WEIGHTS = (1.0, 0.5, 0.25, 0.15)
+"""How much the names count, from the topic itself upwards."""
+_PARENT = 0.3
+_BORROWED, _NEAREST_GLOSSES = 0.5, 10
+_PAGES = 10.0
+_AT_ONCE = 64
+"""So many rows are compared with all topics in one go."""
+
+_Float32 = npt.NDArray[np.float32]
+
+
+class TopicVectors:
+    """One direction for each topic of a taxonomy.
+
+    Attributes:
+        tree: the taxonomy.
+        matrix: a row of length 1 for each topic; zero for the root, which is near nothing.
+    """
+
+    def __init__(self, tree: TopicTree, matrix: _Float32, table: WordTable) -> None:
+        self.tree = tree
+        self.matrix = matrix
+        self.table = table
+
+    def nearest(self, vectors: _Float32, count: int) -> tuple[npt.NDArray[np.int32], _Float32]:
+        """The topics nearest to each row of ``vectors``, nearest first, and their cosines."""
+        count = min(count, len(self.tree) - 1)
+        cosines = vectors @ self.matrix.T
+        cosines[:, 0] = -np.inf  # the root is no answer
+        best = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+        found = np.take_along_axis(cosines, best, axis=1)
+        order = np.argsort(-found, axis=1, kind="stable")
+        topics = np.take_along_axis(best, order, axis=1).astype(np.int32)
+        return topics, np.take_along_axis(found, order, axis=1)
+
+    def towards(self, topics: npt.ArrayLike, shares: npt.ArrayLike) -> _Float32:
+        """The direction of an interest: topics with the share that each has."""
+        total: _Float32 = np.asarray(shares, np.float32) @ self.matrix[np.asarray(topics, np.intp)]
+        direction: _Float32 = _unit(total[None, :])[0]
+        return direction
+
+
+def _unit(rows: _Float32) -> _Float32:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: _Float32 = np.where(lengths > 1e-6, rows / np.maximum(lengths, 1e-6), 0).astype(np.float32)
+    return scaled
+
+
+@cache
+def wordnet_topic_vectors() -> TopicVectors:
+    """The directions of WordNet's noun meanings: synonyms twice, the gloss, and a part of the parent's."""
+    wordnet, table = load_wordnet(), load_word_table()
+    tree = wordnet.tree
+
+    def make() -> _Float32:
+        texts = (
+            " ".join((*wordnet.lemmas(synset), *wordnet.lemmas(synset), wordnet.gloss(synset)))
+            for synset in range(len(wordnet))
+        )
+        own = table.directions(texts)
+        own[1:] += np.float32(_PARENT) * own[tree.parent[1:]]
+        return _centred(own)
+
+    return TopicVectors(tree, _cached(tree, table, b"wordnet", make), table)
+
+
+def load_topic_vectors(
+    tree: TopicTree, pages: Iterable[tuple[int, str]] = (), table: WordTable | None = None
+) -> TopicVectors:
+    """The directions of any taxonomy's topics.
+
+    Args:
+        tree: the taxonomy.
+        pages: texts filed under its topics, with the topic of each.
+        table: the word table; the bundled one if none is given.
+    """
+    if tree is load_wordnet().tree:
+        return wordnet_topic_vectors()
+    table = table or load_word_table()
+    filed = list(pages)
+    identity = hashlib.sha256("\n".join(f"{topic} {text}" for topic, text in filed).encode()).digest()
+    words = table
+
+    def make() -> _Float32:
+        own = _name_vectors(tree, words)
+        glosses = wordnet_topic_vectors()
+        for begin in range(1, len(tree), _AT_ONCE):
+            nearest, _ = glosses.nearest(own[begin : begin + _AT_ONCE], _NEAREST_GLOSSES)
+            own[begin : begin + _AT_ONCE] += _BORROWED * _unit(glosses.matrix[nearest].mean(axis=1))
+        if filed:
+            sums = np.zeros_like(own)
+            np.add.at(sums, [topic for topic, _ in filed], words.directions(text for _, text in filed))
+            own = _unit(own) + _PAGES * _unit(sums)
+        own[0] = 0
+        return _unit(own)
+
+    return TopicVectors(tree, _cached(tree, table, identity, make), table)
+
+
+def _name_vectors(tree: TopicTree, table: WordTable) -> _Float32:
+    names = table.directions(name.replace("_", " ") for name in tree.names)
+    own = np.zeros_like(names)
+    for topic in range(1, len(tree)):
+        upwards = [topic, *reversed(tree.ancestors(topic)[1:])]
+        for above, weight in zip(upwards, _NAME_WEIGHTS, strict=False):
+            own[topic] += weight * names[above]
+    return _centred(own)
+
+
+def _centred(rows: _Float32) -> _Float32:
+    """Rows without what all have in common, at length 1; the root's is zero."""
+    known = np.linalg.norm(rows, axis=1) > 1e-6
+    known[0] = False
+    centred = np.where(known[:, None], rows - rows[known].mean(axis=0), 0).astype(np.float32)
+    return _unit(centred)
+
+
+def _cached(tree: TopicTree, table: WordTable, identity: bytes, make: Callable[[], _Float32]) -> _Float32:
+    """What ``make`` gives, kept in the cache folder and read from there as needed."""
+    name = hashlib.sha256(_MADE.encode() + identity + tree.parent.tobytes())
+    name.update("\n".join(tree.names).encode())
+    name.update(np.ascontiguousarray(table.vectors[::997]).tobytes())
+    path = cache_directory() / f"topic-vectors-{name.hexdigest()[:16]}.npy"
+    if not path.exists():
+        made = make()
+        with atomic_file(path) as temporary, temporary.open("wb") as file:
+            np.save(file, made)
+    matrix: _Float32 = np.asarray(np.load(path, mmap_mode="r"))
+    return matrix
