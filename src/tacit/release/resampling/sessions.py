@@ -34,6 +34,9 @@ class Sessions:
 def link_sessions(released: Released) -> Sessions:
     """Every search of the release, in sessions."""
     left = released.searches.copy()
+    if not released.known:  # then as many as whole sessions need
+        endless = np.full(left.size, np.iinfo(np.int64).max // 2)
+        left = np.maximum(left, endless - _after(released, endless.copy()))
     whole = _whole_sessions(released, left)
     steps = _unexplained(released.steps, whole)
     following = _links(steps, left)
@@ -71,6 +74,12 @@ def _without_repetitions(query: Whole, session: Whole, place: Whole) -> tuple[Wh
         moved = np.flatnonzero(place >= cut[session])
         place[moved] -= cut[session[moved]]
         session[moved] = number[session[moved]]
+
+
+def _after(released: Released, left: Whole) -> Whole:
+    """What is left of so many searches when all whole sessions are made."""
+    _whole_sessions(released, left)
+    return left
 
 
 def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ...], int]]:
