@@ -6,6 +6,7 @@ import pytest
 
 from tacit.privacy import Guarantee, Kind, Neighbours
 from tacit.release.page import _beliefs
+from tacit.release.verdict import Strength, verdict_on
 
 
 def posterior(prior: float, likelihood_ratio: float) -> str:
@@ -39,6 +40,35 @@ def test_what_somebody_did_moves_twice_as_far_as_presence_under_add_remove() -> 
     assert _beliefs(Guarantee(Kind.PURE, Neighbours.REPLACE, 2 * epsilon))[-1] == ("50%", "88.1%")
 
 
-def test_no_table_where_nothing_is_bounded() -> None:
-    assert _beliefs(Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=5)) == []
-    assert _beliefs(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 800)) == []
+def test_the_table_never_disappears() -> None:
+    nothing = _beliefs(Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
+    assert nothing[0] == ("0.1%", "certain", "certain")
+    assert _beliefs(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 800))[0] == (
+        "0.1%",
+        "over 99.9%",
+        "over 99.9%",
+    )
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "strength", "sure"),
+    [
+        (0.5, Strength.STRONG, "at most 73.1% sure"),
+        (1, Strength.STRONG, "at most 88.1% sure"),
+        (2, Strength.MODERATE, "at most 98.2% sure"),
+        (5, Strength.MODERATE, "practically sure (over 99.9%)"),
+        (5.01, Strength.WEAK, "practically sure (over 99.9%)"),
+        (10, Strength.WEAK, "practically sure (over 99.9%)"),
+        (10.01, Strength.NONE_TO_SPEAK_OF, "practically sure (over 99.9%)"),
+        (1000, Strength.NONE_TO_SPEAK_OF, "practically sure (over 99.9%)"),
+    ],
+)
+def test_the_verdict_follows_from_epsilon(epsilon: float, strength: Strength, sure: str) -> None:
+    found = verdict_on(Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6))
+    assert (found.strength, found.sure, found.warns) == (strength, sure, epsilon > 5)
+    assert sure in found.sentence and "1 in 1,000,000" in found.sentence
+
+
+def test_without_epsilon_there_is_no_protection() -> None:
+    found = verdict_on(Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
+    assert (found.strength, found.sure, found.warns) == (Strength.NONE, "certain", True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.release.engines import open_engine
-from tacit.release.scrub import scrubbed
+from tacit.release.scrub import LONGEST_KEY, plainly_harmless, withheld
+from tacit.release.tables import write_cells
 from tacit.searchlog import SCHEMA
+from tacit.searchlog.readers.delimited import split_line
 from tacit.text import SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns
 
 FOUND = {
@@ -89,13 +92,55 @@ def test_what_is_found_is_suspect_to_the_engine(text: str) -> None:
         assert re.search(SUSPECT, text)
 
 
-def test_records_are_dropped_by_their_own_text_alone() -> None:
+def _tables(texts: list[str]) -> dict[str, pa.Table]:
+    counts = pa.array([9] * len(texts), pa.int64())
+    lists = pa.array([["weather", text] for text in texts], pa.list_(pa.string()))
+    return {
+        "queries": pa.table({"query": pa.array(texts, pa.string()), "count": counts}),
+        "sessions": pa.table({"queries": lists, "count": counts}),
+    }
+
+
+def test_no_key_that_names_somebody_is_published() -> None:
     texts = [*FOUND, *HARMLESS]
-    urls = [None] * len(texts) + ["http://x/?q=jane%40mail.example.org", "http://x/123456789012"]
-    texts += ["mail", "news"]
+    found = withheld(_tables(texts))
+    assert found["queries"].column("query").to_pylist() == HARMLESS
+    assert [row[1] for row in found["sessions"].column("queries").to_pylist()] == HARMLESS
+    kept = withheld(_tables(texts), scrub=False)
+    assert kept["queries"].num_rows == kept["sessions"].num_rows == len(texts)
+
+
+def test_urls_are_judged_as_urls() -> None:
+    urls = [*URLS_FOUND, "http://www.example.com/2006/03/01/news.html", "http://x.example/a%20b"]
+    table = pa.table({"query": ["news"] * len(urls), "url": urls, "count": [9] * len(urls)})
+    assert withheld({"clicks": table})["clicks"].column("url").to_pylist() == urls[-2:]
+
+
+def test_what_nobody_types_or_sees_is_not_published_either() -> None:
+    texts = ["a" * LONGEST_KEY, "a" * (LONGEST_KEY + 1), "b" * 5_000, "safe\u202etxt", "zero\u200bwidth"]
+    for scrub in (True, False):
+        assert withheld(_tables(texts), scrub=scrub)["queries"].num_rows == 1
+
+
+def test_what_is_plain_to_see_gives_no_contribution() -> None:
+    texts = ["joe@mail.example", "joe%40mail.example", "@home", "weather", "mail"]
+    urls = [None, None, None, "http://a.example/2006", "http://x/?q=jane%40mail.example.org"]
     time = [datetime(2006, 3, 1)] * len(texts)
     columns = [["u"] * len(texts), texts, time, [None] * len(texts), urls]
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
     with open_engine(threads=1) as engine:
-        left = engine.table(scrubbed(engine, engine.load(table))).column("query").to_pylist()
-    assert sorted(left) == sorted([*HARMLESS, "news"])
+        left = engine.table(plainly_harmless(engine.load(table))).column("query").to_pylist()
+    assert sorted(left) == ["@home", "weather"]
+
+
+def test_cells_run_in_no_spreadsheet_and_need_no_quotes(tmp_path: Path) -> None:
+    texts = ["=1+1", "+1", "-x", "@sum(a1)", "a=b", 'say "hi"', "tab\there", "plain"]
+    table = _tables(texts)["queries"]
+    write_cells(table, tmp_path / "queries.tsv")
+    lines = (tmp_path / "queries.tsv").read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines[1:]] == [
+        "'=1+1", "'+1", "'-x", "'@sum(a1)", "a=b", 'say "hi"', "tab here", "plain",
+    ]  # fmt: skip
+    assert {line.count("\t") for line in lines} == {1}
+    read = split_line(lines[6].encode(), "\t")
+    assert read == [b'say "hi"', b"9"]

@@ -26,6 +26,7 @@ PANEL = Panel.RELEASE
 
 _LEDGER = "The ledger"
 _RECORDS = "Records"
+_ABOUT = "For the page"
 _MACHINE = "The work"
 _HELP = """{summary}
 
@@ -49,7 +50,9 @@ _LAST = (
     _word(
         "ledger",
         Path | None,
-        typer.Option(help="The data set's ledger (default: LOG.ledger).", rich_help_panel=_LEDGER),
+        typer.Option(
+            help="The data set's ledger (default: where it is known, or LOG.ledger).", rich_help_panel=_LEDGER
+        ),
         None,
     ),
     _word(
@@ -69,7 +72,21 @@ _LAST = (
     _word(
         "purpose",
         str,
-        typer.Option(help="What the ledger's entry shall say it was for.", rich_help_panel=_LEDGER),
+        typer.Option(
+            help="What the release is for: in the ledger, the manifest and the page.", rich_help_panel=_ABOUT
+        ),
+        "",
+    ),
+    _word(
+        "data_set",
+        str,
+        typer.Option(help="What people call the data set, for the page.", rich_help_panel=_ABOUT),
+        "",
+    ),
+    _word(
+        "controller",
+        str,
+        typer.Option(help="Who is responsible for the data set, for the page.", rich_help_panel=_ABOUT),
         "",
     ),
     _word(
@@ -110,6 +127,17 @@ _LAST = (
 )
 
 
+_NOT_PRIVATE = _word(
+    "known_not_private",
+    bool,
+    typer.Option(
+        "--i-know-this-is-not-private",
+        help="Needed: k-query anonymity protects against nobody who knows the method.",
+    ),
+    False,
+)
+
+
 class _Mechanisms(TyperGroup):
     """Says how a release is asked for where a log stands in the place of a mechanism."""
 
@@ -134,7 +162,8 @@ def register(app: typer.Typer) -> None:
     )
     for name in MECHANISMS:
         parameters = parameters_class(name)
-        command = declared_command(parameters, _release(name), before=_FIRST, after=_LAST)
+        last = (*_LAST, _NOT_PRIVATE) if name == "k-query" else _LAST
+        command = declared_command(parameters, _release(name), before=_FIRST, after=last)
         example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01"
         group.command(name, help=_HELP.format(summary=parameters.summary), epilog=example)(command)
     app.add_typer(group, name="release")
@@ -157,15 +186,20 @@ def _publish(
     budget_epsilon: float | None,
     budget_delta: float,
     purpose: str,
+    data_set: str,
+    controller: str,
     since: datetime | None,
     until: datetime | None,
     scrub: bool,
     memory: str | None,
     threads: int | None,
     as_json: bool,
+    known_not_private: bool = False,
 ) -> None:
+    from tacit.release.about import About
     from tacit.release.preparation import Preparation
-    from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+    from tacit.release.publication import Order, open_ledger, publish_log
+    from tacit.release.verdict import Strength, verdict_on
     from tacit.searchlog import check_log
 
     check_log(log)
@@ -173,17 +207,28 @@ def _publish(
         raise ParameterError(f"{output} exists already.", "Choose another output, or remove it first.")
     made = mechanism(**asked)
     made.check()
+    engine_memory = _bytes(memory) if memory else None
+    prepared, about = Preparation(since, until, scrub), About(data_set, controller, purpose)
+    verdict = verdict_on(made.guarantee())
+    if verdict.strength is Strength.NONE and not known_not_private:
+        raise ParameterError(
+            f"k-query anonymity is not private: {verdict.sentence}",
+            "Choose another mechanism; or, if that is acceptable, say --i-know-this-is-not-private.",
+        )
+    if verdict.warns:
+        stderr().print(f"[bold red]{verdict.headline}.[/] {verdict.sentence}", soft_wrap=True)
     budget = _budget(budget_epsilon, budget_delta, made.neighbours)
     _require_room(made.guarantee(), budget)
     order = Order(
         log,
         output,
         made,
-        Preparation(since, until, scrub),
-        open_ledger(ledger or default_ledger(log), log, budget),
+        prepared,
+        open_ledger(ledger, log, budget),
         purpose,
-        _bytes(memory) if memory else None,
+        engine_memory,
         threads,
+        about,
     )
     with _stages() as report:
         done = publish_log(order, report=report)
@@ -242,8 +287,13 @@ def _require_room(guarantee: Any, budget: Any) -> None:
 
 def _render(console: Console, result: dict[str, Any], done: Any, remaining: Any) -> None:
     from tacit.privacy import Guarantee
+    from tacit.release.verdict import verdict_on
 
-    console.print(f"[bold]{result['folder']}[/]: {Guarantee.from_dict(result['guarantee'])}")
+    guarantee = Guarantee.from_dict(result["guarantee"])
+    console.print(f"[bold]{result['folder']}[/]: {guarantee}")
+    verdict = verdict_on(guarantee)
+    style = "bold red" if verdict.warns else "bold"
+    console.print(f"[{style}]{verdict.headline}[/]: from an even chance to {verdict.sure}", soft_wrap=True)
     for name, table in result["published"].items():
         console.print(f"  {name}: {table['rows']:,} row{'' if table['rows'] == 1 else 's'}")
     if not any(table["rows"] for table in result["published"].values()):

@@ -2,7 +2,8 @@
 
 Everything here depends on one user's own records and on public constants, never on a count over users:
 that is what keeps the sensitivity of the histograms at the bound. The choice is deterministic, with ties
-fully ordered: by time, then by the text of what is chosen.
+fully ordered: by time, then by the text of what is chosen. Choosing by frequency counts the user's own
+records, and changes nothing about this: whoever is added or removed adds or removes at most the bound.
 
 A **search** is a query at a time (its clicks are records of the same user, query and time). A **click** is
 a url clicked for a search. A **step** leads from a search to the next different query of the same session.
@@ -31,7 +32,15 @@ __all__ = [
 
 
 def _by_time(time: Any, choice: Choice) -> Any:
-    return time if choice is Choice.FIRST else time.desc()
+    return time.desc() if choice is Choice.LAST else time
+
+
+def _by_frequency(table: Any, choice: Choice, keys: Sequence[str]) -> list[Any]:
+    """Where the choice is by frequency: rows whose keys this user has most come first."""
+    if choice is not Choice.FREQUENT:
+        return []
+    same = ibis.window(group_by=[table.user, *(table[key] for key in keys)])
+    return [table.count().over(same).desc()]
 
 
 def _upto(table: Any, limit: int, group: Sequence[str], order: Sequence[Any]) -> Any:
@@ -78,25 +87,28 @@ def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
 def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -> Any:
     """At most ``limit`` distinct items a user: (user, keys).
 
-    An item counts from the first (or last) time the user had it; ties go by the item's text.
+    An item counts from the first (or last) time the user had it; ties go by the item's text. By frequency,
+    those of which the user has most records come first, ties by time and text.
     """
     latest = choice is Choice.LAST
     when = items.time.max() if latest else items.time.min()
-    distinct = items.group_by(["user", *keys]).aggregate(time=when)
-    order = [_by_time(distinct.time, choice), *(distinct[key] for key in keys)]
-    return _upto(distinct, limit, ["user"], order).drop("time")
+    distinct = items.group_by(["user", *keys]).aggregate(time=when, had=items.count())
+    often = [distinct.had.desc()] if choice is Choice.FREQUENT else []
+    order = [*often, _by_time(distinct.time, choice), *(distinct[key] for key in keys)]
+    return _upto(distinct, limit, ["user"], order).drop("time", "had")
 
 
 def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
     """At most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
     searches = searches_of(log)
-    return _upto(searches, limit, ["user"], [_by_time(searches.time, choice), searches["query"]])
+    order = [_by_time(searches.time, choice), searches["query"]]
+    return _upto(searches, limit, ["user"], [*_by_frequency(searches, choice, ["query"]), *order])
 
 
 def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
     """At most ``limit`` clicks a user: (user, time, query, url)."""
     order = [_by_time(clicks.time, choice), clicks["query"], clicks.url]
-    return _upto(clicks, limit, ["user"], order)
+    return _upto(clicks, limit, ["user"], [*_by_frequency(clicks, choice, ["query", "url"]), *order])
 
 
 def bounded_sessions(
@@ -126,4 +138,5 @@ def bounded_sessions(
         wide = wide.mutate(**{f"query_{i}": ibis.ifelse(inside, wide[f"query_{i}"], ibis.null("string"))})
     wide = wide.filter(wide.begins & wide.query_2.notnull())
     names = [f"query_{i + 1}" for i in range(queries)]
-    return _upto(wide, sessions, ["user"], [_by_time(wide.time, choice)]).select("user", *names)
+    order = [*_by_frequency(wide, choice, names), _by_time(wide.time, choice)]
+    return _upto(wide, sessions, ["user"], order).select("user", *names)

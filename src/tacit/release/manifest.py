@@ -21,17 +21,21 @@ import pyarrow.compute as pc
 
 from tacit import __version__
 from tacit.errors import IntegrityError
+from tacit.privacy.account import Account
 from tacit.privacy.ledger import Entry
+from tacit.release.about import About
 from tacit.release.analysis.charge import parts_document
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
 from tacit.release.registry import mechanism_class
+from tacit.release.verdict import verdict_on
 
 __all__ = [
     "FIELDS",
     "FIRST_FORMAT",
     "FORMAT",
+    "LATER_FIELDS",
     "MANIFEST",
     "describe_table",
     "file_hash",
@@ -54,8 +58,12 @@ FIRST_FORMAT = 1
 FIELDS = frozenset(
     {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "schedule", "preparation"}
     | {"published", "files", "ledger", "released", "versions"}
+    | {"strength", "about", "budget"}
 )
 """What a manifest states; it has no other field."""
+
+LATER_FIELDS = frozenset({"schedule", "strength", "about", "budget"})
+"""What a manifest of the first form does not have."""
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
@@ -93,12 +101,21 @@ def make_manifest(
     tables: Tables,
     files: Mapping[str, Path],
     entry: Entry,
+    about: About,
+    account: Account,
 ) -> dict[str, Any]:
     """All that is to be said about a release, from public constants and from what is published."""
     return {
         "format": FORMAT,
         "mechanism": mechanism.name,
         "guarantee": mechanism.guarantee().to_dict(),
+        "strength": verdict_on(mechanism.guarantee()).strength.value,
+        "about": about.to_dict(),
+        "budget": {
+            "total": account.budget.to_dict(),
+            "used": account.spent().to_dict(),
+            "left": account.remaining().to_dict(),
+        },
         "parts": parts_of(mechanism),
         "paper": paper_of(mechanism),
         "parameters": mechanism.to_dict(),

@@ -1,26 +1,29 @@
-"""The page of a release, for a data protection officer: one file, no network, light and dark, prints well.
+"""The page of a release, to be signed by a data protection officer: one file, no network, prints well.
 
 It shows what the manifest says, and the largest published counts. All of it is published anyway.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import jinja2
 
 from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.release.belief_picture import draw_belief
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Mechanism
 from tacit.release.promise import meaning_of, still_learns
+from tacit.release.scrub import LONGEST_KEY
 from tacit.release.steps_picture import draw_steps
+from tacit.release.verdict import belief_after, percent, verdict_on
 
 __all__ = ["PAGE", "render_page"]
 
 PAGE = "release.html"
 _SHOWN = 10
+_PRIORS = (0.001, 0.01, 0.1, 0.5)
 
 
 def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
@@ -33,39 +36,51 @@ def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: 
         undefined=jinja2.StrictUndefined,
     )
     guarantee = mechanism.guarantee()
+    verdict = verdict_on(guarantee)
     return environment.get_template("release.html.j2").render(
         title=mechanism.title,
         manifest=manifest,
+        about=manifest["about"],
+        budget=_budget(manifest["budget"]),
         guarantee=guarantee,
         protected=guarantee.kind is not Kind.K_QUERY,
+        verdict=verdict,
+        belief_picture=draw_belief(verdict),
         meaning=meaning_of(guarantee),
         learns=[*still_learns(guarantee), *mechanism.still_learns()],
         beliefs=_beliefs(guarantee),
         picture=draw_steps(mechanism.steps()),
-        steps=mechanism.steps(),
-        parameters=_rows(manifest["parameters"]),
-        preparation=_rows(manifest["preparation"]),
+        parameters=mechanism.words(),
+        records=_records(manifest["preparation"]),
         samples={name: _sample(table) for name, table in tables.items()},
     )
 
 
-def _rows(form: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """A nested form as lines of name and value."""
-    rows: list[tuple[str, str]] = []
-    for name, value in form.items():
-        label = f"{prefix}{name}".replace("_", " ")
-        if isinstance(value, Mapping):
-            rows += _rows(value, f"{label}: ")
-        elif isinstance(value, list):
-            rows.append((label, ", ".join(map(str, value))))
-        else:
-            shown = {None: "none", True: "yes", False: "no"}.get(value) if _is_flag(value) else f"{value}"
-            rows.append((label, shown or ""))
-    return rows
+def _records(preparation: Mapping[str, Any]) -> list[str]:
+    """Which records took part, and what was withheld, in words."""
+    since, until = (preparation[name] and preparation[name].replace("T", " ") for name in ("since", "until"))
+    period = {
+        (True, True): f"Only records from {since} to before {until} (UTC) took part.",
+        (True, False): f"Only records from {since} (UTC) on took part.",
+        (False, True): f"Only records before {until} (UTC) took part.",
+        (False, False): "All records of the log took part.",
+    }[bool(since), bool(until)]
+    scrub = (
+        "Rows with e-mail addresses, telephone, card or social security numbers, addresses of computers,"
+        " passwords or long"
+        " numbers are not published. Names and streets written out cannot be found by a pattern, and are"
+        " missed."
+        if preparation["scrub"]
+        else "Rows that hold e-mail addresses, telephone or card numbers were NOT looked for and removed."
+    )
+    return [period, scrub, f"Nothing longer than {LONGEST_KEY} characters is published."]
 
 
-def _is_flag(value: object) -> bool:
-    return value is None or isinstance(value, bool)
+def _budget(budget: Mapping[str, Any]) -> dict[str, Any]:
+    """The data set's budget as the page shows it: total, used with this release, and left."""
+    total, used, left = (Guarantee.from_dict(budget[name]) for name in ("total", "used", "left"))
+    share = min(1.0, used.epsilon / total.epsilon) if total.epsilon else 1.0
+    return {"total": total, "used": used, "left": left, "share": f"{share:.0%}"}
 
 
 def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
@@ -73,18 +88,14 @@ def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
 
     Under add-remove, odds of the person's being in the log move by at most e^ε. What somebody in the log did
     compares two histories, one taken out and another put in: odds move by e^(2ε). Under replace the
-    number of users is public, and the latter is e^ε.
+    number of users is public, and the latter is e^ε. Without any ε nothing is bounded.
     """
-    added = guarantee.neighbours is Neighbours.ADD_REMOVE
-    if guarantee.kind is Kind.K_QUERY or guarantee.epsilon > 350:
-        return []
-    factors = [math.exp(guarantee.epsilon * times) for times in ((1, 2) if added else (1,))]
+    if guarantee.kind is Kind.K_QUERY:
+        return [(percent(prior), "certain", "certain") for prior in _PRIORS]
+    times = (1, 2) if guarantee.neighbours is Neighbours.ADD_REMOVE else (1,)
     return [
-        (
-            f"{prior:.0%}" if prior >= 0.01 else f"{prior:.1%}",
-            *(f"{prior * factor / (1 + prior * (factor - 1)):.1%}" for factor in factors),
-        )
-        for prior in (0.001, 0.01, 0.1, 0.5)
+        (percent(prior), *(percent(belief_after(prior, guarantee.epsilon * each)) for each in times))
+        for prior in _PRIORS
     ]
 
 

@@ -50,6 +50,8 @@ class Choice(StrEnum):
     """The earliest, as both papers do."""
     LAST = "last"
     """The latest: in repeated releases of a growing log, what is new of old users gets in."""
+    FREQUENT = "frequent"
+    """What this user has most: what somebody asks again and again, others ask too."""
 
 
 def declared(

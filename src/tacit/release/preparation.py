@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.release.engines import Engine
-from tacit.release.scrub import scrubbed
+from tacit.release.scrub import plainly_harmless
 
 __all__ = ["Preparation"]
 
@@ -24,7 +24,8 @@ class Preparation:
     Args:
         since: only records at this time or later (public, chosen without looking at the log).
         until: only records before this time.
-        scrub: drop records whose own text looks like it names somebody.
+        scrub: leave out records that plainly hold an address, and publish no key that looks like it names
+            somebody (:mod:`tacit.release.scrub`).
     """
 
     since: datetime | None = None
@@ -41,7 +42,8 @@ class Preparation:
             log = log.filter(log.time >= self.since)
         if self.until is not None:
             log = log.filter(log.time < self.until)
-        return scrubbed(engine, log) if self.scrub else log
+        del engine
+        return plainly_harmless(log) if self.scrub else log
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""

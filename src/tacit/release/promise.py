@@ -61,7 +61,6 @@ def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
         return (
             "Whether a particular person asked a published query, given accounts of their own or knowledge "
             "of the other users: the counts are exact.",
-            "Clicks and pairs of queries that a single person made, if the queries in them are frequent.",
             "What changed between two such releases, to the very user.",
         )
     lines = [

@@ -26,23 +26,26 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tacit.errors import InfeasibleError, InputError, IntegrityError
+from tacit.errors import InfeasibleError, InputError, IntegrityError, TacitError
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Entry, Ledger
 from tacit.privacy.noise import exact_scale
+from tacit.privacy.opening import open_ledger
 from tacit.privacy.place import default_ledger, refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
+from tacit.privacy.register import Register
+from tacit.release.about import About
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables
 from tacit.release.manifest import MANIFEST, file_hash, make_manifest, manifest_text, read_manifest
 from tacit.release.mechanism import Mechanism
 from tacit.release.page import PAGE, render_page
 from tacit.release.preparation import Preparation
-from tacit.release.tables import as_text
+from tacit.release.scrub import withheld
+from tacit.release.tables import write_cells
 from tacit.searchlog import check_log
 
 __all__ = ["Order", "Release", "default_ledger", "open_ledger", "publish", "publish_log"]
@@ -63,6 +66,7 @@ class Order:
         purpose: what the ledger's entry says it is for.
         memory: bytes for the engine; by the length of the log unless given.
         threads: of the engine.
+        about: what the owner states about the release, for its manifest and page.
     """
 
     log: Path
@@ -73,6 +77,7 @@ class Order:
     purpose: str = ""
     memory: int | None = None
     threads: int | None = None
+    about: About = field(default_factory=About)
 
 
 @dataclass(frozen=True)
@@ -108,32 +113,6 @@ class Release:
             f"<div><strong>{escape(str(self.folder))}</strong><br>{escape(str(self.guarantee))}"
             f"<table><thead><tr><th>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table></div>"
         )
-
-
-def open_ledger(path: str | Path, log: str | Path, budget: Guarantee | None) -> Ledger:
-    """The data set's ledger; made with ``budget`` if there is none yet.
-
-    A budget given again must be the one that the ledger has, so that the same command can be run each week.
-    Another ledger than ``LOG.ledger`` is refused where that exists.
-    """
-    path = Path(path)
-    refuse_second_ledger(path, log)
-    if not path.exists():
-        if budget is None:
-            raise InputError(
-                f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
-                "Give `budget_epsilon` (and `budget_delta`) once to open it, or in `ledger` its place.",
-            )
-        return Ledger.create(path, budget, label=Path(log).name, log=log)
-    ledger = Ledger.open(path)
-    found = ledger.state().account.budget
-    if budget is not None and budget.as_indistinguishability() != found.as_indistinguishability():
-        raise InputError(
-            f"the ledger at {path} has the budget {found}, not {budget}.",
-            "Leave the budget options out; a budget is fixed when its ledger is opened.",
-        )
-    ledger.require_log(log)
-    return ledger
 
 
 def _check(order: Order) -> None:
@@ -181,7 +160,7 @@ def publish(
         report: told what is under way.
     """
     if not isinstance(ledger, Ledger):
-        ledger = open_ledger(ledger or default_ledger(log), log, None)
+        ledger = open_ledger(ledger, log, None)
     else:
         refuse_second_ledger(ledger.path, log)
         ledger.require_log(log)
@@ -217,16 +196,27 @@ def publish_log(
             counting = order.mechanism.count(engine, log)
             report("charging the ledger")
             entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)
+            _remember(order.ledger, report)
             report("drawing noise")
             tables = order.mechanism.publish(engine, counting, source)
+            tables = withheld(tables, scrub=order.preparation.scrub)
             report("writing")
             manifest = _write(folder, order, tables, entry)
             order.ledger.note_release(entry, file_hash(folder / MANIFEST))
+            _remember(order.ledger, report)
     except BaseException:
         if entry is not None:
             report(_what_became_of(order, entry))
         raise
     return Release(order.output, manifest, entry, tables)
+
+
+def _remember(ledger: Ledger, report: Callable[[str], object]) -> None:
+    """Note the ledger's last entry, by which an old copy of it is told; a release does not fail over this."""
+    try:
+        Register().remember(ledger)
+    except (OSError, TacitError) as error:
+        report(f"the register of ledgers could not be written ({type(error).__name__})")
 
 
 def _what_became_of(order: Order, entry: Entry) -> str:
@@ -246,9 +236,10 @@ def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str
         files[f"{name}.parquet"] = folder / f"{name}.parquet"
         pq.write_table(table, files[f"{name}.parquet"], compression="zstd", store_schema=False)
         files[f"{name}.tsv"] = folder / f"{name}.tsv"
-        options = pa.csv.WriteOptions(delimiter="\t", quoting_style="needed")
-        pa.csv.write_csv(as_text(table), files[f"{name}.tsv"], options)
-    manifest = make_manifest(order.mechanism, order.preparation, tables, files, entry)
+        write_cells(table, files[f"{name}.tsv"])
+    manifest = make_manifest(
+        order.mechanism, order.preparation, tables, files, entry, order.about, order.ledger.state().account
+    )
     files[PAGE] = folder / PAGE
     files[PAGE].write_text(render_page(order.mechanism, manifest, tables), encoding="utf-8")
     manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}

@@ -17,7 +17,7 @@ from tacit.release.manifest import describe_table
 from tacit.release.page import PAGE
 from tacit.release.schedule import Part, Schedule
 
-__all__ = ["Finding", "as_text", "expected_files", "table_checks"]
+__all__ = ["Finding", "as_text", "cells", "expected_files", "table_checks", "write_cells"]
 
 Finding = tuple[bool, str]
 """Whether a check holds, and what was found."""
@@ -30,6 +30,33 @@ def as_text(table: pa.Table) -> pa.Table:
             texts = [json.dumps(row, ensure_ascii=False) for row in table.column(place).to_pylist()]
             table = table.set_column(place, field.name, pa.array(texts, pa.string()))
     return table
+
+
+def cells(table: pa.Table) -> list[pa.Array]:
+    """The columns of a table as cells of a TSV file, which nothing has to be quoted in and no spreadsheet
+    runs.
+
+    Tabs and line ends inside a text are written as spaces. A text that begins like a formula (``=``, ``+``,
+    ``-``, ``@``) gets an apostrophe before it, which spreadsheets take for "this is text".
+    """
+    made = []
+    for column in as_text(table).columns:
+        texts = column.combine_chunks().cast(pa.string())
+        if pa.types.is_string(column.type):
+            texts = pc.replace_substring_regex(texts, r"[\t\r\n]", " ")
+            texts = pc.replace_substring_regex(texts, r"^([=+\-@])", r"'\1")
+        made.append(texts)
+    return made
+
+
+def write_cells(table: pa.Table, path: Path) -> None:
+    """Write a table as TSV: a line a row, no quotes, as ``tacit import`` reads TSV."""
+    columns = cells(table)
+    with path.open("wb") as file:
+        file.write(("\t".join(table.column_names) + "\n").encode())
+        if table.num_rows:
+            lines = pc.binary_join_element_wise(*columns, "\t")
+            file.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
 
 def table_checks(
@@ -104,6 +131,15 @@ def _distinct(table: pa.Table, keys: list[str]) -> bool:
 
 
 def _same_text(table: pa.Table, path: Path) -> bool:
+    lines = path.read_text("utf-8").split("\n")
+    expected = ["\t".join(table.column_names)]
+    if table.num_rows:
+        expected += pc.binary_join_element_wise(*cells(table), "\t").to_pylist()
+    return lines == [*expected, ""] or _same_quoted_text(table, path)
+
+
+def _same_quoted_text(table: pa.Table, path: Path) -> bool:
+    """Earlier releases wrote quotes around cells that held any."""
     names = table.column_names
     read = csv.read_csv(
         path,

@@ -19,9 +19,11 @@ from typing import Any
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
 from tacit.privacy.ledger import Entry, Ledger
+from tacit.release.about import About
 from tacit.release.manifest import (
     FIELDS,
     FIRST_FORMAT,
+    LATER_FIELDS,
     MANIFEST,
     file_hash,
     is_hash,
@@ -34,6 +36,7 @@ from tacit.release.manifest import (
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
 from tacit.release.tables import Finding, expected_files, table_checks
+from tacit.release.verdict import verdict_on
 
 __all__ = ["Check", "verify_release"]
 
@@ -85,7 +88,7 @@ def _same(one: object, other: object) -> bool:
 
 def _form(folder: Path, manifest: dict[str, Any]) -> Check:
     def test() -> Finding:
-        fields = FIELDS - {"schedule"} if manifest["format"] == FIRST_FORMAT else FIELDS
+        fields = FIELDS - LATER_FIELDS if manifest["format"] == FIRST_FORMAT else FIELDS
         whole = set(manifest) == fields and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
         entry, versions = manifest["ledger"], manifest["versions"]
         datetime.fromisoformat(manifest["released"])
@@ -112,6 +115,18 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
         found = mechanism.guarantee()
         return _same(found.to_dict(), manifest["guarantee"]), str(found)
 
+    def stated_about() -> Finding:
+        strength = verdict_on(mechanism.guarantee()).strength.value
+        about = About.from_dict(manifest["about"]).to_dict()
+        return manifest["strength"] == strength and _same(about, manifest["about"]), strength
+
+    def budget() -> Finding:
+        kept = {name: Guarantee.from_dict(value) for name, value in manifest["budget"].items()}
+        forms = _same({name: value.to_dict() for name, value in kept.items()}, manifest["budget"])
+        total, used = kept["total"], kept["used"]
+        within = used.epsilon <= total.epsilon * (1 + 1e-9) and used.delta <= total.delta * (1 + 1e-9)
+        return forms and set(kept) == {"total", "used", "left"} and within, ""
+
     def parts() -> Finding:
         return _same([parts_of(mechanism), paper_of(mechanism)], [manifest["parts"], manifest["paper"]]), ""
 
@@ -124,6 +139,8 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
         return _same(mechanism.schedule().to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
+    yield _made("the strength of the protection is the one that follows from it", stated_about)
+    yield _made("what was used lies within the budget stated", budget)
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
     yield _made("what was drawn and compared follows from the parameters", schedule)

@@ -1,10 +1,11 @@
 """Words: how a query is normalised and cut into tokens, and whether it names somebody."""
 
-from tacit.text.normalise import normalise, normalise_column
+from tacit.text.normalise import INVISIBLE, normalise, normalise_column
 from tacit.text.sensitive import LONG_RUN, SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns
 from tacit.text.tokens import STOP_WORDS, words
 
 __all__ = [
+    "INVISIBLE",
     "LONG_RUN",
     "STOP_WORDS",
     "SUSPECT",

@@ -1,9 +1,9 @@
 """k-query anonymity (Adar), the baseline: what at least k users asked, published as it is.
 
-Queries asked by fewer than k users are dropped with all their records; then the histograms of what is left
-are exact. **No protection against an active attacker**: with k - 1 accounts of their own, anyone learns
-whether one more person asked a query, and exact counts tell the last unknown user apart. There is no ε.
-Derivation: docs/guarantees/k-query.md.
+Queries asked by fewer than k users are dropped with all their records; of what is left, each keyword, query,
+click and pair that k users have is published with its exact count. **No protection against an active
+attacker**: with k - 1 accounts of their own, anyone learns whether one more person asked a query, and exact
+counts tell the last unknown user apart. There is no ε. Derivation: docs/guarantees/k-query.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class KQuery(Mechanism[KQueryParameters]):
 
     def plan(self, asked: KQueryParameters) -> KQueryParameters:
         """k at which the honest users asked for share each published query, unless it is given."""
-        return asked if asked.given else replace(asked, k=asked.hide_among + asked.attacker_accounts)
+        return asked if asked.given else replace(asked, k=max(2, asked.hide_among + asked.attacker_accounts))
 
     @property
     def k(self) -> int:

@@ -32,7 +32,7 @@ class KQueryParameters(Parameters):
     k: int | None = declared(
         None,
         "The least number of users behind a published query (honest users and attacker's accounts together).",
-        least=1,
+        least=2,
         panel=GIVEN,
     )
 

@@ -15,7 +15,7 @@ def words(p: KQueryParameters) -> Sequence[str]:
     assert p.k is not None
     left = p.honest_users(p.attacker_accounts)
     return (
-        f"A query is published if at least {p.k} users asked it; rarer queries are lost.",
+        f"A query, click or pair is published if at least {p.k} users have it; what is rarer is lost.",
         f"With {p.attacker_accounts} accounts of their own, an attacker leaves {left} others behind "
         "each published query. More accounts leave fewer: it rests on a guess about the attacker.",
         "Counts are exact. Whoever knows all users of a query but one learns whether that one asked it.",
@@ -28,5 +28,5 @@ def steps(p: KQueryParameters) -> Sequence[DescribedStep]:
     return (
         DescribedStep("Drop rare queries", f"all records of a query with fewer than {p.k} users"),
         DescribedStep("Count", "how many users have each item of what is left: " + ", ".join(p.items)),
-        DescribedStep("Publish", "exact counts, without noise"),
+        DescribedStep("Publish", f"what at least {p.k} users have, with exact counts and no noise"),
     )

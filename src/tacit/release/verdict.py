@@ -1,0 +1,129 @@
+"""The verdict on a guarantee, in words that a data protection officer can sign or refuse to.
+
+How strong a protection is follows from ε alone, by thresholds that are stated and the same everywhere: on
+the page, in the terminal and in the manifest. What ε means is said by a belief: somebody who knows
+everything else, and holds it for an even chance that a person searched for something, can become so sure and
+no surer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tacit.privacy import Guarantee, Kind, Neighbours
+
+__all__ = [
+    "NO_PROTECTION_ABOVE",
+    "STRONG_UP_TO",
+    "WEAK_ABOVE",
+    "Strength",
+    "Verdict",
+    "belief_after",
+    "percent",
+    "verdict_on",
+]
+
+STRONG_UP_TO = 1.0
+WEAK_ABOVE = 5.0
+"""Above this ε a protection is called weak."""
+NO_PROTECTION_ABOVE = 10.0
+"""Above this ε it is none to speak of."""
+
+
+class Strength(StrEnum):
+    """How strong a protection is."""
+
+    STRONG = "strong"
+    MODERATE = "moderate"
+    WEAK = "weak"
+    NONE_TO_SPEAK_OF = "no protection to speak of"
+    NONE = "no protection"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said first about a release."""
+
+    strength: Strength
+    headline: str
+    sentence: str
+    after: float
+    """How sure one can be at most, after an even chance."""
+
+    @property
+    def sure(self) -> str:
+        """How sure one can become, to follow "can be"."""
+        if self.strength is Strength.NONE:
+            return "certain"
+        return (
+            f"at most {percent(self.after)} sure" if self.after <= 0.999 else "practically sure (over 99.9%)"
+        )
+
+    @property
+    def warns(self) -> bool:
+        """Whether the release needs a second thought."""
+        return self.strength not in (Strength.STRONG, Strength.MODERATE)
+
+
+def _strength(guarantee: Guarantee) -> Strength:
+    if guarantee.kind is Kind.K_QUERY:
+        return Strength.NONE
+    if guarantee.epsilon > NO_PROTECTION_ABOVE:
+        return Strength.NONE_TO_SPEAK_OF
+    if guarantee.epsilon > WEAK_ABOVE:
+        return Strength.WEAK
+    return Strength.STRONG if guarantee.epsilon <= STRONG_UP_TO else Strength.MODERATE
+
+
+def belief_after(prior: float, loss: float) -> float:
+    """The belief to which one of ``prior`` can rise when the odds move by e^loss; in no case more than 1."""
+    return 1 / (1 + (1 - prior) / prior * math.exp(-min(loss, 700.0)))
+
+
+def percent(belief: float) -> str:
+    """A belief as it reads: never rounded to certainty, which only exact counts give."""
+    if belief > 0.999:
+        return "over 99.9%"
+    return f"{belief:.1%}".replace(".0%", "%")
+
+
+def _one_in(delta: float) -> str:
+    """A small chance as people say it, never below what it is."""
+    return f"1 in {int(1 / delta * (1 + 1e-12)):,}" if delta < 0.5 else f"{delta:.0%}"
+
+
+def verdict_on(guarantee: Guarantee) -> Verdict:
+    """The verdict on what a release promises."""
+    strength = _strength(guarantee)
+    if strength is Strength.NONE:
+        return Verdict(
+            strength,
+            "No protection against anybody who knows the method",
+            "Somebody who knows or controls the other people behind a published row learns with"
+            " certainty whether one "
+            "more person is among them. No privacy guarantee holds for this release.",
+            1.0,
+        )
+    times = 2 if guarantee.neighbours is Neighbours.ADD_REMOVE else 1
+    after = belief_after(0.5, times * guarantee.epsilon)
+    headline = {
+        Strength.STRONG: "Strong protection of every single person",
+        Strength.MODERATE: "Moderate protection of every single person",
+        Strength.WEAK: "Weak protection: think twice before publishing this",
+        Strength.NONE_TO_SPEAK_OF: "No protection to speak of",
+    }[strength]
+    except_for = (
+        f" In addition, with a chance of at most {_one_in(guarantee.delta)}, something that only this"
+        " person did is shown."
+        if guarantee.delta
+        else ""
+    )
+    verdict = Verdict(strength, headline, "", after)
+    return replace(
+        verdict,
+        sentence="Take somebody who knows everything else in the log, and holds it for an even chance that a"
+        " certain person searched for something. After seeing this release they can be"
+        f" {verdict.sure} of it, whatever it was.{except_for}",
+    )
