@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
@@ -117,10 +118,13 @@ def test_nothing_of_a_single_user_is_in_manifest_page_or_ledger(name: str, log: 
             assert secret.encode() not in content, path.name
 
 
-def test_the_manifest_does_not_depend_on_the_log_but_for_what_is_published(tmp_path: Path) -> None:
+def test_the_manifest_does_not_depend_on_the_log_but_for_what_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Same release of a log with and without the canary, noise off: one manifest but for entry and time."""
     manifests = []
     for name, canary in (("a", True), ("b", False)):
+        monkeypatch.setenv("TACIT_STATE", str(tmp_path / f"state-{name}"))  # else they are one data set
         log = write_log(tmp_path / f"{name}.parquet", canary=canary)
         order = order_for("k-query", log, tmp_path / name)
         manifest = publish_log(order).manifest
@@ -175,7 +179,11 @@ def test_a_ledger_is_required_and_budgets_do_not_change(log: Path) -> None:
 
 def test_the_ledger_of_another_log_is_refused(log: Path, tmp_path: Path) -> None:
     open_ledger(tmp_path / "l", log, BUDGET)
-    other = write_log(tmp_path / "other.parquet", 20)
+    other = tmp_path / "other.parquet"
+    table = pq.read_table(write_log(other, 20))
+    pq.write_table(
+        table.set_column(0, table.schema.field(0), pa.array(["somebody else"] * len(table))), other
+    )
     with pytest.raises(InputError, match="another data set"):
         open_ledger(tmp_path / "l", other, None)
 
@@ -194,6 +202,7 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
     assert failed == {
         "the manifest has the form of a release's, and nothing besides",
         "the guarantee follows from the parameters",
+        "the strength of the protection is the one that follows from it",
         "the cost of each part follows from the parameters",
         "what was drawn and compared follows from the parameters",
         "queries.tsv is the file that was released",

@@ -53,6 +53,6 @@ def test_every_statement_compiles(mechanism: Any) -> None:
     engine = Compiling()
     log = Preparation(datetime(2006, 3, 1), datetime(2006, 4, 1)).apply(engine, ibis.table(LOG, name="log"))
     mechanism.count(engine, log)
-    assert len(engine.statements) > 2
+    assert len(engine.statements) >= 1
     for statement in engine.statements:
         assert statement.startswith("SELECT")

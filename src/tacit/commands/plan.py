@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import typer
+from rich.console import Console
 
 from tacit.commands.panels import Panel
+from tacit.release.foresight import foreseen, in_words, users_option
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
 from tacit.terminal.declared import declared_command, json_flag
@@ -26,17 +28,29 @@ def register(app: typer.Typer) -> None:
     )
     for name in MECHANISMS:
         parameters = parameters_class(name)
-        command = declared_command(parameters, _plan(name), after=[json_flag()])
+        command = declared_command(parameters, _plan(name), after=[*users_option(parameters), json_flag()])
         example = f"Example: tacit plan {name} {parameters.example}"
         group.command(name, help=parameters.summary, epilog=example)(command)
     app.add_typer(group, name="plan")
 
 
 def _plan(name: str) -> Any:
-    def plan(asked: Mapping[str, Any], *, as_json: bool) -> None:
+    def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
         from tacit.release.statement import state_plan
 
-        stated = state_plan(mechanism_class(name)(**asked))
-        emit(stated.document, as_json=as_json, render=stated.render)
+        made = mechanism_class(name)(**asked)
+        stated = state_plan(made)
+        users = log_users or asked.get("users")
+        if not users:
+            emit(stated.document, as_json=as_json, render=stated.render)
+            return
+        expected = foreseen(made, users)
+        document = {**stated.document, "expected_users": users, "expected_rows": expected}
+
+        def render(console: Console) -> None:
+            stated.render(console)
+            console.print(in_words(expected, users), markup=False, soft_wrap=True)
+
+        emit(document, as_json=as_json, render=render)
 
     return plan

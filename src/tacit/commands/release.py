@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from tacit.commands.panels import Panel
 from tacit.errors import ParameterError
+from tacit.release.foresight import foreseen, in_words, users_option
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit, stderr
 from tacit.terminal.declared import declared_command, json_flag
@@ -112,6 +113,24 @@ _LAST = (
         True,
     ),
     _word(
+        "sessions",
+        str,
+        typer.Option(
+            help="What ends a session: time (a pause) or words (a pause and other words).",
+            rich_help_panel=_RECORDS,
+        ),
+        "time",
+    ),
+    _word(
+        "session_gap",
+        float | None,
+        typer.Option(
+            help="Minutes of pause that always end a session: 30 for time, 90 for words.",
+            rich_help_panel=_RECORDS,
+        ),
+        None,
+    ),
+    _word(
         "memory",
         str | None,
         typer.Option(help="Memory for the engine, such as 2GB or 500MB.", rich_help_panel=_MACHINE),
@@ -127,6 +146,12 @@ _LAST = (
 )
 
 
+_EVEN_IF_EMPTY = _word(
+    "even_if_empty",
+    bool,
+    typer.Option("--even-if-empty", help="With --users: go on although next to nothing can be expected."),
+    False,
+)
 _NOT_PRIVATE = _word(
     "known_not_private",
     bool,
@@ -162,7 +187,8 @@ def register(app: typer.Typer) -> None:
     )
     for name in MECHANISMS:
         parameters = parameters_class(name)
-        last = (*_LAST, _NOT_PRIVATE) if name == "k-query" else _LAST
+        last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY)
+        last = (*last, _NOT_PRIVATE) if name == "k-query" else last
         command = declared_command(parameters, _release(name), before=_FIRST, after=last)
         example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01"
         group.command(name, help=_HELP.format(summary=parameters.summary), epilog=example)(command)
@@ -191,16 +217,22 @@ def _publish(
     since: datetime | None,
     until: datetime | None,
     scrub: bool,
+    sessions: str,
+    session_gap: float | None,
     memory: str | None,
     threads: int | None,
     as_json: bool,
     known_not_private: bool = False,
+    log_users: int | None = None,
+    even_if_empty: bool = False,
 ) -> None:
     from tacit.release.about import About
+    from tacit.release.expectation import refuse_if_empty
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, open_ledger, publish_log
     from tacit.release.verdict import Strength, verdict_on
     from tacit.searchlog import check_log
+    from tacit.searchlog.session_cut import SessionCut
 
     check_log(log)
     if output.exists():
@@ -208,7 +240,8 @@ def _publish(
     made = mechanism(**asked)
     made.check()
     engine_memory = _bytes(memory) if memory else None
-    prepared, about = Preparation(since, until, scrub), About(data_set, controller, purpose)
+    prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
+    about = About(data_set, controller, purpose)
     verdict = verdict_on(made.guarantee())
     if verdict.strength is Strength.NONE and not known_not_private:
         raise ParameterError(
@@ -217,6 +250,11 @@ def _publish(
         )
     if verdict.warns:
         stderr().print(f"[bold red]{verdict.headline}.[/] {verdict.sentence}", soft_wrap=True)
+    if users := log_users or asked.get("users"):
+        expected = foreseen(made, users)
+        stderr().print(in_words(expected, users), markup=False, soft_wrap=True)
+        if not even_if_empty:
+            refuse_if_empty(expected, made, users)
     budget = _budget(budget_epsilon, budget_delta, made.neighbours)
     _require_room(made.guarantee(), budget)
     order = Order(

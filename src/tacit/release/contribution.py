@@ -35,12 +35,18 @@ def _by_time(time: Any, choice: Choice) -> Any:
     return time.desc() if choice is Choice.LAST else time
 
 
-def _by_frequency(table: Any, choice: Choice, keys: Sequence[str]) -> list[Any]:
-    """Where the choice is by frequency: rows whose keys this user has most come first."""
-    if choice is not Choice.FREQUENT:
-        return []
-    same = ibis.window(group_by=[table.user, *(table[key] for key in keys)])
-    return [table.count().over(same).desc()]
+def _chosen(table: Any, limit: int, choice: Choice, keys: Sequence[str], ties: Sequence[str]) -> Any:
+    """At most ``limit`` rows a user: by time, or those whose keys the user has most.
+
+    Ties are ordered by time and by the columns ``ties``.
+    """
+    if choice is Choice.FREQUENT:
+        same = ibis.window(group_by=[table.user, *(table[key] for key in keys)])
+        table = table.mutate(had=table.count().over(same))
+    often = [table.had.desc()] if choice is Choice.FREQUENT else []
+    order = [*often, _by_time(table.time, choice), *(table[name] for name in ties)]
+    chosen = _upto(table, limit, ["user"], order)
+    return chosen.drop("had") if choice is Choice.FREQUENT else chosen
 
 
 def _upto(table: Any, limit: int, group: Sequence[str], order: Sequence[Any]) -> Any:
@@ -51,8 +57,13 @@ def _upto(table: Any, limit: int, group: Sequence[str], order: Sequence[Any]) ->
 
 
 def searches_of(log: Any) -> Any:
-    """Each search once: (user, time, query)."""
-    return log.select("user", "time", "query").distinct()
+    """Each search once: (user, time, query), and its session where the log has been cut."""
+    return log.select("user", "time", "query", *_session(log)).distinct()
+
+
+def _session(table: Any) -> list[str]:
+    """The column with the number of a record's session, where histories were cut before."""
+    return [name for name in table.columns if name == "session"]
 
 
 def clicks_of(log: Any) -> Any:
@@ -73,9 +84,16 @@ def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
     """Consecutive different queries of a session: (user, time of the first, query, next_query).
 
     The next search is of the same session iff no more than ``gap`` lies between
-    (:mod:`tacit.searchlog.sessions`), so no session has to be numbered.
+    (:mod:`tacit.searchlog.sessions`), so no session has to be numbered; unless they were numbered before.
     """
     history = _history(searches)
+    if _session(searches):
+        stepped = searches.mutate(
+            next_query=searches["query"].lead().over(history),
+            next_session=searches["session"].lead().over(history),
+        )
+        same = (stepped.next_session == stepped["session"]).fill_null(False)
+        return stepped.filter(same & (stepped.next_query != stepped["query"])).drop("next_session", "session")
     stepped = searches.mutate(
         next_query=searches["query"].lead().over(history), next_time=searches.time.lead().over(history)
     )
@@ -101,14 +119,12 @@ def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -
 def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
     """At most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
     searches = searches_of(log)
-    order = [_by_time(searches.time, choice), searches["query"]]
-    return _upto(searches, limit, ["user"], [*_by_frequency(searches, choice, ["query"]), *order])
+    return _chosen(searches, limit, choice, ["query"], ["query"])
 
 
 def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
     """At most ``limit`` clicks a user: (user, time, query, url)."""
-    order = [_by_time(clicks.time, choice), clicks["query"], clicks.url]
-    return _upto(clicks, limit, ["user"], [*_by_frequency(clicks, choice, ["query", "url"]), *order])
+    return _chosen(clicks, limit, choice, ["query", "url"], ["query", "url"])
 
 
 def bounded_sessions(
@@ -123,10 +139,16 @@ def bounded_sessions(
     seen = searches.mutate(
         before=searches["query"].lag().over(history), before_time=searches.time.lag().over(history)
     )
-    paused = sensible_time(seen.time) > sensible_time(seen.before_time) + _pause(gap)
-    begins = seen.before_time.isnull() | paused
+    if _session(searches):
+        seen = seen.mutate(before_session=searches["session"].lag().over(history))
+        begins = seen.before_session != seen["session"]
+    else:
+        paused = sensible_time(seen.time) > sensible_time(seen.before_time) + _pause(gap)
+        begins = seen.before_time.isnull() | paused
     seen = seen.mutate(begins=begins.fill_null(True))
-    changed = seen.filter(seen.begins | (seen.before != seen["query"])).drop("before", "before_time")
+    changed = seen.filter(seen.begins | (seen.before != seen["query"])).select(
+        "user", "time", "query", "begins"
+    )
     # From the search that begins a session, the next ones follow until one begins another.
     history = _history(changed)
     ahead = {f"query_{i + 1}": changed["query"].lead(i).over(history) for i in range(1, queries)}
@@ -138,5 +160,4 @@ def bounded_sessions(
         wide = wide.mutate(**{f"query_{i}": ibis.ifelse(inside, wide[f"query_{i}"], ibis.null("string"))})
     wide = wide.filter(wide.begins & wide.query_2.notnull())
     names = [f"query_{i + 1}" for i in range(queries)]
-    order = [*_by_frequency(wide, choice, names), _by_time(wide.time, choice)]
-    return _upto(wide, sessions, ["user"], order).select("user", *names)
+    return _chosen(wide, sessions, choice, names, []).select("user", *names)

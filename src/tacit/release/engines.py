@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InfeasibleError, LogError, TacitError
 from tacit.files import literal_path
+from tacit.searchlog.session_cut import SessionCut, with_session_numbers
 
 __all__ = ["Engine", "memory_for", "open_engine"]
 
@@ -36,8 +37,9 @@ _BATCH = 1 << 17
 class Engine:
     """A connection that reads logs, keeps intermediate tables and streams results."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, scratch: Path | None = None) -> None:
         self.backend = backend
+        self._scratch = scratch
         self._kept = 0
 
     def log(self, path: str | Path) -> Any:
@@ -70,6 +72,23 @@ class Engine:
         """All rows of ``expression``."""
         with _told_apart():
             return self.backend.con.sql(self.backend.compile(expression)).to_arrow_table()
+
+    def with_sessions(self, log: Any, cut: SessionCut) -> Any:
+        """The log with a column ``session``: the number of each record's session within its user.
+
+        Cut user by user outside the engine, through a private file that goes with the engine's own.
+        """
+        assert self._scratch is not None  # an engine made by open_engine has one
+        self._kept += 1
+        path = self._scratch / f"sessions-{self._kept}.parquet"
+        writer = None
+        for table in with_session_numbers(self.batches(log.order_by("user")), cut):
+            writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")
+            writer.write_table(table)
+        if writer is None:  # an empty log has no sessions
+            return log.mutate(session=ibis.literal(0, "int64"))
+        writer.close()
+        return self.log(path)
 
     def drop(self, table: Any) -> None:
         """Forget a kept table."""
@@ -108,7 +127,7 @@ def open_engine(
         )
         try:
             backend.con.execute("SET enable_progress_bar = false")  # it is drawn on stdout, where results go
-            yield Engine(backend)
+            yield Engine(backend, folder)
         finally:
             backend.disconnect()
     finally:

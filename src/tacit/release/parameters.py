@@ -53,6 +53,11 @@ class Choice(StrEnum):
     FREQUENT = "frequent"
     """What this user has most: what somebody asks again and again, others ask too."""
 
+    @property
+    def words(self) -> str:
+        """As it reads in a sentence."""
+        return "most frequent" if self is Choice.FREQUENT else self.value
+
 
 def declared(
     default: Any,
@@ -102,8 +107,11 @@ def declared_noise(says: str) -> Any:
 
 
 def declared_take() -> Any:
-    """Which of a user's records are taken when there are too many."""
-    return declared(Choice.FIRST, "Which of a user's records are taken when there are too many.")
+    """Which of a user's records are taken when there are too many.
+
+    What the user has most, unless said otherwise: it publishes more (``benchmarks/rows_by_choice.py``).
+    """
+    return declared(Choice.FREQUENT, "Which of a user's records are taken when there are too many.")
 
 
 def check_whole(name: str, value: object, least: int) -> None:

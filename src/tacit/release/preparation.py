@@ -1,6 +1,7 @@
-"""What is done to the records before a mechanism sees them: a period, and scrubbing.
+"""What is done to the records before a mechanism sees them: a period, scrubbing, and cutting into sessions.
 
-Each step keeps or drops a record by that record alone and public constants, so it changes no guarantee.
+Period and scrubbing keep or drop a record by that record alone and public constants; sessions are cut by one
+user's records alone. So neither changes a guarantee.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.release.engines import Engine
 from tacit.release.scrub import plainly_harmless
+from tacit.searchlog.session_cut import SessionCut, SessionMethod
+from tacit.searchlog.sessions import SESSION_GAP
 
-__all__ = ["Preparation"]
+__all__ = ["BY_PAUSES", "Preparation"]
+
+BY_PAUSES = SessionCut(SessionMethod.TIME, SESSION_GAP)
+"""Sessions as the papers cut them, which the engine does by itself."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,13 @@ class Preparation:
         until: only records before this time.
         scrub: leave out records that plainly hold an address, and publish no key that looks like it names
             somebody (:mod:`tacit.release.scrub`).
+        sessions: how histories are cut into sessions, for pairs, transitions and sequences of queries.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     scrub: bool = True
+    sessions: SessionCut = BY_PAUSES
 
     def __post_init__(self) -> None:
         if self.since and self.until and self.since >= self.until:
@@ -42,8 +50,8 @@ class Preparation:
             log = log.filter(log.time >= self.since)
         if self.until is not None:
             log = log.filter(log.time < self.until)
-        del engine
-        return plainly_harmless(log) if self.scrub else log
+        log = plainly_harmless(log) if self.scrub else log
+        return log if self.sessions == BY_PAUSES else engine.with_sessions(log, self.sessions)
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
@@ -51,6 +59,7 @@ class Preparation:
             "since": self.since.isoformat() if self.since else None,
             "until": self.until.isoformat() if self.until else None,
             "scrub": self.scrub,
+            "sessions": self.sessions.to_dict(),
         }
 
     @classmethod
@@ -61,4 +70,5 @@ class Preparation:
             datetime.fromisoformat(since) if since else None,
             datetime.fromisoformat(until) if until else None,
             form["scrub"],
+            SessionCut.from_dict(form["sessions"]) if "sessions" in form else BY_PAUSES,
         )

@@ -19,10 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
-from tacit.searchlog.session_words import LONG_PAUSE, session_starts_by_words
-from tacit.searchlog.sessions import SESSION_GAP, Column, session_starts
+from tacit.searchlog.session_words import LONG_PAUSE, session_numbers_by_words, session_starts_by_words
+from tacit.searchlog.sessions import SESSION_GAP, Column, session_numbers, session_starts
 
-__all__ = ["SessionCut", "SessionMethod", "by_whole_users", "with_begins"]
+__all__ = [
+    "LONGEST_GAP",
+    "SessionCut",
+    "SessionMethod",
+    "by_whole_users",
+    "with_begins",
+    "with_session_numbers",
+]
 
 _ROWS = 1 << 20
 LONGEST_GAP = timedelta(days=100 * 366)
@@ -72,11 +79,21 @@ class SessionCut:
             return self.gap
         return SESSION_GAP if self.method is SessionMethod.TIME else LONG_PAUSE
 
+    def settled(self) -> SessionCut:
+        """The same with the gap stated."""
+        return SessionCut(self.method, self.longest_pause)
+
     def starts(self, user: Column, time: Column, query: Column) -> npt.NDArray[np.bool_]:
         """Which records begin a session, in the order in which they are listed."""
         if self.method is SessionMethod.TIME:
             return session_starts(user, time, self.longest_pause)
         return session_starts_by_words(user, time, query, self.longest_pause)
+
+    def numbers(self, user: Column, time: Column, query: Column) -> npt.NDArray[np.int64]:
+        """The session of each record, from 0 within its user, in the order in which they are listed."""
+        if self.method is SessionMethod.TIME:
+            return session_numbers(user, time, self.longest_pause)
+        return session_numbers_by_words(user, time, query, self.longest_pause)
 
     def to_dict(self) -> dict[str, Any]:
         """For a manifest or a result."""
@@ -112,6 +129,13 @@ def by_whole_users(batches: Iterable[pa.RecordBatch], rows: int = _ROWS) -> Iter
         waiting, held = table.to_batches(), table.num_rows
     if held:
         yield pa.Table.from_batches(waiting)
+
+
+def with_session_numbers(batches: Iterable[pa.RecordBatch], cut: SessionCut) -> Iterator[pa.Table]:
+    """Records, user by user, with a column ``session``: the session's number within its user, from 0."""
+    for table in by_whole_users(batches):
+        numbers = cut.numbers(table.column("user"), table.column("time"), table.column("query"))
+        yield table.append_column("session", pa.array(numbers))
 
 
 def with_begins(batches: Iterable[pa.RecordBatch], cut: SessionCut) -> Iterator[pa.Table]:

@@ -26,7 +26,14 @@ from tacit.compiled import compiled
 from tacit.searchlog.sessions import Column, microseconds, sensible_instants, user_codes
 from tacit.searchlog.trigrams import overlap, trigrams_of
 
-__all__ = ["LONG_PAUSE", "SHARED", "SHORT_PAUSE", "compared_text", "session_starts_by_words"]
+__all__ = [
+    "LONG_PAUSE",
+    "SHARED",
+    "SHORT_PAUSE",
+    "compared_text",
+    "session_numbers_by_words",
+    "session_starts_by_words",
+]
 
 SHORT_PAUSE = timedelta(minutes=1)
 """Up to this pause a search always goes on with the session."""
@@ -101,17 +108,10 @@ def _starts(
     return begins
 
 
-def session_starts_by_words(
-    user: Column, time: Column, query: Column, gap: timedelta = LONG_PAUSE
-) -> npt.NDArray[np.bool_]:
-    """Which records begin a session, in the order in which the log lists them.
-
-    Args:
-        user: who asked, a record each: an Arrow column, an array of strings or of whole numbers.
-        time: when: an Arrow timestamp column or a ``datetime64`` array, in any order.
-        query: what was asked: an Arrow column of strings, without nulls, or an array of them.
-        gap: the pause beyond which a session ends, whatever is asked next.
-    """
+def _cut(
+    user: Column, time: Column, query: Column, gap: timedelta
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """The order of the histories and, in that order, the users and where a session begins."""
     if isinstance(query, np.ndarray):
         query = pa.array(query, pa.string())
     if isinstance(query, pa.ChunkedArray):
@@ -119,7 +119,7 @@ def session_starts_by_words(
     if isinstance(query, pa.ChunkedArray):  # several chunks of an empty or very large column stay apart
         query = pa.concat_arrays(query.chunks) if query.num_chunks else pa.array([], pa.string())
     if not len(query):
-        return np.zeros(0, np.bool_)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     written = query if pa.types.is_dictionary(query.type) else pc.dictionary_encode(query)
     in_order = np.asarray(pc.rank(written.dictionary, tiebreaker="dense")).astype(np.int64)
     compared = pc.dictionary_encode(compared_text(written.dictionary))
@@ -139,6 +139,38 @@ def session_starts_by_words(
         grams.start,
         grams.size,
     )
+    return order, codes[order], begins
+
+
+def session_starts_by_words(
+    user: Column, time: Column, query: Column, gap: timedelta = LONG_PAUSE
+) -> npt.NDArray[np.bool_]:
+    """Which records begin a session, in the order in which the log lists them.
+
+    Args:
+        user: who asked, a record each: an Arrow column, an array of strings or of whole numbers.
+        time: when: an Arrow timestamp column or a ``datetime64`` array, in any order.
+        query: what was asked: an Arrow column of strings, without nulls, or an array of them.
+        gap: the pause beyond which a session ends, whatever is asked next.
+    """
+    order, _, begins = _cut(user, time, query, gap)
     listed = np.empty(len(order), np.bool_)
     listed[order] = begins
+    return listed
+
+
+def session_numbers_by_words(
+    user: Column, time: Column, query: Column, gap: timedelta = LONG_PAUSE
+) -> npt.NDArray[np.int64]:
+    """The session of each record: 0, 1, 2, … within its user, in the order in which the log lists them.
+
+    Takes what :func:`session_starts_by_words` takes.
+    """
+    order, codes, begins = _cut(user, time, query, gap)
+    running = np.cumsum(begins) - 1
+    first = np.ones(len(order), np.bool_)
+    first[1:] = codes[1:] != codes[:-1]
+    sizes = np.diff(np.append(np.flatnonzero(first), len(order)))
+    listed = np.empty(len(order), np.int64)
+    listed[order] = running - np.repeat(running[first], sizes)
     return listed

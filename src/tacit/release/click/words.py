@@ -70,7 +70,7 @@ def still_learns(p: ClickParameters) -> Sequence[str]:
 
 def steps(p: ClickParameters, domain: str, size: int) -> Sequence[DescribedStep]:
     """What is done to the log, in the order of Algorithm 1."""
-    kept = f"of each user the {p.take.value} {p.queries_per_user} searches"
+    kept = f"of each user the {p.take.words} {p.queries_per_user} searches"
     if p.clicks_per_user:
         kept += f" and {p.clicks_per_user} clicks on them"
     listed = []

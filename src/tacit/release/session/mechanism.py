@@ -9,7 +9,6 @@ costs add. Guarantee: :mod:`tacit.release.session.analysis`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from itertools import combinations
 from typing import Any
 
@@ -86,7 +85,6 @@ class Session(Mechanism[SessionParameters]):
             p.sessions_per_user,
             p.queries_per_session,
             p.take,
-            timedelta(seconds=p.session_gap),
         )
         found = _subsequences(sessions, p.queries_per_session)
         if p.once_per_user:
@@ -119,7 +117,6 @@ class Session(Mechanism[SessionParameters]):
             queries_per_session=form["queries_per_session"],
             once_per_user=form["once_per_user"],
             same_counts=counts is None,
-            session_gap=form["session_gap_seconds"],
             take=form["choice"],
             neighbours=form["neighbours"],
             noise=form["noise"],

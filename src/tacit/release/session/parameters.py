@@ -52,7 +52,6 @@ class SessionParameters(Parameters):
         "Publish the numbers that were compared with the threshold, or fresh ones under noise of their own.",
         option="--same-counts/--fresh-counts",
     )
-    session_gap: float = declared(1800.0, "The longest pause inside a session, in seconds.", above=0)
     take: Choice = declared_take()
     noise: float | None = declared_noise("b: the scale of the selection's noise.")
     threshold: float | None = declared(

@@ -41,9 +41,9 @@ def steps(p: SessionParameters) -> Sequence[DescribedStep]:
     listed = [
         DescribedStep(
             "Bound",
-            f"of each user the {p.take.value} {p.sessions_per_user} sessions of two queries and "
+            f"of each user the {p.take.words} {p.sessions_per_user} sessions of two queries and "
             f"more, cut to {p.queries_per_session} queries"
-            + (f"; the {p.take.value} {p.clicks_per_user} clicks" if p.clicks_per_user else ""),
+            + (f"; the {p.take.words} {p.clicks_per_user} clicks" if p.clicks_per_user else ""),
         ),
         DescribedStep("Count", f"all ordered subsequences of two queries and more{once}"),
         DescribedStep(

@@ -30,7 +30,7 @@ def steps(p: ZealousParameters) -> Sequence[DescribedStep]:
     """What is done to the log, as paper 004 lists it."""
     listed = ", ".join(p.items)
     return (
-        DescribedStep("Bound", f"of each user the {p.take.value} {p.per_user} different items: {listed}"),
+        DescribedStep("Bound", f"of each user the {p.take.words} {p.per_user} different items: {listed}"),
         DescribedStep("Count", "how many users have each item"),
         DescribedStep("First threshold", f"keep items of at least {counted(p.first, 'user')}"),
         DescribedStep(

@@ -1,0 +1,59 @@
+"""How far the rows expected before a release are from those published, on other synthetic logs.
+
+Claim: for logs of AOL's shape of a third to three times the size that is counted, the expectation lies
+within a factor of 1.5 of the mean of ten releases wherever ten rows or more are published.
+
+    python benchmarks/expectation.py             # 3,000, 10,000 and 30,000 users
+    python benchmarks/expectation.py --quick     # 3,000
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.engines import open_engine
+from tacit.release.expectation import expected_rows
+from tacit.release.item_kinds import Item
+from tacit.release.zealous.mechanism import Zealous
+from tacit.world.synth import SyntheticLog
+
+_DRAWS = 10
+_FACTOR = 1.5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    sizes = (3_000,) if parser.parse_args().quick else (3_000, 10_000, 30_000)
+    source, far = OperatingSystemRandomness(), False
+    print("| users | ε | table | expected | published, mean |\n|---:|---:|---|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for users in sizes:
+            path = Path(folder) / f"{users}.parquet"
+            SyntheticLog(users, seed=77).write(path)
+            for epsilon in (1.0, 4.0):
+                made = Zealous(epsilon=epsilon, delta=1e-5, items=(Item.QUERIES, Item.KEYWORDS, Item.CLICKS))
+                expected = expected_rows(made, users)
+                assert expected is not None
+                with open_engine() as engine:
+                    counting = made.count(engine, engine.log(path))
+                    drawn = [made.publish(engine, counting, source) for _ in range(_DRAWS)]
+                for table, foreseen in expected.items():
+                    mean = statistics.fmean(tables[table].num_rows for tables in drawn)
+                    print(
+                        f"| {users:,} | {epsilon:g} | {table} | {foreseen:,.1f} | {mean:,.1f} |", flush=True
+                    )
+                    far |= mean >= 10 and not mean / _FACTOR <= foreseen <= mean * _FACTOR
+    if far:
+        sys.exit(f"off by more than a factor of {_FACTOR}")
+
+
+if __name__ == "__main__":
+    main()

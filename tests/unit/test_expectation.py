@@ -1,0 +1,75 @@
+"""What a release can be expected to publish: from public figures alone, near the truth, and before any
+charge.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.errors import InfeasibleError
+from tacit.privacy.randomness import SeededRandomness
+from tacit.release import expectation
+from tacit.release.engines import open_engine
+from tacit.release.k_query.mechanism import KQuery
+from tacit.release.zealous.mechanism import Zealous
+from tacit.world.synth import SyntheticLog
+
+
+@pytest.fixture(scope="module")
+def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("world") / "world.parquet"
+    SyntheticLog(400, seed=5).write(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _world(monkeypatch: pytest.MonkeyPatch, small_world: Path) -> None:
+    monkeypatch.setattr(expectation, "WORLD_USERS", 400)
+    monkeypatch.setattr(expectation, "_world", lambda _report: small_world)
+
+
+def test_the_expectation_is_near_what_another_log_publishes(tmp_path: Path) -> None:
+    made = Zealous(epsilon=20.0, delta=1e-3)
+    found = expectation.expected_rows(made, 400)
+    assert found is not None
+    SyntheticLog(400, seed=6).write(tmp_path / "log.parquet")
+    with open_engine(threads=1) as engine:
+        counting = made.count(engine, engine.log(tmp_path / "log.parquet"))
+        drawn = [made.publish(engine, counting, SeededRandomness(n))["queries"].num_rows for n in range(20)]
+    assert statistics.fmean(drawn) / 2 < found["queries"] < statistics.fmean(drawn) * 2
+    assert statistics.fmean(drawn) > 5
+
+
+def test_more_users_and_more_epsilon_give_more() -> None:
+    few = expectation.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 200)
+    many = expectation.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 2_000)
+    strict = expectation.expected_rows(Zealous(epsilon=0.5, delta=1e-3), 2_000)
+    assert few and many and strict
+    assert few["queries"] < many["queries"] > strict["queries"]
+
+
+def test_the_chance_to_pass_is_that_of_a_binomial_number_with_noise() -> None:
+    part = next(iter(Zealous(noise=2.0, threshold_1=1, threshold_2=12, per_user=1).schedule()))
+    random = np.random.default_rng(3)
+    a = np.exp(-1 / 2.0)
+    for count, share in ((1, 0.5), (20, 0.5), (30, 0.4), (3_000, 0.004), (12, 1.0), (4, 3.0)):
+        users = (
+            random.binomial(count, share, 200_000) if share < 1 else np.full(200_000, round(count * share))
+        )
+        noise = random.geometric(1 - a, 200_000) - random.geometric(1 - a, 200_000)
+        simulated = ((users >= 1) & (users + noise >= 12)).mean()
+        (found,) = expectation._passes(part, np.array([count]), share)
+        assert found == pytest.approx(simulated, abs=0.006)  # five standard errors
+
+
+def test_a_release_without_a_row_is_refused_before_the_charge() -> None:
+    made = Zealous(epsilon=0.01, delta=1e-9)
+    expected = expectation.expected_rows(made, 100)
+    with pytest.raises(InfeasibleError, match="--even-if-empty"):
+        expectation.refuse_if_empty(expected, made, 100)
+    expectation.refuse_if_empty(expectation.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
+    expectation.refuse_if_empty(None, made, 100)
