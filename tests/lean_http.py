@@ -26,21 +26,35 @@ class Connections:
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self._turn = asyncio.Semaphore(most)
         self.tables: dict[str, Table] = {}
+        self.times: list[float] = []
+        """How long each request took, once it was its turn."""
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
         """One request and its answer: status, headers and body."""
+        kind = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n" if body else ""
+        head = f"{method} {path} HTTP/1.1\r\nhost: {self.host}\r\naccept-encoding: gzip\r\n{kind}\r\n"
         async with self._turn:
-            reader, writer = self._free.pop() if self._free else await self.open()
-            kind = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n" if body else ""
-            head = f"{method} {path} HTTP/1.1\r\nhost: {self.host}\r\naccept-encoding: gzip\r\n{kind}\r\n"
-            try:
-                writer.write(head.encode() + body)
-                status, headers = await read_head(reader)
-                content = await reader.readexactly(int(headers.get("content-length", "0")))
-            except BaseException:  # a cancelled request leaves half an answer on its connection
-                writer.close()
-                raise
-            self._free.append((reader, writer))
+            begun = time.perf_counter()
+            while self._free:  # the server may have closed a connection that was idle for long
+                try:
+                    return await self._once(self._free.pop(), head.encode() + body, begun)
+                except (OSError, EOFError):
+                    continue
+            return await self._once(await self.open(), head.encode() + body, begun)
+
+    async def _once(
+        self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes, begun: float
+    ) -> tuple[int, dict[str, str], bytes]:
+        reader, writer = connection
+        try:
+            writer.write(request)
+            status, headers = await read_head(reader)
+            content = await reader.readexactly(int(headers.get("content-length", "0")))
+        except BaseException:  # a cancelled request leaves half an answer on its connection
+            writer.close()
+            raise
+        self._free.append(connection)
+        self.times.append(time.perf_counter() - begun)
         if headers.get("content-encoding") == "gzip":
             content = gzip.decompress(content)
         return status, headers, content
@@ -65,7 +79,6 @@ class LeanClient(PoolClient):
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self.times: list[float] = []
 
     async def terms(self) -> Terms:
         given = json.loads((await self._connections.ask("GET", "/v1/pool"))[2])
@@ -88,10 +101,8 @@ class LeanClient(PoolClient):
 
     async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
         path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"
-        begun = time.perf_counter()
         try:
             _, _, body = await self._connections.ask("POST", path, json.dumps(message.as_dict()).encode())
-            self.times.append(time.perf_counter() - begun)
             return Reply(json.loads(body)["reply"])
         except (OSError, EOFError, ValueError, KeyError):
             return None

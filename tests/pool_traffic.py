@@ -64,11 +64,11 @@ async def traffic(
     crash: float = 0.0,
     without: Without = "general",
     connections: int = 60,
-) -> tuple[AuditedLog, dict[str, int], list[float]]:
+) -> tuple[AuditedLog, dict[str, int]]:
     """``people`` agents follow the pool for ``seconds``; each asks about every ``every`` seconds.
 
     A share ``crash`` of them vanish at a random moment, without a word. Gives the query log with its senders,
-    counts of the agents' states at the end, and how long each message took.
+    and counts of the agents' states at the end.
     """
     chosen = random.Random(seed)
     shared = Connections(address, connections)
@@ -104,8 +104,7 @@ async def traffic(
     shared.close()
     await asyncio.sleep(0.2)  # closed connections want a moment
     states = Counter(companion.agent.state.value for companion in companions)
-    times = [each for companion in companions for each in companion.client.times]  # type: ignore[attr-defined]
-    return _log(entries), dict(states), times
+    return _log(entries), dict(states)
 
 
 def _log(entries: list[tuple[Any, ...]]) -> AuditedLog:

@@ -32,7 +32,7 @@ def timing(window: float, phase: float) -> list[str]:
 def test_a_thousand_agents_at_once() -> None:
     """Some vanish without a word. Nobody who used a region can be told from fewer than k people."""
     with served_pool(*timing(30.0, 4.0)) as (address, process):
-        log, states, _ = asyncio.run(traffic(address, adult(), 1_000, 32.0, every=3.0, crash=0.1))
+        log, states = asyncio.run(traffic(address, adult(), 1_000, 32.0, every=3.0, crash=0.1))
         assert process.poll() is None
     assert log.guarded.sum() > 1_000, states
     verdict = verify_log(log, K, 30.0)
@@ -65,7 +65,7 @@ def test_workers_die_and_redis_restarts() -> None:
 
         troubled = threading.Thread(target=trouble)
         troubled.start()
-        log, states, _ = asyncio.run(traffic(address, adult(), 150, 42.0, every=1.0))
+        log, states = asyncio.run(traffic(address, adult(), 150, 42.0, every=1.0))
         troubled.join()
         assert process.poll() is None
         assert len(workers_of(process.pid)) == 2  # who died was replaced

@@ -1,0 +1,136 @@
+"""The running pool: messages a second and their times with many agents, and how long a new table takes.
+
+Claims, on loopback, with server and agents on the same machine:
+
+- with 10,000 agents that follow the broadcast of one worker, first and second messages are answered at a
+  rate, and within times, that are printed beside a floor measured in the same run: the same server
+  answering ``GET /v1/standing``, which does nothing, on the same number of connections;
+- a window's update (opening sealed records, partition, table) at 44,000 and 250,000 people online takes time
+  in proportion to the people; opening the records is most of it. The floor is the partition alone.
+
+Run: ``python benchmarks/pool_service.py [--quick]`` (``--quick``: 1,000 agents; updates at 4,400 people).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.lean_http import Connections, LeanClient
+from tests.pool_traffic import served_pool
+
+from tacit.pool.formation import together, valid_records
+from tacit.pool.machine import Pool
+from tacit.pool.population import adult
+from tacit.pool.protocol import UNGROUPED, FirstMessage, Rules, SecondMessage
+from tacit.pool.sealing import HpkeSealing
+from tacit.pool.store import MemoryStore
+from tacit.pool.table import whole_domain
+
+
+def spread(times: list[float]) -> str:
+    """Median, 99th percentile and largest, in milliseconds."""
+    found = np.percentile(np.array(times) * 1000, [50, 99, 100])
+    return f"median {found[0]:.1f} ms, p99 {found[1]:.1f} ms, largest {found[2]:.1f} ms"
+
+
+async def load(address: str, agents: int, connections: int) -> None:
+    """All agents listen, then send their first and second messages as fast as the pool takes them."""
+    shared = Connections(address, connections)
+    client = LeanClient(shared)
+    terms = await client.terms()
+    streams = [LeanClient(shared).follow() for _ in range(agents)]
+    begun = time.perf_counter()
+    for start in range(0, agents, 200):
+        await asyncio.gather(*[anext(stream) for stream in streams[start : start + 200]])
+    print(f"{agents:,} agents listen after {time.perf_counter() - begun:.1f} s")
+
+    shared.times.clear()
+    begun = time.perf_counter()
+    await asyncio.gather(*[shared.ask("GET", "/v1/standing") for _ in range(agents)])
+    lowest = agents / (time.perf_counter() - begun)
+    print(
+        f"floor, GET /v1/standing: {lowest:,.0f} a second; {spread(shared.times)} with {connections} at once"
+    )
+
+    table, key, _, _ = await client.table(terms.template)
+    records = adult().draw(agents, np.random.default_rng(1)).tolist()
+    sealing = HpkeSealing()
+    sealed = [sealing.seal(key, table.epoch, UNGROUPED, tuple(row)) for row in records]
+    for phase, make in (
+        ("count", lambda n: FirstMessage(table.epoch, UNGROUPED, f"{n:032x}")),
+        ("identify", lambda n: SecondMessage(table.epoch, UNGROUPED, f"{n:032x}", sealed[n])),
+    ):
+        said = await asyncio.gather(*[anext(stream) for stream in streams])
+        assert {one.phase for one in said} == {phase}, {one.phase for one in said}
+        shared.times.clear()
+        begun = time.perf_counter()
+        replies = await asyncio.gather(*[client.send(make(number)) for number in range(agents)])
+        taken = time.perf_counter() - begun
+        accepted = sum(reply is not None and reply.value == "accepted" for reply in replies)
+        print(
+            f"{phase}: {accepted:,} of {agents:,} messages accepted at {agents / taken:,.0f} a second "
+            f"({agents / taken / lowest:.2f} of the floor); {spread(shared.times)} with {connections} at once"
+        )
+    for stream in streams:
+        await stream.aclose()
+    shared.close()
+    await asyncio.sleep(0.2)
+
+
+def update(people: int) -> None:
+    """One window's update with ``people`` online, through the pool itself."""
+    population, sealing = adult(), HpkeSealing()
+    records = population.draw(people, np.random.default_rng(2)).tolist()
+    rules = Rules(k=30, window=10_000.0, form=1_000.0, capacity=people)
+    pool = Pool(rules, population.template, MemoryStore(), sealing=sealing)
+    standing = pool.tick(1_000.0)
+    public = pool.publication()
+    assert public is not None
+    pool.tick(standing.until)
+    for number in range(people):
+        pool.first(FirstMessage(standing.epoch, UNGROUPED, f"{number:032x}"))
+    pool.tick(standing.until + rules.count)
+    for number, row in enumerate(records):
+        sealed = sealing.seal(public.public_key, standing.epoch, UNGROUPED, tuple(row))
+        pool.second(SecondMessage(standing.epoch, UNGROUPED, f"{number:032x}", sealed))
+    begun, spent = time.perf_counter(), time.process_time()
+    pool.tick(standing.until + rules.count + rules.identify)
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - spent
+    formed = pool.publication()
+    assert formed is not None and formed.table.epoch == standing.epoch + 1
+    old = whole_domain(1, population.template)
+    confirmed = valid_records({UNGROUPED: map(tuple, records)}, old, population.template, 30)
+    spent = time.process_time()
+    together(old, confirmed, 2, population.template, 30)
+    floor = time.process_time() - spent
+    print(
+        f"update with {people:,} people online: {seconds:.2f} s (processor {cpu:.2f} s), "
+        f"{len(formed.table):,} groups; partition alone {floor:.3f} s; whole / partition {cpu / floor:.0f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--quick", action="store_true", help="1,000 agents; updates at 4,400 people")
+    chosen = parser.parse_args()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    agents = 1_000 if chosen.quick else min(10_000, hard // 2 - 500)
+    timing = ["--window", "400", "--count", "60", "--identify", "60", "--form", "20", "--skew", "10"]
+    with served_pool("--k", "30", *timing) as (address, _):
+        asyncio.run(load(address, agents, 64))
+    for people in (4_400,) if chosen.quick else (44_000, 250_000):
+        update(people)
+
+
+if __name__ == "__main__":
+    main()
