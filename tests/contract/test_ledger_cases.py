@@ -176,3 +176,17 @@ def test_of_several_first_releases_at_once_one_opens_the_ledger_and_all_use_it(l
         assert process.returncode == 0, said
     assert len(list(log.parent.glob("*.ledger"))) == 1
     assert _charges(run, log.with_name("log.parquet.ledger")) == 3
+
+
+def test_a_damaged_log_is_said_to_be_damaged_where_it_is_and_nothing_is_charged(run: Run, log: Path) -> None:
+    assert (
+        run("ledger", "init", log.with_name("log.parquet.ledger"), "--epsilon", 4, "--delta", "1e-4")[0] == 0
+    )
+    content = log.read_bytes()
+    place = content.find(b"weather 0")  # inside the page of the queries, which the checks before do not read
+    log.write_bytes(content[: place - 12] + b"\xff" * 8 + content[place - 4 :])
+    code, said = _release(run, log, "one")
+    assert code == 1
+    assert "damaged" in said or "cannot be read" in said
+    assert "weather" not in said
+    assert _charges(run, log.with_name("log.parquet.ledger")) == 0

@@ -42,7 +42,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A release by each mechanism, charged to one ledger."""
     home = tmp_path_factory.mktemp("released")
     log = write_log(home / "log.parquet")
-    (home / "domain.txt").write_text("weather\nnews\n")
+    (home / "domain.txt").write_text("# origin: two words\nweather\nnews\n")
     (home / "urls.tsv").write_text("weather\thttp://weather.example/\n")
     requests = {
         "zealous": mechanism_for("zealous", noise=5.0, threshold_2=120),

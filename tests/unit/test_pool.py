@@ -10,7 +10,7 @@ from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.release.click.mechanism import Click
-from tacit.release.public_domain import bundled_domain, read_domain, take_domain
+from tacit.release.public_domain import LARGEST_DOMAIN, bundled_domain, read_domain, take_domain
 from tacit.release.public_urls import take_urls
 
 
@@ -25,15 +25,47 @@ def test_the_bundled_domain_is_the_same_everywhere() -> None:
 
 def test_a_file_is_normalised_and_each_query_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "queries.txt"
-    path.write_text("Weather\n\n  weather \nJAVA  Island\n", encoding="utf-8")
+    path.write_text("# Origin: two titles\nWeather\n\n  weather \nJAVA  Island\n", encoding="utf-8")
     assert read_domain(path).queries.to_pylist() == ["java island", "weather"]
+    assert read_domain(path).to_dict()["origin"] == "two titles"
     assert take_domain("none") is None
-    path.write_text("\n")
+    path.write_text("# origin: nowhere\n\n")
     with pytest.raises(InputError, match="no query"):
         read_domain(path)
     path.write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(InputError, match="UTF-8"):
         read_domain(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"weather\ncanary\n", "does not name its origin"),
+        (b"# origin:  \nweather\n", "does not name its origin"),
+        (b"PAR1canary", "is a Parquet file"),
+        (b"# origin: a log\n7\tcanary\t2006-03-01 00:00:00\n", "several columns .a tab in line 2"),
+        (b"# origin: a log\n7,canary,2006-03-01 00:00:00\n8,canary,2006-03-01 00:00:01\n", "hold a time"),
+        (b"# origin: a paste\n" + b"canary " * 40, "line 2 of .* is longer than 200"),
+    ],
+)
+def test_what_is_no_public_list_of_queries_is_refused_without_showing_it(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=complaint) as caught:
+        read_domain(path)
+    assert "canary" not in str(caught.value)
+
+
+def test_a_domain_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "queries.txt"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_DOMAIN + 1)
+    with pytest.raises(InputError, match="larger than"):
+        read_domain(path)
+    with pytest.raises(InputError, match="there is no file"):
+        read_domain(tmp_path / "absent.txt")
 
 
 def test_urls_of_a_file_are_those_of_the_queries_asked_for(tmp_path: Path) -> None:
@@ -59,7 +91,7 @@ def test_the_wordnet_engine_surfaces_its_documents() -> None:
 
 def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
     path = tmp_path / "queries.txt"
-    path.write_text("weather\nnews\n")
+    path.write_text("# origin: a test\nweather\nnews\n")
     made = mechanism_for("click", 1.0, domain=str(path))
     assert isinstance(made, Click) and made.parameters.clicks_per_user == 0
     with pytest.raises(ParameterError, match="public urls"):

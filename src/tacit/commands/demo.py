@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import time
@@ -44,6 +45,8 @@ def demo(
     """
     begun = time.monotonic()
     _clear(output)
+    # The demo's log is made anew each time: its ledger goes with its folder, and is not to be missed.
+    os.environ["TACIT_STATE"] = str((output / "state").resolve())
     log, truth = output / "log.parquet", output / "truth.parquet"
     act = _Stage(quiet=as_json)
     act.say("A log", "People with interests, some of them sensitive, search for three months.")
@@ -51,7 +54,9 @@ def demo(
     act.run("stats", log)
     act.say(
         "Release: the log is published under differential privacy",
-        "Whoever reads it can hardly tell whether any one person was in the log at all.",
+        "Somebody who knows everything else, and holds it for an even chance that a certain person was"
+        " in the "
+        "log, can be at most 88% sure after reading it.",
     )
     release = output / "released"
     act.run(

@@ -63,8 +63,8 @@ def _temporary_beside(destination: Path) -> Path:
     if not parent.is_dir():
         raise InputError(f"the folder {parent} does not exist.", "Create it first, or choose another output.")
     prefix = f".{destination.name}{_MARK}"
-    for leftover in parent.glob(f"{glob.escape(prefix)}*"):
-        owner = leftover.name.removeprefix(prefix)
+    for leftover in parent.glob(f".*{glob.escape(_MARK)}*"):  # whatever it was to become
+        owner = leftover.name.rpartition(_MARK)[2]
         if owner.isdigit() and not _alive(int(owner)):
             _remove(leftover)
     return parent / f"{prefix}{os.getpid()}"

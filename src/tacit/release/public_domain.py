@@ -3,7 +3,8 @@
 A pure guarantee holds over a finite set of queries that is public and does not depend on the log (notes on
 A_Click; the thesis's pool, section 3.3.2). The bundled one is built from WordNet's nouns: their lemmas, and
 the word pairs and triples that occur at least twice in its glosses and end with a noun. Another can be
-given as a text file, one query per line. It must be public: a list taken from search logs reveals them.
+given as a text file that names its origin in its first line, then one query per line. It must be public: a
+list taken from search logs reveals them, and what looks like a log is refused.
 
 With p_g < 1 the queries that nobody asked take part by chance, drawn anew for each release from the
 operating system's randomness, and who took part is never shown.
@@ -12,6 +13,7 @@ operating system's randomness, and who took part is never shown.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +25,16 @@ import pyarrow.compute as pc
 from tacit.errors import InputError
 from tacit.text import STOP_WORDS, normalise, normalise_column, words
 
-__all__ = ["BUNDLED", "PublicDomain", "bundled_domain", "read_domain", "take_domain"]
+__all__ = ["BUNDLED", "LARGEST_DOMAIN", "PublicDomain", "bundled_domain", "read_domain", "take_domain"]
 
 BUNDLED = "wordnet"
 """The name of the bundled domain."""
+LARGEST_DOMAIN = 64 << 20
+"""Bytes of the largest domain file that is read."""
+_ORIGIN = "# origin:"
+_LONGEST_QUERY = 200
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{4}")
+_REMEDY = "Give a text file that is public: its origin in the first line, then one query per line."
 _LEAST = 2
 _LONGEST_GRAM = 3
 
@@ -37,6 +45,8 @@ class PublicDomain:
 
     name: str
     queries: pa.Array
+    origin: str = "stated by the program"
+    """Where the list comes from, so that a reader can judge that it is public."""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -54,17 +64,17 @@ class PublicDomain:
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
-        return {"name": self.name, "queries": len(self), "sha256": self.digest}
+        return {"name": self.name, "origin": self.origin, "queries": len(self), "sha256": self.digest}
 
     def table(self) -> pa.Table:
         """One column, ``query``."""
         return pa.table({"query": self.queries})
 
 
-def _domain(name: str, queries: pa.Array) -> PublicDomain:
+def _domain(name: str, queries: pa.Array, origin: str) -> PublicDomain:
     distinct = pc.unique(queries)
     distinct = distinct.filter(pc.not_equal(distinct, ""))
-    return PublicDomain(name, distinct.take(pc.sort_indices(distinct)))
+    return PublicDomain(name, distinct.take(pc.sort_indices(distinct)), origin)
 
 
 def bundled_domain() -> PublicDomain:
@@ -91,20 +101,54 @@ def bundled_domain() -> PublicDomain:
                 nouns[last] = wordnet.lemma(last) is not None
             if nouns[last]:
                 found.add(gram)
-    return _domain(BUNDLED, pa.array(sorted(found), pa.string()))
+    return _domain(BUNDLED, pa.array(sorted(found), pa.string()), "the nouns and glosses of WordNet 3.0")
 
 
 def read_domain(path: str | Path) -> PublicDomain:
-    """A text file in UTF-8, one query per line; blank lines and repetitions do not count."""
+    """A text file in UTF-8: its origin in the first line, then one query per line.
+
+    Blank lines and repetitions do not count. What is no list of queries, or looks like a log, is refused.
+    """
     path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}.", f"Name a domain file, or {BUNDLED}.")
+    if path.stat().st_size > LARGEST_DOMAIN:
+        raise InputError(
+            f"{path} is larger than the {LARGEST_DOMAIN >> 20} MB of the largest domain.",
+            "Give a shorter list.",
+        )
+    content = path.read_bytes()
+    if content.startswith(b"PAR1"):
+        raise InputError(f"{path} is a Parquet file, as a search log is.", _REMEDY)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        first, *lines = content.decode("utf-8").splitlines() or [""]
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", "Give a text file with one query per line.") from error
-    domain = _domain(path.name, normalise_column(pa.array(lines, pa.string())))
+        raise InputError(f"{path} is not UTF-8 text.", _REMEDY) from error
+    if not first.lower().startswith(_ORIGIN) or not first[len(_ORIGIN) :].strip():
+        raise InputError(
+            f"{path} does not name its origin.", f"Begin it with a line such as `{_ORIGIN} titles of …`."
+        )
+    _refuse_log(path, lines)
+    origin = " ".join(first[len(_ORIGIN) :].split())[:_LONGEST_QUERY]
+    domain = _domain(path.name, normalise_column(pa.array(lines, pa.string())), origin)
     if not len(domain):
-        raise InputError(f"{path} holds no query.", "Give a text file with one query per line.")
+        raise InputError(f"{path} holds no query.", _REMEDY)
     return domain
+
+
+def _refuse_log(path: Path, lines: list[str]) -> None:
+    """Refuse what has the columns, the times or the long lines of something else than a list of queries."""
+    columns = next((number for number, line in enumerate(lines, start=2) if "\t" in line), None)
+    if columns is not None:
+        raise InputError(
+            f"{path} has several columns (a tab in line {columns}), as a search log has.", _REMEDY
+        )
+    sample = [line for line in lines[:1000] if line.strip()]
+    if sum(bool(_TIME.search(line)) for line in sample) * 2 > len(sample):
+        raise InputError(f"most lines of {path} hold a time, as those of a search log do.", _REMEDY)
+    long = next((n for n, line in enumerate(lines, start=2) if len(line) > _LONGEST_QUERY), None)
+    if long is not None:
+        raise InputError(f"line {long} of {path} is longer than {_LONGEST_QUERY} characters.", _REMEDY)
 
 
 def take_domain(given: str | None) -> PublicDomain | None:

@@ -28,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.errors import InfeasibleError, InputError, IntegrityError, TacitError
+from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, TacitError
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Entry, Ledger
@@ -47,6 +47,7 @@ from tacit.release.preparation import Preparation
 from tacit.release.scrub import withheld
 from tacit.release.tables import write_cells
 from tacit.searchlog import check_log
+from tacit.searchlog.damage import damage_of
 
 __all__ = ["Order", "Release", "default_ledger", "open_ledger", "publish", "publish_log"]
 
@@ -204,6 +205,13 @@ def publish_log(
             manifest = _write(folder, order, tables, entry)
             order.ledger.note_release(entry, file_hash(folder / MANIFEST))
             _remember(order.ledger, report)
+    except LogError as error:
+        damage = damage_of(order.log)
+        if not damage or entry is not None:
+            raise
+        raise LogError(
+            f"{order.log} is damaged: {damage}. Nothing was charged.", "Copy it again, or import it again."
+        ) from error
     except BaseException:
         if entry is not None:
             report(_what_became_of(order, entry))
