@@ -21,9 +21,9 @@ import time
 
 import numpy as np
 
+from specimens.seed_profiles import random_seed_profile, taxonomy_seed_profile
 from tacit.device.generalise import Algorithm, generalise
 from tacit.device.seed import SeedProfile
-from tacit.device.specimens import random_seed_profile, taxonomy_seed_profile
 from tacit.taxonomy import load_wordnet
 
 TREES = 40

@@ -85,7 +85,7 @@ def test_a_changed_ledger_fails_without_a_traceback(path: Path) -> None:
     [
         (["--epsilon", "0"], 2, "must be positive and finite; found 0"),
         (["--epsilon", "-1"], 2, "at least 0"),
-        (["--epsilon", "nan"], 2, "--epsilon must be at least 0; found nan"),
+        (["--epsilon", "nan"], 2, "--budget-epsilon must be at least 0; found nan"),
         (["--epsilon", "1", "--delta", "2"], 2, "in [0, 1]"),
         (["--epsilon", "1", "--composition", "pld"], 2, "greater than 0 for the rule pld"),
         (["--epsilon", "1", "--composition", "hope"], 2, "hope"),

@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from tacit.commands import application
+from tacit.commands.panels import Panel
 
 DOCS = Path(__file__).parent.parent.parent / "docs/reference/commands"
 
@@ -45,6 +46,12 @@ def test_every_command_speaks_json_and_explains_every_option() -> None:
             option for option, parameter in options.items() if not getattr(parameter, "help", None)
         ]
         assert unexplained == [], f"explain the options of tacit {' '.join(words)}"
+
+
+def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
+    verbs = typer.main.get_command(application()).commands
+    unplaced = {name for name, verb in verbs.items() if verb.rich_help_panel == Panel.MORE}
+    assert unplaced == set(), "name a PANEL in the verb's module (tacit.commands.panels)"
 
 
 def help_of(words: tuple[str, ...], columns: int) -> list[str]:

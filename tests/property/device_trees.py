@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from benchmarks.specimens.seed_profiles import random_seed_profile
 from hypothesis import strategies as st
 
 from tacit.device.seed import SeedProfile
-from tacit.device.specimens import random_seed_profile
 
 __all__ = ["naive_power", "naive_risk", "seed_profiles"]
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tacit.commands.options import JsonFlag
 from tacit.commands.panels import Panel
-from tacit.terminal import JsonFlag, emit
+from tacit.terminal import emit
 
 __all__ = ["PANEL", "register"]
 

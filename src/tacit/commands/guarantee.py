@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
+from tacit.commands.declared import declared_command, json_flag
 from tacit.commands.panels import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
-from tacit.terminal.declared import declared_command, json_flag
 
 __all__ = ["PANEL", "register"]
 

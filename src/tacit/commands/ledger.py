@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
         epilog="Example: tacit ledger show log.ledger",
         no_args_is_help=True,
     )
-    example = "tacit ledger init log.ledger --epsilon 4 --delta 1e-6 --label 'weekly log' --log log.parquet"
+    example = "tacit ledger init log.ledger --budget-epsilon 4 --budget-delta 1e-6 --log log.parquet"
     ledger.command("init", epilog=f"Example: {example}")(init)
     ledger.command("show", epilog="Example: tacit ledger show log.ledger")(show)
     ledger.command("verify", epilog="Example: tacit ledger verify log.ledger --head 3f9c…")(verify)
@@ -46,9 +46,18 @@ def register(app: typer.Typer) -> None:
 def init(
     path: LedgerFile,
     epsilon: Annotated[
-        float, typer.Option(help="What all releases together may cost (ε).", show_default=False)
+        float,
+        typer.Option(
+            "--budget-epsilon",
+            "--epsilon",
+            help="What all releases together may cost (ε).",
+            show_default=False,
+        ),
     ],
-    delta: Annotated[float, typer.Option(help="The probability that may be lost in all (δ).")] = 0.0,
+    delta: Annotated[
+        float,
+        typer.Option("--budget-delta", "--delta", help="The probability that may be lost in all (δ)."),
+    ] = 0.0,
     neighbours: Annotated[
         Literal["add-remove", "replace"],
         typer.Option(help="Whom ε and δ compare: add-remove (a user) or replace (a user's history)."),

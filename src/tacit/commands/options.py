@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from tacit.errors import ParameterError
-from tacit.terminal import ForceFlag, JsonFlag
 
 __all__ = [
+    "RECORDS",
+    "WORK",
     "ForceFlag",
     "JsonFlag",
     "LogFile",
@@ -28,6 +29,15 @@ __all__ = [
 
 WORK = "The work"
 """The heading of options that change how long the work takes, and nothing about its result."""
+
+RECORDS = "Records"
+"""The heading of options that say which records of a log take part."""
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
+"""``--json``, which every command takes."""
+
+ForceFlag = Annotated[bool, typer.Option("--force", "-f", help="Replace the output if it exists.")]
+"""``--force``, of every command whose output may be replaced."""
 
 LogFile = Annotated[
     Path, typer.Argument(metavar="LOG", help="A search log, as `tacit import` writes it.", show_default=False)
@@ -59,10 +69,14 @@ Threads = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 """``--seed``, of work that is repeatable; noise that protects people never is."""
 
-Since = Annotated[datetime | None, typer.Option(help="Only records from this time on (UTC).")]
+Since = Annotated[
+    datetime | None, typer.Option(help="Only records from this time on (UTC).", rich_help_panel=RECORDS)
+]
 """``--since``: a public date."""
 
-Until = Annotated[datetime | None, typer.Option(help="Only records before this time (UTC).")]
+Until = Annotated[
+    datetime | None, typer.Option(help="Only records before this time (UTC).", rich_help_panel=RECORDS)
+]
 """``--until``: a public date."""
 
 ScrubFlag = Annotated[
@@ -70,6 +84,7 @@ ScrubFlag = Annotated[
     typer.Option(
         "--scrub/--no-scrub",
         help="Pass over queries with e-mail addresses, phone, card or social security numbers, long numbers.",
+        rich_help_panel=RECORDS,
     ),
 ]
 """``--scrub``, of commands that read queries out of a log."""

@@ -8,11 +8,11 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from tacit.commands.declared import declared_command, json_flag
 from tacit.commands.panels import Panel
 from tacit.release.foresight import foreseen, in_words, users_option
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
-from tacit.terminal.declared import declared_command, json_flag
 
 __all__ = ["PANEL", "register"]
 

@@ -8,9 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tacit.terminal import JsonFlag, emit
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.POOL
 
 PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
 

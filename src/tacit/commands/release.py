@@ -14,21 +14,30 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from tacit.commands.declared import declared_command, json_flag
+from tacit.commands.options import (
+    RECORDS,
+    LogFile,
+    Memory,
+    OutputFolder,
+    ScrubFlag,
+    Since,
+    Threads,
+    Until,
+    bytes_of,
+)
 from tacit.commands.panels import Panel
 from tacit.errors import ParameterError
 from tacit.release.foresight import foreseen, in_words, users_option
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit, stderr
-from tacit.terminal.declared import declared_command, json_flag
 
 __all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
 _LEDGER = "The ledger"
-_RECORDS = "Records"
 _ABOUT = "For the page"
-_MACHINE = "The work"
 _HELP = """{summary}
 
 Give --epsilon (and --delta) to have the parameters planned, or the parameters to be charged what they cost.
@@ -43,10 +52,12 @@ def _word(name: str, kind: Any, info: Any, default: Any = inspect.Parameter.empt
     )
 
 
-_FIRST = (
-    _word("log", Path, typer.Argument(help="The search log (canonical Parquet, see `tacit import`).")),
-    _word("output", Path, typer.Option("--output", "-o", help="The folder to make; it must not exist.")),
-)
+def _shared(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """An option that other commands have too."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+_FIRST = (_shared("log", LogFile), _shared("output", OutputFolder))
 _LAST = (
     _word(
         "ledger",
@@ -90,34 +101,15 @@ _LAST = (
         typer.Option(help="Who is responsible for the data set, for the page.", rich_help_panel=_ABOUT),
         "",
     ),
-    _word(
-        "since",
-        datetime | None,
-        typer.Option(help="Only records from this time on (UTC).", rich_help_panel=_RECORDS),
-        None,
-    ),
-    _word(
-        "until",
-        datetime | None,
-        typer.Option(help="Only records before this time (UTC).", rich_help_panel=_RECORDS),
-        None,
-    ),
-    _word(
-        "scrub",
-        bool,
-        typer.Option(
-            "--scrub/--no-scrub",
-            help="Drop records with e-mail addresses, phone, card or social security numbers, long numbers.",
-            rich_help_panel=_RECORDS,
-        ),
-        True,
-    ),
+    _shared("since", Since, None),
+    _shared("until", Until, None),
+    _shared("scrub", ScrubFlag, True),
     _word(
         "sessions",
         str,
         typer.Option(
             help="What ends a session: time (a pause) or words (a pause and other words).",
-            rich_help_panel=_RECORDS,
+            rich_help_panel=RECORDS,
         ),
         "time",
     ),
@@ -126,22 +118,12 @@ _LAST = (
         float | None,
         typer.Option(
             help="Minutes of pause that always end a session: 30 for time, 90 for words.",
-            rich_help_panel=_RECORDS,
+            rich_help_panel=RECORDS,
         ),
         None,
     ),
-    _word(
-        "memory",
-        str | None,
-        typer.Option(help="Memory for the engine, such as 2GB or 500MB.", rich_help_panel=_MACHINE),
-        None,
-    ),
-    _word(
-        "threads",
-        int | None,
-        typer.Option(help="Threads of the engine.", min=1, rich_help_panel=_MACHINE),
-        None,
-    ),
+    _shared("memory", Memory, None),
+    _shared("threads", Threads, None),
     json_flag(),
 )
 
@@ -239,7 +221,7 @@ def _publish(
         raise ParameterError(f"{output} exists already.", "Choose another output, or remove it first.")
     made = mechanism(**asked)
     made.check()
-    engine_memory = _bytes(memory) if memory else None
+    engine_memory = bytes_of(memory) if memory else None
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     about = About(data_set, controller, purpose)
     verdict = verdict_on(made.guarantee())
@@ -273,16 +255,6 @@ def _publish(
     remaining = order.ledger.remaining()
     result = {"folder": str(done.folder), **done.manifest, "remaining": remaining.to_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
-
-
-def _bytes(memory: str) -> int:
-    """``2GB``, ``500MB``, or a number of megabytes."""
-    units = {"": 1 << 20, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30, "GB": 1 << 30}
-    number = memory.strip().upper().rstrip("MGB")
-    unit = memory.strip().upper()[len(number) :].strip()
-    if not number.strip().isdigit() or unit not in units or int(number) * units[unit] < 100 << 20:
-        raise ParameterError.outside("memory", memory, "an amount from 100MB on, such as 500MB or 2GB")
-    return int(number) * units[unit]
 
 
 @contextmanager

@@ -8,9 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.terminal import ForceFlag, JsonFlag, emit
+from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.RELEASE
 
 
 def register(app: typer.Typer) -> None:

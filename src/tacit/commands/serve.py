@@ -8,9 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.terminal import JsonFlag, emit, stderr
+from tacit.commands.options import JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, stderr
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.DEVICE
 
 
 def register(app: typer.Typer) -> None:

@@ -9,9 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tacit.terminal import ForceFlag, JsonFlag, emit, progress
+from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.panels import Panel
+from tacit.terminal import emit, progress
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.POOL
 
 
 def register(app: typer.Typer) -> None:

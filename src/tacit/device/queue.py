@@ -1,4 +1,8 @@
-"""A priority queue over flat arrays, for kernels: the smallest key comes first."""
+"""A priority queue over flat arrays, for kernels: the smallest key comes first.
+
+Python's heapq runs in kernels too, over a list of pairs, and takes 1.3 to 2.2 times as long
+(``python benchmarks/own_parts.py``).
+"""
 
 from __future__ import annotations
 

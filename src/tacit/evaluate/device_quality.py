@@ -83,7 +83,11 @@ class Outcome:
 
 
 def average_precision(order: Sequence[int], relevant: AbstractSet[int]) -> float:
-    """Equation 19: the mean over relevant documents of the precision at their ranks."""
+    """Equation 19: the mean over relevant documents of the precision at their ranks.
+
+    The same as ir-measures' AP, as a test shows, which takes 30 times as long for many short rankings
+    (``python benchmarks/own_parts.py``) and would be needed wherever a device is measured.
+    """
     ranks = [rank for rank, document in enumerate(order, start=1) if document in relevant]
     return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(relevant)
 

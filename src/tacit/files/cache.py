@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import platformdirs
+
 __all__ = ["cache_directory"]
 
 
 def cache_directory() -> Path:
-    """``$TACIT_CACHE``, else ``$XDG_CACHE_HOME/tacit``, else ``~/.cache/tacit``; created when missing."""
+    """``$TACIT_CACHE``, else the platform's place (``$XDG_CACHE_HOME/tacit`` or ``~/.cache/tacit`` on Linux).
+
+    Made when missing.
+    """
     explicit = os.environ.get("TACIT_CACHE")
-    if explicit:
-        directory = Path(explicit)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        directory = Path(base) / "tacit"
+    directory = Path(explicit) if explicit else platformdirs.user_cache_path("tacit")
     directory.mkdir(parents=True, exist_ok=True)
     return directory

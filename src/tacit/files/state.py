@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import platformdirs
+
 __all__ = ["state_directory"]
 
 
 def state_directory() -> Path:
-    """``$TACIT_STATE``, else ``$XDG_STATE_HOME/tacit``, else ``~/.local/state/tacit``.
+    """``$TACIT_STATE``, else the platform's place, made when missing for its owner alone (mode 700).
 
-    Made when missing, for its owner alone (mode 700).
+    On Linux that is ``$XDG_STATE_HOME/tacit``, or ``~/.local/state/tacit``.
     """
     explicit = os.environ.get("TACIT_STATE")
-    if explicit:
-        directory = Path(explicit)
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-        directory = Path(base) / "tacit"
+    directory = Path(explicit) if explicit else platformdirs.user_state_path("tacit")
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory

@@ -32,7 +32,7 @@ from tacit.privacy.events import Event, event_from_dict
 from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
 from tacit.privacy.identity import begins_as, opening_fingerprint
 from tacit.privacy.journal import Chain, Journal, Record
-from tacit.privacy.place import refuse_second_ledger
+from tacit.privacy.ledger_place import refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.terminal import shown_as_html, shown_as_text
 

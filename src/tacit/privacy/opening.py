@@ -22,7 +22,7 @@ from pathlib import Path
 from tacit.errors import InputError, IntegrityError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.place import default_ledger, refuse_second_ledger
+from tacit.privacy.ledger_place import default_ledger, refuse_second_ledger
 from tacit.privacy.register import Known, Register
 
 __all__ = ["open_ledger", "refuse_known", "refuse_older"]

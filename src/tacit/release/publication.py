@@ -32,9 +32,9 @@ from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, 
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, Kind
 from tacit.privacy.ledger import Entry, Ledger
+from tacit.privacy.ledger_place import default_ledger, refuse_second_ledger
 from tacit.privacy.noise import exact_scale
 from tacit.privacy.opening import open_ledger
-from tacit.privacy.place import default_ledger, refuse_second_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
 from tacit.privacy.register import Register
 from tacit.release.about import About

@@ -1,12 +1,10 @@
 """How commands speak: results on stdout, progress and errors on stderr."""
 
-from tacit.terminal.output import ForceFlag, JsonFlag, emit, stderr, stdout
+from tacit.terminal.output import emit, stderr, stdout
 from tacit.terminal.progress import Progress, progress
 from tacit.terminal.showing import shown_as_html, shown_as_text
 
 __all__ = [
-    "ForceFlag",
-    "JsonFlag",
     "Progress",
     "emit",
     "progress",

@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
-__all__ = ["ForceFlag", "JsonFlag", "emit", "stderr", "stdout"]
-
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
-"""The ``--json`` option that every command takes."""
-
-ForceFlag = Annotated[bool, typer.Option("--force", "-f", help="Replace the output if it exists.")]
-"""The ``--force`` option of commands that write a file."""
+__all__ = ["emit", "stderr", "stdout"]
 
 
 def stdout() -> Console:

@@ -9,8 +9,11 @@ import typer
 from typer.core import TyperGroup
 
 from tacit.commands.group import bundle, service
+from tacit.commands.panels import Panel
 
-__all__ = ["register"]
+__all__ = ["PANEL", "register"]
+
+PANEL = Panel.GROUPS
 
 
 class _BundleUnlessNamed(TyperGroup):

@@ -9,16 +9,13 @@ import typer
 from rich.console import Console
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.groups import Profiles
     from tacit.groups.report import Report
 
-__all__ = ["PANEL", "register"]
-
-PANEL = Panel.GROUPS
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +29,7 @@ def bundle(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
     p: Annotated[
-        float, typer.Option("--p", help="The most sure an attacker may be that a member holds a term.")
+        float, typer.Option("--p", "-p", help="The most sure an attacker may be that a member holds a term.")
     ] = 0.4,
     augment: Annotated[
         int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")

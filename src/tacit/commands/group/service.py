@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.terminal import JsonFlag, emit, progress
+from tacit.commands.options import JsonFlag
+from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.groups.store import Place

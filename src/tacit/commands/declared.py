@@ -1,8 +1,7 @@
 """Options of a command from the declaration of parameters: name, type, default, range and help, written once.
 
 A class of parameters is a dataclass whose fields say in their metadata what they mean
-(:func:`tacit.release.parameters.declared`). Here each becomes an option; and where the library speaks of a
-parameter (```epsilon```), a command speaks of its option (``--epsilon``).
+(:func:`tacit.release.parameters.declared`). Here each becomes an option.
 """
 
 from __future__ import annotations
@@ -10,16 +9,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from tacit.errors import ParameterError, TacitError
-from tacit.terminal.output import JsonFlag
+from tacit.commands.options import JsonFlag
+from tacit.errors import ParameterError
 
-__all__ = ["declared_command", "json_flag", "options_spoken"]
+__all__ = ["declared_command", "json_flag"]
 
 
 def declared_command(
@@ -42,9 +40,8 @@ def declared_command(
     def command(**words: Any) -> None:
         asked = {name: value for name, value in words.items() if name in names}
         others = {name: value for name, value in words.items() if name not in names}
-        with options_spoken(parameters, others):
-            _refuse_noise_off(parameters, asked)
-            run({name: _as_declared(value) for name, value in asked.items()}, **others)
+        _refuse_noise_off(parameters, asked)
+        run({name: _as_declared(value) for name, value in asked.items()}, **others)
 
     listed = [*before, *(_option(parameters, field) for field in dataclasses.fields(parameters)), *after]
     command.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
@@ -99,19 +96,4 @@ def _spoken(text: str, options: Mapping[str, str]) -> str:
     def option(match: re.Match[str]) -> str:
         return options.get(match[1], match[0])
 
-    said = re.sub(r"`(\w+)`", option, text)
-    return re.sub(r"^(\w+)(?= must be )", option, said)
-
-
-@contextmanager
-def options_spoken(parameters: type[Any], others: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """Errors that speak of parameters speak of options."""
-    options = {name: f"--{name.replace('_', '-')}" for name in others or ()}
-    options |= {field.name: _name(field) for field in dataclasses.fields(parameters)}
-    try:
-        yield
-    except TacitError as error:
-        problem, remedy = _spoken(error.problem, options), _spoken(error.remedy, options)
-        if (problem, remedy) == (error.problem, error.remedy):
-            raise
-        raise type(error)(problem, remedy) from error
+    return re.sub(r"`(\w+)`", option, text)
