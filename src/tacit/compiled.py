@@ -8,12 +8,14 @@ enforcing a criterion that has since been corrected.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numba
+from numba.core import event as numba_event
 
 from tacit.files import cache_directory
 
@@ -34,6 +36,29 @@ def _folder_for(package: Path) -> str | None:
     except OSError:
         return None
     return str(folder)
+
+
+class _Announced(numba_event.Listener):  # type: ignore[misc]  # numba has no types
+    """Says on a terminal, once a process, that a loop is being compiled: it takes seconds, and only the
+    first time.
+    """
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def on_start(self, event: Any) -> None:
+        """A loop is not in the cache."""
+        del event
+        if not self._said and sys.stderr.isatty():
+            sys.stderr.write("compiling inner loops for this machine, once; this takes some seconds …\n")
+        self._said = True
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+        del event
+
+
+numba_event.register("numba:compile", _Announced())
 
 
 def compiled(loop: Loop, *, error_model: Literal["python", "numpy"] = "python") -> Loop:

@@ -37,9 +37,7 @@ LONGEST_URL = 1000
 def plainly_harmless(log: Any) -> Any:
     """The log without records that plainly hold an address, as an Ibis expression."""
     query, url = log["query"], log["url"]
-    address = (query.contains("@") | query.contains("%40")) & query.contains(".")
-    # Most urls hold a dot.
-    address = address | (url.contains("@") | url.contains("%40")).fill_null(False)
+    address = (query.contains("@") & query.contains(".")) | url.contains("@").fill_null(False)
     return log.filter(~address)
 
 
