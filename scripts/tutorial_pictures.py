@@ -26,7 +26,7 @@ READ = {
         "Roasting arabica coffee beans at home",
         "How espresso is made: pressure, grind and crema",
         "The best water temperature for filter coffee",
-        "Coffee plants of Ethiopia and Yemen",
+        "Java and Mocha: coffees of Indonesia and Yemen",
         "Cold brew or iced coffee: the beverage compared",
         "A history of the coffeehouse",
     ],

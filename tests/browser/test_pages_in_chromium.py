@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not instal
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 )
-COFFEE = "Roasting arabica coffee beans: a dark beverage for espresso"
+COFFEE = "Java coffee: roasting arabica beans for espresso, a dark beverage"
 DISEASE = "Living with diabetes: insulin, blood sugar and the disease"
 
 

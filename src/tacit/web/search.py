@@ -60,6 +60,8 @@ class ShownResult:
     reason: str
     because: tuple[Click, ...] = ()
     rule: Rule | None = None
+    before: int | None = None
+    """Its place without any profile, where an engine personalised it too and the reason does not say it."""
 
 
 @dataclass(frozen=True)
@@ -216,13 +218,15 @@ class SearchDesk:
         def shown(one: FusedResult, rank: int) -> ShownResult:
             address = canonical_address(one.result.url)
             placement = why.get(address)
+            was = number_of[address] + 1
             return ShownResult(
                 number=number_of[address],
                 result=one.result,
                 host=address.partition("/")[0].partition("?")[0],
                 engines=tuple(one.places),
                 rank=rank,
-                was=number_of[address] + 1,
+                was=was,
+                before=was if placement is not None and placement.was != was != rank else None,
                 reason=placement.reason if placement is not None else "In the engines' order.",
                 because=placement.because if placement is not None else (),
                 rule=rules.rule_for(one.result.url) if rules.rules else None,
