@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import base64
 import struct
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tacit.pool.template import Record
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 __all__ = ["HpkeSealing", "OpenEnvelope", "Sealing"]
 
@@ -39,11 +42,13 @@ class HpkeSealing:
         from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
         self._suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+        self._read: tuple[str, X25519PrivateKey] | None = None
 
     def keys(self) -> tuple[str, str]:
-        """A new key pair: public, and secret."""
+        """A new key pair: public, and secret. The key that was used last is forgotten."""
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+        self._read = None
         key = X25519PrivateKey.generate()
         public, secret = key.public_key().public_bytes_raw(), key.private_bytes_raw()
         return base64.b64encode(public).decode(), base64.b64encode(secret).decode()
@@ -59,14 +64,21 @@ class HpkeSealing:
     def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
         """The record; None if this is nothing that was sealed for this key, epoch and group."""
         from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-        key = X25519PrivateKey.from_private_bytes(base64.b64decode(secret))
+        key = self._secret_key(secret)
         try:
             packed = self._suite.decrypt(base64.b64decode(sealed, validate=True), key, _context(epoch, group))
             return struct.unpack(f">{len(packed) // 2}H", packed)
         except (InvalidTag, ValueError, struct.error):
             return None
+
+    def _secret_key(self, secret: str) -> X25519PrivateKey:
+        """The key that ``secret`` tells; a batch is opened with one, which is read once."""
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+        if self._read is None or self._read[0] != secret:
+            self._read = (secret, X25519PrivateKey.from_private_bytes(base64.b64decode(secret)))
+        return self._read[1]
 
 
 class OpenEnvelope:
