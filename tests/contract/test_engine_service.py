@@ -73,3 +73,37 @@ def test_the_command_serves_until_it_is_stopped_and_logs_no_query(tmp_path: Path
         assert running.wait(20) == 0
     assert results
     assert "zanzibar" not in said.lower()
+
+
+def test_documents_of_ones_own_are_searched_and_personalised(tmp_path: Path) -> None:
+    from tacit.errors import InputError
+    from tacit.retrieval import EmbeddedEngine
+    from tacit.web.own_documents import read_documents
+
+    rows = [
+        {"url": "https://a.example/1", "title": "Jaguar", "text": "A fast car with a powerful engine."},
+        {"url": "https://a.example/2", "title": "Jaguar", "text": "A wild cat that hunts at night."},
+        {"url": "https://a.example/3", "title": "Bread", "text": "Flour, water and salt."},
+    ]  # fmt: skip
+    path = tmp_path / "documents.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    read = read_documents(path)
+    folder = tmp_path / "index"
+    folder.mkdir()
+    service = EngineService(read, EmbeddedEngine.build(folder, read))
+    tree = wordnet_repository().tree
+    for name, expected in (
+        ("feline.n.01", "https://a.example/2"),
+        ("motor_vehicle.n.01", "https://a.example/1"),
+    ):
+        topic = tree.names.index(name)
+        labels = [tree.label(above) for above in (*tree.ancestors(topic), topic)]
+        assert service.search("jaguar", labels)[0]["url"] == expected
+    assert {result["url"] for result in service.search("jaguar")} == {
+        "https://a.example/1",
+        "https://a.example/2",
+    }
+    for bad in ("", "no json", '{"url": "ftp://a"}', "[1]", '{"title": "no url"}'):
+        path.write_text(bad)
+        with pytest.raises(InputError):
+            read_documents(path)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import socket
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.panels import Panel
-from tacit.terminal import emit
+from tacit.terminal import emit, progress
+
+if TYPE_CHECKING:
+    from tacit.web.engine_service import EngineService
 
 __all__ = ["PANEL", "register"]
 
@@ -31,6 +38,9 @@ def serve(
     port: Annotated[
         int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = 8480,
+    documents: Annotated[
+        Path | None, typer.Option(help="Search these instead of WordNet: JSON lines with url, title, text.")
+    ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     as_json: JsonFlag = False,
 ) -> None:
@@ -39,13 +49,27 @@ def serve(
     GET /search?q=… answers {"results": [{"url", "title", "content"}, …]}. POST /search with {"query",
     "topics", "preferences"} personalises the answer by the exposed topics.
     """
-    from tacit.web.engine_service import EngineService, engine_application
+    from tacit.retrieval import EmbeddedEngine
+    from tacit.web.engine_service import EngineService
+    from tacit.web.own_documents import read_documents
     from tacit.web.serving import bound_socket
-    from tacit.web.serving import serve as run
 
     opened = bound_socket(host, port)
-    service = EngineService()
-    service.search("ready")
+    with ExitStack() as until_the_end:
+        service = EngineService()
+        if documents is not None:
+            with progress("Reading documents", unit="documents") as bar:
+                read = read_documents(documents, bar.advance)
+            folder = until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="tacit-index-"))
+            service = EngineService(read, EmbeddedEngine.build(folder, read))
+        service.search("ready")
+        _announce_and_run(service, opened, host, as_json)
+
+
+def _announce_and_run(service: EngineService, opened: socket.socket, host: str, as_json: bool) -> None:
+    from tacit.web.engine_service import engine_application
+    from tacit.web.serving import serve as run
+
     address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}/search"
 
     def render(console: Console) -> None:

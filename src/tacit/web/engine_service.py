@@ -2,9 +2,9 @@
 
 ``GET /search?q=…`` answers anyone, personalised for nobody. ``POST /search`` with ``{"query", "topics",
 "preferences"}`` personalises on the server's side, as the paper has it (section 7.5): results are scored
-against the exposed topics, and their order is fused with the engine's own. ``person``, the region that a pool
-lets out of somebody's data, in words, brings results forward that mention it. Nothing about a request is kept
-or logged.
+by their nearness to the exposed topics, and fused with the engine's own order. ``person``, the region that a
+pool lets out of somebody's data, in words, brings results forward that mention it. Nothing about a request is
+kept or logged.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
-import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tacit.device import Repository, rerank, topic_scores, wordnet_repository
+from tacit.device import rerank, wordnet_repository
 from tacit.errors import InputError, TaxonomyError
+from tacit.retrieval import Document, SearchEngine
+from tacit.retrieval.personalised import rank_by_profile
 from tacit.text import STOP_WORDS, words
 
 __all__ = ["EngineService", "engine_application"]
@@ -35,10 +36,20 @@ _DEPTH = 100
 
 
 class EngineService:
-    """Answers queries over a corpus, personalised by an exposed profile where one comes along."""
+    """Answers queries over documents, personalised by an exposed profile where one comes along.
 
-    def __init__(self, repository: Repository | None = None) -> None:
-        self._repository = repository or wordnet_repository()
+    Args:
+        documents: what is searched, numbered from 0; WordNet's entries, if none are given.
+        engine: a search engine over exactly these documents.
+    """
+
+    def __init__(
+        self, documents: Sequence[Document] | None = None, engine: SearchEngine | None = None
+    ) -> None:
+        repository = wordnet_repository()
+        self._documents = repository.corpus if documents is None else documents
+        self._engine = engine or repository.engine
+        self._vectors = repository.vectors
 
     def search(
         self,
@@ -53,60 +64,31 @@ class EngineService:
         Raises:
             InputError: the profile is none of this server's taxonomy.
         """
-        repository = self._repository
-        hits = [hit.document for hit in repository.engine.search(query, max(count, _DEPTH))]
-        plain = {document: place for place, document in enumerate(hits, start=1)}
-        if topics and hits:
-            leaves, shares = self._leaves(topics, preferences or {})
-            scores = topic_scores(
-                repository.tree,
-                repository.prior,
-                leaves,
-                shares,
-                repository.topic_of[np.array(hits, np.intp)],
-            )
-            hits = rerank(hits, scores)
-        if person and hits:
-            hits = rerank(hits, self._mentions(hits, person))
-        found = []
-        for number in hits[:count]:
-            document = repository.corpus[number]
-            found.append(
-                {
-                    "url": document.url,
-                    "title": document.title,
-                    "content": document.text,
-                    "plain_place": plain[number],
-                }
-            )
-        return found
+        found = [self._documents[hit.document] for hit in self._engine.search(query, max(count, _DEPTH))]
+        texts = [f"{document.title} {document.text}" for document in found]
+        order = list(range(len(found)))
+        if topics and found:
+            try:
+                order = rank_by_profile(self._vectors, query, texts, topics, preferences)
+            except TaxonomyError as error:
+                raise InputError("a topic of the profile is not in this server's taxonomy.") from error
+        if person and found:
+            order = rerank(order, _mentions([texts[place] for place in order], person))
+        return [
+            {
+                "url": found[place].url,
+                "title": found[place].title,
+                "content": found[place].text,
+                "plain_place": place + 1,
+            }
+            for place in order[:count]
+        ]
 
-    def _mentions(self, hits: Sequence[int], person: dict[str, str]) -> Any:
-        """How many words of what is known of the person each result mentions: what is near, or of a trade."""
-        about = {
-            word for value in person.values() for word in words(value.replace("-", " ")) if word.isalpha()
-        }
-        about -= STOP_WORDS
-        said = [set(words(f"{document.title} {document.text}")) for document in map(self._at, hits)]
-        return np.array([len(about & each) for each in said], float)
 
-    def _at(self, number: int) -> Any:
-        return self._repository.corpus[number]
-
-    def _leaves(self, topics: Sequence[str], preferences: dict[str, float]) -> tuple[Any, Any]:
-        tree = self._repository.tree
-        try:
-            numbers = {tree.find(label): label for label in topics}
-        except TaxonomyError as error:
-            raise InputError("a topic of the profile is not in this server's taxonomy.") from error
-        inner = {int(tree.parent[number]) for number in numbers if number}
-        leaves = sorted(set(numbers) - inner)
-        shares = np.array([preferences.get(numbers[leaf], 0.0) for leaf in leaves], float)
-        if not (np.isfinite(shares).all() and (shares >= 0).all()):
-            raise InputError("preferences must be numbers of 0 or more.")
-        total = shares.sum()
-        shares = shares / total if total > 0 else np.full(len(leaves), 1 / len(leaves))
-        return np.array(leaves, np.int32), shares
+def _mentions(texts: Sequence[str], person: dict[str, str]) -> list[float]:
+    """How many words of what is known of the person each text mentions: what is near, or of a trade."""
+    known = {word for value in person.values() for word in words(value.replace("-", " ")) if word.isalpha()}
+    return [float(len((known - STOP_WORDS) & set(words(text)))) for text in texts]
 
 
 def engine_application(service: EngineService) -> Starlette:
