@@ -110,6 +110,18 @@ def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
     assert not list(folder.rglob(".*partial*"))
 
 
+def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path) -> None:
+    log = write_popular_log(tmp_path / "log.parquet", 400)
+    options = {"noise": 0.5, "threshold": 8, "queries_per_user": 70, "mode": "approximate"}
+    plan = SweepPlan((ORIGINAL, Setting("click", options)), ("adhoc", "session-search"), folds=2)
+    results = evaluate_release(log, tmp_path / "report", plan)
+    for task, measure in (("adhoc", "random walk: nDCG@10"), ("session-search", "random walk: nDCG@10")):
+        found = [r for r in results.of(task, measure).values() if r.to_original is not None]
+        [private] = found
+        assert private.to_original is not None and private.to_original.units >= 8
+        assert abs(private.to_original.mean) < 0.02, task
+
+
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 120)
     plan = SweepPlan((ORIGINAL, Setting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)

@@ -28,6 +28,9 @@ def test_the_paired_test_is_scipys_over_units_that_both_answer() -> None:
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     same = paired(first, first)
     assert (same.mean, same.p) == (0, 1)
+    assert paired(first[:3] + 0.5, first[:3]).p == pytest.approx(
+        0.25
+    )  # three units, all better: a coin thrice
     assert paired(first[:0], first[:0]).units == 0
     assert np.isnan(paired(first[:1], second[:1]).p)
 

@@ -13,7 +13,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 Rows = Sequence[dict[str, Any]]
 
 
-def _finish(chart: Any, height: int = 260) -> dict[str, Any]:
+def _finish(chart: Any, height: int = 260, legend_columns: int = 2) -> dict[str, Any]:
     """Size and colours: what is not data takes the colour of the text around it."""
     text = {"labelColor": "currentColor", "titleColor": "currentColor"}
     made: dict[str, Any] = (
@@ -25,7 +25,7 @@ def _finish(chart: Any, height: int = 260) -> dict[str, Any]:
             domainColor="currentColor",
             tickColor="currentColor",
         )
-        .configure_legend(**text, orient="bottom", columns=2, labelLimit=260)
+        .configure_legend(**text, orient="bottom", columns=legend_columns, labelLimit=260)
         .configure_view(strokeOpacity=0)
         .configure_title(color="currentColor")
         .to_dict()
@@ -107,7 +107,7 @@ def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) 
         shape=_shape(altair, rows, colour),
         tooltip=[altair.Tooltip("series:N", title=colour), "x:Q", altair.Tooltip("y:Q", format=".4f")],
     )
-    return _finish(altair.layer(base.mark_line(), points))
+    return _finish(altair.layer(base.mark_line(), points), legend_columns=1)
 
 
 def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tacit.evaluate.report.charts import bars_by_mechanism, curve, lines, scatter
@@ -22,21 +22,19 @@ MEANINGS = {
     "statistics": "statistics: how much of the log's histogram of queries is there",
 }
 """Each task in a line."""
-_IMPACTS = {
-    "impact of K and b": ("adhoc", ("random walk: nDCG@10",), "noise", "noise b", "threshold", "K"),
-    "impact of q_f": (
+_IMPACTS = (
+    ("impact of K and b", "adhoc", ("random walk: nDCG@10",), "noise", "noise b", "threshold", "K"),
+    (
+        "impact of q_f",
         "adhoc",
-        (
-            "random walk: nDCG@10",
-            "random walk with page impact: nDCG@10",
-            "implicit feedback: nDCG@10",
-        ),
+        ("random walk: nDCG@10", "random walk with page impact: nDCG@10", "implicit feedback: nDCG@10"),
         "queries_per_user",
         "searches of a user that count, q_f",
         None,
         "way",
     ),
-    "impact of m": (
+    (
+        "impact of m",
         "substitution",
         ("top 2: coverage", "top 5: coverage"),
         "per_user",
@@ -44,7 +42,17 @@ _IMPACTS = {
         None,
         "substitutions",
     ),
-}
+    (
+        "impact of m",
+        "index-caching",
+        ("greedy cache: hit probability",),
+        "per_user",
+        "items of a user that count, m",
+        None,
+        "cache",
+    ),
+)
+"""Series, task, measures, the parameter on the x axis and its name, that of the lines and its name."""
 
 
 def headlines(results: Results) -> dict[str, str]:
@@ -71,8 +79,8 @@ def all_figures(results: Results) -> list[Figure]:
     ]
     found += _equal_budget(results)
     found += _kept_against_utility(results)
-    for series in _IMPACTS:
-        found += _impact(results, series)
+    for impact in _IMPACTS:
+        found += _impact(results, *impact)
     return found
 
 
@@ -271,8 +279,16 @@ def _kept_against_utility(results: Results) -> Iterator[Figure]:
     )
 
 
-def _impact(results: Results, series: str) -> Iterator[Figure]:
-    task, measures, varied, axis, by, legend = _IMPACTS[series]
+def _impact(
+    results: Results,
+    series: str,
+    task: str,
+    measures: Sequence[str],
+    varied: str,
+    axis: str,
+    by: str | None,
+    legend: str,
+) -> Iterator[Figure]:
     if task not in headlines(results):
         return
     rows, table = [], []
@@ -281,7 +297,7 @@ def _impact(results: Results, series: str) -> Iterator[Figure]:
             about = results.settings[key]
             if about["series"] != series:
                 continue
-            name = f"{about['options'][by]:g}" if by else measure
+            name = f"{about['options'][by]:g}" if by else measure.rpartition(": ")[0]
             table.append(
                 {"measure": measure, varied: about["options"][varied]}
                 | ({by: about["options"][by]} if by else {})
@@ -299,9 +315,9 @@ def _impact(results: Results, series: str) -> Iterator[Figure]:
     )
     shown = [("measure", "measure"), (varied, axis)] + ([(by, legend)] if by else [])
     yield Figure(
-        series.replace(" ", "-").replace("_", ""),
+        f"{series.replace(' ', '-').replace('_', '')}-{task}",
         "parameters",
-        f"The {series}: {promised['mechanism']}",
+        f"The {series} on {task}: {promised['mechanism']}",
         f"{MEANINGS[task].capitalize()}. {fixed}",
         lines(rows, axis, measures[0].rpartition(": ")[2], legend),
         (*shown, *_COLUMNS[1:]),

@@ -26,7 +26,7 @@ _ITEMS = ("keywords", "queries", "clicks", "pairs")
 IMPACTS: dict[str, tuple[str, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
     "impact of K and b": (
         "click",
-        {"queries_per_user": 5, "delta": 1 - 1e-9},  # δ follows from K and b, however bad
+        {"queries_per_user": 5, "mode": "approximate", "delta": None},  # δ follows from K and b, however bad
         {"threshold": (10, 30, 100), "noise": (1.0, 5.0, 10.0, 30.0)},
     ),
     "impact of q_f": ("click", {"epsilon": 8.0}, {"queries_per_user": (1, 2, 5, 10, 20, 40)}),

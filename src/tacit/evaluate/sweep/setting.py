@@ -24,16 +24,19 @@ class Setting:
         mechanism: its name in the registry, or ``original`` for the log itself.
         options: its parameters by name.
         series: what the setting is part of: ``budget``, ``k``, or the impact of a parameter.
+        only: the tables that are used of the release, by name; all unless given.
     """
 
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)
     series: str = "budget"
+    only: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """A short name for files: the same for the same mechanism and options."""
-        form = json.dumps([self.mechanism, dict(self.options)], sort_keys=True, default=str)
+        parts = [self.mechanism, dict(self.options), *self.only]
+        form = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(form.encode()).hexdigest()[:16]
 
     @property
@@ -74,13 +77,20 @@ class Setting:
 
     def label(self) -> str:
         """As a legend shows it: ``zealous ε=2``."""
-        shown = {"epsilon": "ε", "noise": "b", "threshold": "K", "queries_per_user": "q_f", "per_user": "m"}
+        shown = {
+            "epsilon": "ε",
+            "noise": "b",
+            "threshold": "K",
+            "queries_per_user": "q_f",
+            "per_user": "m",
+            "clicks_per_user": "c_f",
+        }
         parts = [
             f"{shown.get(name, name)}={value:g}"
             for name, value in self.options.items()
             if isinstance(value, int | float) and not isinstance(value, bool) and name != "delta"
         ]
-        return " ".join([self.mechanism, *parts])
+        return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,8 @@ from scipy import stats
 __all__ = ["Difference", "holm", "mean_interval", "paired"]
 
 _LEVEL = 0.95
+_SAME = 1e-6
+"""Differences whose spread is so small a share of their mean are equal but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Difference:
         units: answered by both.
         mean: of the differences.
         low, high: its 95% confidence interval.
-        p: of the two-sided paired t-test; 1 where all differences are 0, NaN below two units.
+        p: of the two-sided paired t-test (of the sign test where all differences are equal); NaN below two.
     """
 
     units: int
@@ -49,8 +51,9 @@ def paired(first: NDArray[np.floating], second: NDArray[np.floating]) -> Differe
     if units == 1:
         return Difference(1, mean, np.nan, np.nan, np.nan)
     error = float(differences.std(ddof=1) / np.sqrt(units))
-    if error == 0:
-        return Difference(units, mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    if error <= _SAME * abs(mean):
+        # All differ by the same: the t statistic has no denominator, the sign test still counts units.
+        return Difference(units, mean, mean, mean, 1.0 if mean == 0 else 2 * 0.5**units)
     half = error * float(stats.t.ppf((1 + _LEVEL) / 2, units - 1))
     p = 2 * float(stats.t.sf(abs(mean) / error, units - 1))
     return Difference(units, mean, mean - half, mean + half, p)

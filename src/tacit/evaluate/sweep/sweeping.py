@@ -237,6 +237,7 @@ def _releases(
     counting = mechanism.count(engine, log)
     for draw in draws:
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
-        yield draw, ReleasedData.from_tables(tables.values())
+        used = [table for name, table in tables.items() if not setting.only or name in setting.only]
+        yield draw, ReleasedData.from_tables(used)
     for table in counting.values():
         engine.drop(table)

@@ -131,7 +131,8 @@ def gather(
             if task not in tasks:
                 continue
             results.append(_result(key, task, measure, name, found))
-            if original is not None and key != original.key:
+            single = len(found[0].values[name]) == 1  # one figure for the whole log: nothing to pair
+            if original is not None and key != original.key and not single:
                 folds = [fold for fold in by_fold if fold in baseline]
                 mine = np.concatenate([by_fold[fold][name] for fold in folds])
                 theirs = np.concatenate([baseline[fold][name] for fold in folds])
