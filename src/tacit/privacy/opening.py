@@ -63,7 +63,7 @@ def _vanished(known: Known) -> InputError:
     return InputError(
         f"this data set has a ledger, which has vanished: it was last seen at {known.path}, with"
         f" {known.entries} entries.",
-        "Restore it there from a copy, or name its new place with --ledger. If it is lost, what was"
+        "Restore it there from a copy, or name its new place with `ledger`. If it is lost, what was"
         " spent is unknown;"
         " `tacit ledger init LEDGER --log LOG --instead-of-lost` opens another one knowingly.",
     )
@@ -81,7 +81,7 @@ def refuse_known(known: list[Known]) -> None:
     if known:
         raise InputError(
             f"this data set has its ledger already, {known[0].path}; a second one would be a second budget.",
-            f"Use that one (--ledger {known[0].path}), also for copies and parts of the log.",
+            f"Use that one (`ledger={known[0].path}`), also for copies and parts of the log.",
         )
 
 
@@ -110,7 +110,7 @@ def open_ledger(
         if budget is None:
             raise InputError(
                 f"there is no ledger at {place}, so nothing says how much may be spent on this data set.",
-                "Give --budget-epsilon (and --budget-delta) once to open it, or --ledger with its place.",
+                "Give `budget_epsilon` (and `budget_delta`) once to open it, or `ledger` with its place.",
             )
         with register.opening():
             # Whoever was here first has opened it; everybody else uses it.

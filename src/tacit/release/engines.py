@@ -158,7 +158,7 @@ def _told_apart() -> Iterator[None]:
     except duckdb.OutOfMemoryException:
         raise InfeasibleError(
             "the engine ran out of memory or of disk for spilling.",
-            "Give more with --memory, or point TMPDIR to a larger disk.",
+            "Give more with `memory`, or point TMPDIR to a larger disk.",
         ) from None
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None

@@ -113,5 +113,5 @@ def refuse_if_empty(expected: dict[str, float] | None, mechanism: Mechanism[Any]
         f" users. Nothing was charged.",
         f"More users, a larger epsilon or delta, fewer tables or `tacit plan {mechanism.name} --users"
         f" {users}` with other"
-        " parameters would give more; --even-if-empty goes on all the same.",
+        " parameters would give more; `even_if_empty=True` goes on all the same.",
     )

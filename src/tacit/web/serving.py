@@ -29,7 +29,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
         opened.close()
         raise InputError(
             f"port {port} of {host} cannot be used: {error.strerror}.",
-            "Choose another with --port; 0 takes a free one.",
+            "Choose another with `port`; 0 takes a free one.",
         ) from error
     return opened
 
