@@ -69,7 +69,7 @@ def test_the_chance_to_pass_is_that_of_a_binomial_number_with_noise() -> None:
 def test_a_release_without_a_row_is_refused_before_the_charge() -> None:
     made = Zealous(epsilon=0.01, delta=1e-9)
     expected = expectation.expected_rows(made, 100)
-    with pytest.raises(InfeasibleError, match="--even-if-empty"):
+    with pytest.raises(InfeasibleError, match="even_if_empty"):
         expectation.refuse_if_empty(expected, made, 100)
     expectation.refuse_if_empty(expectation.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
     expectation.refuse_if_empty(None, made, 100)

@@ -9,12 +9,14 @@ from typing import Any
 
 from rich.console import Console
 
+from tacit.terminal.narrow import ResultsConsole
+
 __all__ = ["emit", "stderr", "stdout"]
 
 
 def stdout() -> Console:
     """The console for results (made anew each time, so that tests may replace ``sys.stdout``)."""
-    return Console(file=sys.stdout, highlight=False)
+    return ResultsConsole(file=sys.stdout, highlight=False)
 
 
 def stderr() -> Console:
