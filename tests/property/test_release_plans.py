@@ -38,6 +38,11 @@ def test_zealous_indistinguishability(
     plan = plan_zealous(epsilon, delta, m, histograms=histograms, neighbours=relation)
     p = plan.parameters
     assert not broken(plan.guarantee(), epsilon, delta)
+    assert not broken(plan.event().guarantee, epsilon, delta)
+    if p.at_epsilon is not None:  # by exact loss: still the least threshold for its noise
+        lower = zealous.exact_event(replace(p, threshold_2=p.threshold_2 - 1), epsilon)
+        assert broken(lower.guarantee, epsilon, delta) and p.neighbours is Neighbours.ADD_REMOVE
+        return
     assert plan.guarantee() == zealous.guarantee(p, relation)
     assert not broken(zealous.event(p, relation).guarantee, epsilon, delta)
     if p.threshold_2 > p.threshold_1:

@@ -22,11 +22,13 @@ from tacit.privacy.events import (
     LaplaceCounts,
     RareDisclosure,
     Together,
+    event_from_dict,
 )
 from tacit.privacy.gaussian_loss import gaussian_delta
 from tacit.privacy.loss import LossDistribution, laplace_loss, together
 from tacit.privacy.parts import parts_of_events
 from tacit.privacy.renyi import RenyiFilter, renyi_cost
+from tacit.release.zealous.mechanism import Zealous
 
 mpmath.mp.dps = 60
 
@@ -215,3 +217,35 @@ def test_the_filter_refuses_disclosures_beyond_half_of_delta() -> None:
         account.charge(RareDisclosure(2e-7))
     with pytest.raises(ParameterError, match="greater than 0 for the rule renyi"):
         Account(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 4.0), Rule.RENYI)
+
+
+def test_fifty_items_a_user_are_planned_with_their_exact_loss() -> None:
+    """By adding ε the threshold would be 854. In 60 digits: no split of the items passes δ, and less noise
+    would.
+    """
+    planned = Zealous(epsilon=1.0, delta=1e-6, per_user=50)
+    p = planned.parameters
+    assert p.second <= 505 and p.at_epsilon == 1.0
+
+    def worst(scale: float, threshold: int) -> mpmath.mpf:
+        a = mpmath.exp(-1 / mpmath.mpf(scale))
+        chance = a ** (threshold - 1) / (1 + a)
+        exact = str(Fraction(scale))
+        found = []
+        for alone in range(0, 51, 5):
+            noise = true_delta(losses_of(exact, 1, 50 - alone), 1.0)
+            shown = 1 - (1 - chance) ** alone
+            found.append(shown + (1 - shown) * noise)
+        return max(found)
+
+    true = worst(p.scale, p.second)
+    assert true <= planned.guarantee().delta <= 1e-6
+    assert planned.guarantee().delta <= true * 1.001
+    assert worst(p.scale * 0.99, p.second) > 1e-6
+    assert worst(p.scale, p.second - 2) > 1e-6
+    assert event_from_dict(planned.event().to_dict()) == planned.event()
+
+
+def test_few_items_are_planned_as_before() -> None:
+    for per_user in (1, 5):
+        assert Zealous(epsilon=1.0, delta=1e-6, per_user=per_user).parameters.at_epsilon is None

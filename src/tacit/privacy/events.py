@@ -25,6 +25,7 @@ __all__ = [
     "KQueryRelease",
     "LaplaceCounts",
     "RareDisclosure",
+    "ThresholdedCounts",
     "Together",
     "event_from_dict",
 ]
@@ -209,6 +210,53 @@ class Together:
         return {"event": "together", "parts": [part.to_dict() for part in self.parts]}
 
 
+@dataclass(frozen=True)
+class ThresholdedCounts:
+    """Keys chosen by a threshold on their noisy counts, stated at an ε of one's choice with the exact δ.
+
+    A user adds 1 to at most ``counts`` keys. Of these some are keys of others too, whose noisy counts move
+    by 1, and the others are the user's alone and appear with ``chance`` each: not both, so the worst split
+    counts (:func:`tacit.privacy.loss.split_delta`).
+
+    Args:
+        scale: b of the discrete Laplace noise.
+        counts: how many keys one user adds to.
+        chance: with which a key of one user alone appears.
+        epsilon: the ε at which the guarantee is stated.
+    """
+
+    scale: float
+    counts: int
+    chance: float
+    epsilon: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.scale > 0 and math.isfinite(self.scale)):
+            raise ParameterError.outside("the scale of the noise", self.scale, "finite and above 0")
+        if self.counts < 1 or not 0 <= self.chance <= 1:
+            raise ParameterError.outside("the chance of a key", self.chance, "in [0, 1]")
+        if self.neighbours is not Neighbours.ADD_REMOVE:
+            raise ParameterError("counts stated by a split are for adding or removing a user.")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        from tacit.privacy.loss import split_delta
+
+        delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
+        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "thresholded-counts",
+            "scale": self.scale,
+            "counts": self.counts,
+            "chance": self.chance,
+            "epsilon": self.epsilon,
+            "neighbours": self.neighbours.value,
+        }
+
+
 def _losses(event: Event) -> list[Fraction | float]:
     """The ε of an event's parts, exactly where it is known exactly, so that a sum is rounded once."""
     if isinstance(event, Together):
@@ -246,6 +294,10 @@ def event_from_dict(form: Mapping[str, Any]) -> Event:
                 return GaussianRounds(mu, chance, epsilon, Neighbours(form["neighbours"]))
             case "together":
                 return Together(tuple(event_from_dict(part) for part in form["parts"]))
+            case "thresholded-counts":
+                scale, chance, epsilon = (float(form[name]) for name in ("scale", "chance", "epsilon"))
+                neighbours = Neighbours(form["neighbours"])
+                return ThresholdedCounts(scale, form["counts"], chance, epsilon, neighbours)
             case "k-query-release":
                 return KQueryRelease(int(form["k"]))
             case name:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacit.privacy.enclosure import enclose_exponential
 from tacit.privacy.rounding import round_up
 
-__all__ = ["LossDistribution", "gaussian_loss", "laplace_loss", "together"]
+__all__ = ["LossDistribution", "gaussian_loss", "laplace_loss", "split_delta", "together"]
 
 Masses = NDArray[np.float64]
 
@@ -117,7 +117,7 @@ def _repeated(loss: LossDistribution, times: int) -> LossDistribution:
     return total
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def laplace_loss(rate: Fraction, step: int, times: int) -> LossDistribution:
     """``times`` counts under discrete Laplace noise, a = exp(-rate), each moved by ``step``.
 
@@ -190,3 +190,21 @@ def together(
         total = _convolved(total, part)
     infinite = 0.0 if not (total.infinite or disclosure) else math.nextafter(total.infinite + disclosure, 2.0)
     return LossDistribution(total.start, total.unit, total.masses, min(1.0, infinite))
+
+
+@lru_cache(maxsize=1024)
+def split_delta(rate: Fraction, counts: int, chance: float, epsilon: float) -> float:
+    """The δ at ε of ``counts`` keys of which each is either moved by 1 under noise or shown with ``chance``.
+
+    With j keys of the second kind it is d_j + (1 - d_j)·δ(noise on the others), d_j = 1 - (1 - chance)^j ≤
+    j·chance; the worst j counts. Of very many, j is tried in steps: within one, more of d_j and of the
+    noise's δ than either end has.
+    """
+    step = max(1, counts // 128)
+    worst = 0.0
+    for j in range(0, counts + 1, step):
+        moved = counts - j
+        noise = laplace_loss(rate, 1, moved).delta(epsilon) if moved else 0.0
+        shown = min(counts, j + step - 1) * chance
+        worst = max(worst, (noise + shown) * (1 + 8 * _ULP))
+    return min(1.0, worst)

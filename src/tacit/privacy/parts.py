@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.errors import ParameterError
-from tacit.privacy.events import Event, GaussianRounds, LaplaceCounts, RareDisclosure, Together
+from tacit.privacy.events import (
+    Event,
+    GaussianRounds,
+    LaplaceCounts,
+    RareDisclosure,
+    ThresholdedCounts,
+    Together,
+)
 from tacit.privacy.gaussian_loss import lattice_delta
 from tacit.privacy.guarantee import Kind
 from tacit.privacy.rounding import round_up
@@ -69,6 +76,9 @@ def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[
     if isinstance(event, LaplaceCounts):
         if event.counts:
             counts[1 / Fraction(event.scale), event.step] += event.counts
+    elif isinstance(event, ThresholdedCounts):
+        counts[1 / Fraction(event.scale), 1] += event.counts
+        gathered[1] += event.counts * Fraction(event.chance)
     elif isinstance(event, RareDisclosure):
         gathered[1] += Fraction(event.delta)
     elif isinstance(event, GaussianRounds):

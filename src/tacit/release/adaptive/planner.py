@@ -74,8 +74,8 @@ class Shape:
     spared: float = 0.29
     near: float = 0.6
     tally_part: float = 0.3
-    norm_part: float = 0.01
-    covered: float = 0.7
+    norm_part: float = 0.02
+    covered: float = 0.75
     reference: float = 1.5
     power: float = 0.75
 
@@ -205,7 +205,7 @@ def _tally(mu: float, part: float, first_sigma: int, shape: Shape) -> TallySched
         max(1, round(LARGEST_VALUE * (1.1 ** -(j + 0.5)) ** shape.power)) for j in range(1, 64)
     ]
     lowest = -(1 << 50)
-    edges = sorted({math.ceil(8 * 1.1**j) for j in range(72)})
+    edges = sorted({math.ceil(8 * 1.2**j) for j in range(42)})
     return TallySchedule(
         norm_sigma=_sigma(1, mu, part * shape.norm_part),
         norm_edges=tuple(edges),

@@ -103,11 +103,20 @@ class Clipping:
 
 
 def _clipping(schedule: TallySchedule, norms: NDArray[np.int64]) -> Clipping:
-    """From the noisy histogram of norms; cells that noise alone could fill are taken for empty."""
+    """From the noisy histogram of norms.
+
+    Large norms weigh most and are few. From the first cell on above which all together are no more than noise
+    might be, they are taken as one: their sum is known better than each.
+    """
     edges = np.array(schedule.norm_edges, dtype=np.float64)
-    users = np.where(norms > 3 * schedule.norm_sigma, norms, 0).astype(np.float64)
     middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
-    if not users.any():
-        return Clipping(schedule.norm_edges[-1], middles, users)
+    above = np.cumsum(norms[::-1])[::-1].astype(np.float64)
+    sure = above > 3 * schedule.norm_sigma * np.sqrt(np.arange(edges.size, 0, -1))
+    if not sure.any():
+        return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(above))
+    last = int(np.flatnonzero(sure)[-1])
+    users = np.zeros_like(above)
+    users[: last + 1] = np.maximum(norms[: last + 1], 0)
+    users[last] = above[last]
     place = int(np.searchsorted(np.cumsum(users), schedule.covered * users.sum()))
     return Clipping(schedule.norm_edges[min(place, edges.size - 1)], middles, users)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, Kind, Neighbours
-from tacit.privacy.events import Event
+from tacit.privacy.events import Event, ThresholdedCounts
 from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
 from tacit.release.analysis.charge import Charge, PaperFigure, total_epsilon
@@ -23,6 +23,7 @@ from tacit.release.zealous.schedule import zealous_schedule
 __all__ = [
     "charges",
     "event",
+    "exact_event",
     "guarantee",
     "paper_figure",
     "paper_probabilistic",
@@ -52,6 +53,14 @@ def guarantee(parameters: ZealousParameters, neighbours: Neighbours | None = Non
 def event(parameters: ZealousParameters, neighbours: Neighbours | None = None) -> Event:
     """m items a histogram, each moved by 1, and the chance that an item at the first threshold appears."""
     return event_of(zealous_schedule(parameters), neighbours or parameters.neighbours)
+
+
+def exact_event(parameters: ZealousParameters, epsilon: float) -> ThresholdedCounts:
+    """The release as keys that are moved or shown, its guarantee stated at ``epsilon``."""
+    chance = appearance(_miss_loss(parameters))
+    return ThresholdedCounts(
+        parameters.scale, parameters.per_user * parameters.histograms, chance, epsilon, parameters.neighbours
+    )
 
 
 def _items_at_first_threshold(parameters: ZealousParameters, users: int) -> int:

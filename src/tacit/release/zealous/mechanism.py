@@ -53,12 +53,17 @@ class Zealous(Mechanism[ZealousParameters]):
         p = self.parameters
         if p.kind is Kind.PROBABILISTIC and p.users is not None:
             return analysis.probabilistic_charges(p, p.users)
+        if p.at_epsilon is not None:
+            delta = self.guarantee().delta
+            return (Charge("all histograms by exact loss", p.at_epsilon / p.neighbours.histories, delta),)
         return analysis.charges(p)
 
     def event(self) -> Event:
         """What is charged: noisy counts and a rare disclosure; a probabilistic guarantee as it is stated."""
         if self.parameters.kind is Kind.PROBABILISTIC:
             return GuaranteedRelease(self.guarantee())
+        if self.parameters.at_epsilon is not None:
+            return analysis.exact_event(self.parameters, self.parameters.at_epsilon)
         return super().event()
 
     def paper(self) -> PaperFigure:

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tacit.errors import ParameterError
-from tacit.privacy.guarantee import Kind
+from tacit.privacy.guarantee import Kind, Neighbours
 from tacit.release.item_kinds import Item
-from tacit.release.parameters import GIVEN, Choice, Parameters, declared, declared_noise, declared_take
+from tacit.release.parameters import (
+    GIVEN,
+    LARGEST_EPSILON,
+    Choice,
+    Parameters,
+    declared,
+    declared_noise,
+    declared_take,
+)
 
 __all__ = ["PARAMETERS", "ZealousParameters"]
 
@@ -45,6 +53,14 @@ class ZealousParameters(Parameters):
         None, "T (the paper's τ'): the least noisy count that is published.", panel=GIVEN, above=0
     )
 
+    at_epsilon: float | None = declared(
+        None,
+        "State the guarantee at this ε, with the exact δ of the noise (planned where it helps).",
+        above=0,
+        most=LARGEST_EPSILON,
+        panel=GIVEN,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.items or len(set(self.items)) != len(self.items):
@@ -58,6 +74,10 @@ class ZealousParameters(Parameters):
                 "`noise` and `threshold_2` are given together, or neither.",
                 "Give `epsilon` (and `delta`) alone to have both planned.",
             )
+        if self.kind is Kind.PROBABILISTIC and self.at_epsilon is not None:
+            raise ParameterError("`at_epsilon` is for indistinguishability.", "Leave one of the two out.")
+        if self.at_epsilon is not None and self.neighbours is not Neighbours.ADD_REMOVE:
+            raise ParameterError("`at_epsilon` is for adding or removing a user.", "Leave it out.")
         if self.kind is Kind.PROBABILISTIC and self.users is None:
             raise ParameterError(
                 "the probabilistic guarantee depends on the number of users; none was given.",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy.loss import laplace_loss
 from tacit.release.analysis.threshold import survival
 from tacit.release.planning.setting import DEFAULT_DELTA, PaperSetting, asked_budget, noise_for, smallest
 from tacit.release.zealous import analysis
@@ -19,6 +21,8 @@ def promise(p: ZealousParameters) -> Guarantee:
     if p.kind is Kind.PROBABILISTIC:
         assert p.users is not None  # checked on construction
         return analysis.probabilistic_guarantee(p, p.users)
+    if p.at_epsilon is not None:
+        return analysis.exact_event(p, p.at_epsilon).guarantee
     return analysis.guarantee(p)
 
 
@@ -53,7 +57,47 @@ def plan(asked: ZealousParameters) -> ZealousParameters:
     firsts = [1]
     if asked.kind is Kind.PROBABILISTIC:
         firsts = list(_first_thresholds(noise, asked.per_user, asked.users or 1))
-    return min(map(least_second, firsts), key=lambda p: (p.second, promise(p).delta))
+    best = min(map(least_second, firsts), key=lambda p: (p.second, promise(p).delta))
+    if asked.kind is Kind.PROBABILISTIC or not delta:
+        return best
+    exact = _planned_by_loss(best, epsilon, delta)
+    return exact if exact.second <= _WORTH_IT * best.second else best
+
+
+_WORTH_IT = 0.95
+"""A guarantee by exact loss is harder to check by hand: it must lower the threshold by a twentieth."""
+
+_FEWEST = 8
+"""Of fewer counts the exact loss gains nothing."""
+
+
+def _planned_by_loss(closed: ZealousParameters, epsilon: float, delta: float) -> ZealousParameters:
+    """Less noise, whose ε by adding is larger, but whose exact δ at ε is small enough.
+
+    A key of a user is either moved under noise or shown by chance, so that both may need nearly all of δ:
+    the least noise whose own δ is δ, or a little more, and the least threshold that holds with it.
+    """
+    counts = closed.per_user * closed.histograms
+    if counts < _FEWEST or closed.neighbours is not Neighbours.ADD_REMOVE:
+        return closed
+    low, high = closed.scale / 64, closed.scale
+    while high / low > 1.0005:
+        middle = math.sqrt(low * high)
+        if laplace_loss(1 / Fraction(middle), 1, counts).delta(epsilon) <= 0.999 * delta:
+            high = middle
+        else:
+            low = middle
+
+    def tried(scale: float) -> ZealousParameters:
+        made = replace(closed, noise=scale, at_epsilon=epsilon)
+        least = 1 + scale * math.log(counts / (2 * delta))
+
+        def holds(second: int) -> bool:
+            return promise(replace(made, threshold_2=second)).delta <= delta
+
+        return replace(made, threshold_2=smallest(holds, max(1, math.floor(0.99 * least))))
+
+    return min((tried(high * factor) for factor in (1.0, 1.003, 1.01, 1.03)), key=lambda p: p.second)
 
 
 def _first_thresholds(noise: float, per_user: int, users: int) -> range:
