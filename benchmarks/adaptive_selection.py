@@ -166,11 +166,9 @@ def main() -> None:
     for seed in range(1, draws + 1):
         draw = draw_of(records, seed)
         if seed == 1:
-            print(
-                f"{records:,} records, {draw.starts.size - 1:,} users, {draw.kinds:,} queries; (1, 1e-6)",
-                flush=True,
-            )
-            compare(draw, options.pipeline_dp)
+            first = draw
+            users = draw.starts.size - 1
+            print(f"{records:,} records, {users:,} users, {draw.kinds:,} queries; (1, 1e-6)", flush=True)
         keys.append(ours(draw, True)[0])
         counted.append(ours(draw, False))
     found = {
@@ -182,6 +180,7 @@ def main() -> None:
     print(f"adaptive, keys only               {found['keys']:6,.0f} keys ({span})")
     near = f"{found['within']:,.0f} within 25%"
     print(f"adaptive                          {found['counted']:6,.0f} counted, {near}", flush=True)
+    compare(first, options.pipeline_dp)
     holds = speed(records)
     if not options.quick:
         for name, goal in GOALS.items():
