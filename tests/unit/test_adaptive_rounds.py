@@ -213,7 +213,7 @@ def test_a_count_is_off_by_the_deviation_that_is_stated(factor: float, right: bo
 
 
 def test_counts_of_clipped_users_are_put_right_where_items_fall_independently() -> None:
-    """Lognormal users over 80 keys, all popular: the median error stays under 10% (it was within 5% in 8 runs)."""
+    """Lognormal users over 80 keys, all popular: the median error is under 10% (5% in 8 runs)."""
     generator = np.random.default_rng(5)
     activity = np.exp(generator.normal(1.0, 1.0, 60_000))
     sizes = np.minimum(generator.poisson(activity), 80)
