@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,7 @@ def release(log: Path, folder: Path, side: str) -> dict[str, float]:
 
 def _side(side: str, log: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["TACIT_STATE"] = f"{folder}/state"  # the log of each side is new to the register
         import ibis
 
         import tacit.release.click.mechanism
