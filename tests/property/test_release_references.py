@@ -120,7 +120,9 @@ def order(choice: Choice, rows=()):
 
 def zealous_reference(records, item, m, tau, T, choice):
     count: Counter = Counter()
-    for rows in by_user(items(records, item)):
+    listed = items(records, item)
+    for user in sorted({user for user, *_ in listed}):
+        rows = [row[1:] for row in listed if row[0] == user]  # a record each: two clicks count twice
         pick = max if choice is Choice.LAST else min
         when = {key: pick(t for t, k in rows if k == key) for _, key in rows}
         ranked = sorted(((t, key) for key, t in when.items()), key=order(choice, rows))

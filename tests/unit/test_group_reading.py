@@ -131,3 +131,20 @@ def test_no_profiles_and_no_text_are_refused(tmp_path: Path) -> None:
         read_profiles(tmp_path / "binary")
     with pytest.raises(InputError, match="there is no file"):
         read_profiles(tmp_path / "absent")
+
+
+def test_only_records_of_the_period_make_a_profile(tmp_path: Path) -> None:
+    rows = [("a", "coffee", 1), ("a", "volcano", 5), ("b", "island", 5), ("c", "violin", 9)]
+    columns = {
+        "user": [user for user, *_ in rows],
+        "query": [query for _, query, _ in rows],
+        "time": [datetime(2006, 3, day) for *_, day in rows],
+        "rank": [None] * len(rows),
+        "url": [None] * len(rows),
+    }
+    pq.write_table(pa.table(columns, schema=SCHEMA), tmp_path / "log.parquet")
+    found = profiles_from_log(tmp_path / "log.parquet", period=(datetime(2006, 3, 5), datetime(2006, 3, 9)))
+    assert sorted(found.users) == ["a", "b"]
+    assert sorted(found.vocabulary) == ["island", "volcano"]
+    with pytest.raises(InputError, match="that period"):
+        profiles_from_log(tmp_path / "log.parquet", period=(datetime(2007, 1, 1), None))

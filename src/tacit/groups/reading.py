@@ -17,6 +17,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -44,6 +45,7 @@ def profiles_from_log(
     weights: str = "count",
     largest: int | None = None,
     scrub: bool = True,
+    period: tuple[datetime | None, datetime | None] = (None, None),
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
     """The profiles of all users of a log who have a usable term.
@@ -54,13 +56,14 @@ def profiles_from_log(
         largest: keep only a user's terms of the largest weights, by count where weights are binary (ties:
             alphabetically); all if None.
         scrub: pass over queries that name somebody.
+        period: only records from the one time on, and before the other; None where there is no bound.
         advance: called with the number of distinct queries read since the last call.
     """
     if weights not in WEIGHTS:
         raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
     if largest is not None and largest < 1:
         raise ParameterError.outside("largest", largest, "at least 1")
-    asked, users, queries = _asked(check_log(path))
+    asked, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
@@ -83,17 +86,26 @@ def profiles_from_log(
     return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
 
 
-def _asked(path: Path) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
+def _asked(
+    path: Path, period: tuple[datetime | None, datetime | None]
+) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """How often each user asked each query (clicks on one list of results are one time), and both's names."""
     sql = (
         'SELECT "user", query, count(DISTINCT "time") AS times '
-        'FROM read_parquet(?, hive_partitioning=false) GROUP BY "user", query'
+        "FROM read_parquet(?, hive_partitioning=false) "
+        'WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP) '
+        'GROUP BY "user", query'
     )
+    since, until = period
     with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
         connection.execute("SET temp_directory = ?", [scratch])
-        table = connection.sql(sql, params=[literal_path(path)]).to_arrow_table().combine_chunks()
+        table = (
+            connection.sql(sql, params=[literal_path(path), since, until, until])
+            .to_arrow_table()
+            .combine_chunks()
+        )
     if not len(table):
-        raise InputError("the log holds no record.", "Profiles need queries.")
+        raise InputError("the log holds no record of that period.", "Profiles need queries.")
     users = table["user"].chunk(0).dictionary_encode()
     queries = table["query"].chunk(0).dictionary_encode()
     asked = sparse.coo_array(

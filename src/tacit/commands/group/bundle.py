@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import JsonFlag, Since, Until
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def bundle(
             "numbers, long numbers.",
         ),
     ] = True,
+    since: Since = None,
+    until: Until = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same groups.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -113,7 +116,7 @@ def bundle(
     )
     if output.exists():  # said before the work, not after it
         raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
-    people = _read(profiles, weights, max_terms, scrub)
+    people = _read(profiles, weights, max_terms, scrub, (since, until))
     with progress("Bundling", total=len(people), unit="users") as shown:
         bundling = bundler.fit(people, shown.advance)
     measured = report(bundling, seed=seed)
@@ -158,7 +161,13 @@ def _check_shares(p: float, keep: float) -> None:
         raise ParameterError.outside("--keep", keep, "at least 0 and less than 1")
 
 
-def _read(path: Path, weights: str, max_terms: int | None, scrub: bool) -> Profiles:
+def _read(
+    path: Path,
+    weights: str,
+    max_terms: int | None,
+    scrub: bool,
+    period: tuple[datetime | None, datetime | None],
+) -> Profiles:
     from tacit.groups.reading import profiles_from_log, read_profiles
 
     if path.is_file():
@@ -166,7 +175,12 @@ def _read(path: Path, weights: str, max_terms: int | None, scrub: bool) -> Profi
             if opened.read(4) == b"PAR1":
                 with progress("Reading", unit="queries") as shown:
                     return profiles_from_log(
-                        path, weights=weights, largest=max_terms, scrub=scrub, advance=shown.advance
+                        path,
+                        weights=weights,
+                        largest=max_terms,
+                        scrub=scrub,
+                        period=period,
+                        advance=shown.advance,
                     )
     return read_profiles(path)
 
