@@ -2,7 +2,7 @@
 
 Half of a population reads about illnesses. The attacker knows of everybody else who does and what they sent
 with the same query, and guesses as those who sent the same. Blind guessing is right half of the time. With
-60 people a blind attacker exceeds 0.5 + 2.33 * sqrt(0.25 / 60) = 0.65 with probability 0.01.
+40 people a blind attacker exceeds 0.5 + 2.33 * sqrt(0.25 / 40) = 0.68 with probability 0.01.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pytest
 
 from tacit.device import Guard, Sending, load_repository
 
-PEOPLE = 60
-QUERIES = ("heart disease", "infection fever", "blood sugar")
+PEOPLE = 40
+QUERIES = ("heart disease", "infection fever")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CHANCE = 0.5 + 2.33 * np.sqrt(0.25 / PEOPLE)
 
