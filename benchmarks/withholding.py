@@ -53,7 +53,7 @@ def main() -> None:
     for name, how, length, nearest, strict in (
         ("any of its 10 best topics is sensitive (default)", vectors, 900, NEAREST, False),
         ("the same", vectors, 200, NEAREST, False),
-        ("strict: or its cosine to one is 0.2 or more", vectors, 200, NEAREST, True),
+        ("strict: or its cosine to one is 0.3 or more", vectors, 200, NEAREST, True),
         ("any of its 5 best", vectors, 200, 5, False),
         ("its best topic is", vectors, 200, 1, False),
         ("any of its 10 best, topics known by name only", by_names, 200, NEAREST, False),

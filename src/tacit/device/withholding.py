@@ -2,7 +2,7 @@
 
 A document is **caught** if any of its ten nearest topics is sensitive, lies below a sensitive one, or is very
 near to one (cosine of at least 0.8: taxonomies hold near-twins in different branches). The strict choice also
-catches what has a cosine of at least 0.2 to any sensitive topic. A document without a known word, of which
+catches what has a cosine of at least 0.3 to any sensitive topic. A document without a known word, of which
 nobody can tell what it is about, is caught too while anything is sensitive.
 
 Whether a document is caught depends on that document, the requirements and public data, on nothing else of
@@ -23,7 +23,7 @@ __all__ = ["STRICT_COSINE", "TWIN_COSINE", "Withholding"]
 
 TWIN_COSINE = 0.8
 """A topic as near as this to a sensitive one counts as sensitive."""
-STRICT_COSINE = 0.2
+STRICT_COSINE = 0.3
 """The strict filter catches a document as near as this to a sensitive topic or one below it."""
 
 _CHUNK = 4_096

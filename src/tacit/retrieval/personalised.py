@@ -23,7 +23,7 @@ from tacit.text.vectors import plural_forms
 
 __all__ = ["STEADINESS", "STRENGTH", "exposed_leaves", "profile_scores", "rank_by_profile"]
 
-STRENGTH, STEADINESS = 12.0, 10.0
+STRENGTH, STEADINESS = 20.0, 25.0
 """lam and kappa."""
 
 
