@@ -1,6 +1,6 @@
 """What a history is worth on real results for ambiguous queries: on the device, and at a server told topics.
 
-    python benchmarks/device_attention.py [--sensitive] [--thin 2]
+    python benchmarks/device_attention.py [--sensitive] [--thin 2] [--only WordNet]
 
 AMBIENT's queries with about 100 judged results each. Average precision of the results of one meaning, for a
 person whose history holds some clicks on it among other pages (clicked results are taken out of the list);
@@ -146,6 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sensitive", action="store_true", help="only what the filter leaves to the server")
     parser.add_argument("--thin", type=int, default=1, help="only every so many-th case")
+    parser.add_argument("--only", help="one taxonomy: WordNet, Open Directory or Topics")
     chosen = parser.parse_args()
     folder = data_folder()
     if folder is None:
@@ -167,6 +168,8 @@ def main() -> None:
         "Topics": str(folder / "topics_taxonomy_v2.md"),
     }
     for name, taxonomy in taxonomies.items():
+        if chosen.only not in (None, name):
+            continue
         measured = Measured(taxonomy)
         if chosen.sensitive:
             sensitive_rows(name, measured, cases[3, 200, "same"])
