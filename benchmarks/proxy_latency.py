@@ -6,7 +6,7 @@ after a time drawn between 300 and 700 ms (the same times in both passes, in the
 the disk, sends it, puts the results in personal order over a history of 2,000 pages and draws the page.
 What is added is the time minus the engine's own time for the same request; what the same clients see when
 they ask the engine directly is the floor. Printed for an engine that is told queries only and for one
-that takes a profile. Peak memory is that of the serving process.
+that takes a profile. Processor time a search and peak memory are those of the serving process.
 
 Run: python benchmarks/proxy_latency.py [--quick]
 """
@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import random
 import statistics
 import sys
@@ -119,6 +120,12 @@ def started(work: Any, *arguments: Any) -> tuple[Any, Any]:
     return process, mine.recv()
 
 
+def processor_seconds(pid: int) -> float:
+    """The processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def peak_megabytes(pid: int) -> float:
     """The most memory a process has had."""
     status = Path(f"/proc/{pid}/status").read_text()
@@ -135,7 +142,7 @@ def main() -> None:
     engine_process, engine_port = started(engine)
     failed = False
     print(f"{count:,} searches, {CONCURRENT} at once; milliseconds added to the engine's own time")
-    print(f"{'engine':>10} {'asked':>14} {'median':>8} {'p90':>8} {'p99':>8} {'peak MB':>8}")
+    print(f"{'engine':>10} {'asked':>14} {'median':>8} {'p90':>8} {'p99':>8} {'processor':>9} {'peak MB':>8}")
     try:
         for kind in ("searxng", "tacit"):
             queries = [f"{SUBJECTS[n % 14]} {n} {wait:.1f}" for n, wait in enumerate(waits)]
@@ -143,22 +150,26 @@ def main() -> None:
                 direct = asyncio.run(ask_all(f"http://127.0.0.1:{engine_port}/search?q=", queries, []))
                 process, opening = started(page, folder, engine_port, kind)
                 try:
-                    rows = [("directly", direct, "")]
+                    rows = [("directly", direct, "", "")]
                     headers = let_in(opening)
                     address = opening.partition("/open")[0]
                     asyncio.run(
                         ask_all(f"{address}/search?q=", [f"{query} 10" for query in SUBJECTS], headers)
                     )
+                    before = processor_seconds(process.pid)
                     through = asyncio.run(ask_all(f"{address}/search?q=", queries, headers))
+                    spent = 1000 * (processor_seconds(process.pid) - before) / count
                 finally:
                     peak = peak_megabytes(process.pid)
                     process.terminate()
                     process.join()
-                rows.append(("through Tacit", through, f"{peak:.0f}"))
-            for name, seconds, memory in rows:
+                rows.append(("through Tacit", through, f"{spent:.1f}", f"{peak:.0f}"))
+            for name, seconds, processor, memory in rows:
                 added = sorted(1000 * s - wait for s, wait in zip(seconds, waits, strict=True))
                 middle, high, highest = (added[int(share * (count - 1))] for share in (0.5, 0.9, 0.99))
-                print(f"{kind:>10} {name:>14} {middle:>8.1f} {high:>8.1f} {highest:>8.1f} {memory:>8}")
+                print(
+                    f"{kind:>10} {name:>14} {middle:>8.1f} {high:>8.1f} {highest:>8.1f} {processor:>9} {memory:>8}"
+                )
             floor = statistics.median(1000 * s - wait for s, wait in zip(direct, waits, strict=True))
             failed |= middle - floor > 15 or highest > 60
         print("limits over the direct call: 15 ms at the median, 60 ms at the 99th percentile")

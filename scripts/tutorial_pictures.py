@@ -23,10 +23,10 @@ from tacit.web.upstreams import Carriage, EngineDescription
 
 READ = {
     "coffee": [
-        "Roasting arabica coffee beans at home",
+        "Java coffee: roasting arabica beans for espresso, a dark beverage",
         "How espresso is made: pressure, grind and crema",
         "The best water temperature for filter coffee",
-        "Java and Mocha: coffees of Indonesia and Yemen",
+        "Coffee plants of Ethiopia and Yemen",
         "Cold brew or iced coffee: the beverage compared",
         "A history of the coffeehouse",
     ],

@@ -44,7 +44,7 @@ def serve(
     """Serve a private search page on 127.0.0.1 until Ctrl-C, and print the address that opens it.
 
     What you read and open stays in one file on this machine and puts results in your order. Engines get the
-    query, and at most a few general topics of your profile, bounded in risk and recorded.
+    query, and at most some topics of your profile, bounded in risk and recorded.
     """
     from tacit.device import Guard
     from tacit.web.application import page_application
