@@ -1,12 +1,14 @@
 """What the search page adds to the time an engine takes, with 20 searches under way at once.
 
-Claims: at the median under 15 ms, at the 99th percentile under 60 ms. An engine that answers 20 results
-after a time drawn between 300 and 700 ms (the same times in both passes, in the same order) is asked by
-20 clients at once, first directly and then through the page, which decides what to send, records it on
-the disk, sends it, puts the results in personal order over a history of 2,000 pages and draws the page.
-What is added is the time minus the engine's own time for the same request; what the same clients see when
-they ask the engine directly is the floor. Printed for an engine that is told queries only and for one
-that takes a profile. Processor time a search and peak memory are those of the serving process.
+Limits, on two idle cores: under 15 ms at the median over the direct call, under 60 ms at the 99th
+percentile; the run fails where they are not kept. On a busy machine the direct call is late too; the
+processor time a search still says what the page costs. An engine that answers 20 results after a time
+drawn between 300 and 700 ms (the same times in both passes, in the same order) is asked by 20 clients at
+once, first directly and then through the page, which decides what to send, records it on the disk, sends
+it, puts the results in personal order over a history of 2,000 pages and draws the page. What is added is
+the time minus the engine's own time for the same request; what the same clients see when they ask the
+engine directly is the floor. Printed for an engine that is told queries only and for one that takes a
+profile. Processor time a search and peak memory are those of the serving process.
 
 Run: python benchmarks/proxy_latency.py [--quick]
 """
@@ -167,9 +169,8 @@ def main() -> None:
             for name, seconds, processor, memory in rows:
                 added = sorted(1000 * s - wait for s, wait in zip(seconds, waits, strict=True))
                 middle, high, highest = (added[int(share * (count - 1))] for share in (0.5, 0.9, 0.99))
-                print(
-                    f"{kind:>10} {name:>14} {middle:>8.1f} {high:>8.1f} {highest:>8.1f} {processor:>9} {memory:>8}"
-                )
+                figures = f"{middle:>8.1f} {high:>8.1f} {highest:>8.1f} {processor:>9} {memory:>8}"
+                print(f"{kind:>10} {name:>14} {figures}")
             floor = statistics.median(1000 * s - wait for s, wait in zip(direct, waits, strict=True))
             failed |= middle - floor > 15 or highest > 60
         print("limits over the direct call: 15 ms at the median, 60 ms at the 99th percentile")
