@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 
 from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.release.analysis.threshold import lean
 
-__all__ = ["counted", "meaning_of", "still_learns"]
+__all__ = ["counted", "leaning", "meaning_of", "still_learns"]
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
     """``1 user``, ``5 users``."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def leaning(noise: float) -> str:
+    """How published counts lean where they are the numbers that were compared with a threshold."""
+    near, far = lean(noise, 0), lean(noise, math.ceil(3 * noise))
+    return (
+        "Published are the numbers that were compared, so counts near the threshold lean upwards (those that "
+        f"noise pushed below are missing): at it by about {near:.2g}, three noise scales above by {far:.2g}."
+    )
 
 
 def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:

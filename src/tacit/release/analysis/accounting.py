@@ -39,9 +39,9 @@ from tacit.privacy.events import Event, GuaranteedRelease, LaplaceCounts, RareDi
 from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.charge import Charge, total_epsilon
 from tacit.release.analysis.threshold import appearance, largest_sum, miss_loss, survival
-from tacit.release.schedule import Keys, Part, Schedule
+from tacit.release.schedule import Contribution, Keys, Part, Schedule
 
-__all__ = ["charges_of", "event_of", "fresh_loss", "guarantee_of"]
+__all__ = ["charges_of", "event_of", "fresh_keys_loss", "fresh_loss", "guarantee_of"]
 
 _LAST_BITS = 1 + 1e-12
 """Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
@@ -95,13 +95,16 @@ def fresh_loss(part: Part) -> float:
         return 0.0
     if part.least is None:
         return math.inf
-    noise, room = _scale(part), part.least - part.minimum
+    return fresh_keys_loss(part.contribution, _scale(part), part.least - part.minimum)
+
+
+def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> float:
+    """The same for a noise scale, where the first record leaves ``room`` to the threshold."""
     single = miss_loss(noise, room)
-    if part.contribution.once:
-        return part.contribution.total * single
+    if contribution.once:
+        return contribution.total * single
     return sum_up(
-        largest_sum(miss_loss(noise, room - records + 1), single, records)
-        for records in part.contribution.groups
+        largest_sum(miss_loss(noise, room - records + 1), single, records) for records in contribution.groups
     )
 
 
@@ -122,10 +125,13 @@ def _selection(part: Part) -> Charge:
         return Charge.of_counts(what, part.contribution.total * _step(part), _scale(part), delta)
     if not _scale(part):
         return Charge(what, math.inf, delta)
-    worst = sum_up(
-        largest_sum(_sampled_loss(part, records), _sampled_loss(part, 1), records)
-        for records in part.contribution.groups
-    )
+    single = _sampled_loss(part, 1)
+    if part.contribution.once:
+        worst = part.contribution.total * single
+    else:
+        worst = sum_up(
+            largest_sum(_sampled_loss(part, records), single, records) for records in part.contribution.groups
+        )
     return Charge(what, worst * _LAST_BITS, delta)
 
 

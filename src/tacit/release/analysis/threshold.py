@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 import sys
 
-__all__ = ["appearance", "fresh_key_delta", "largest_sum", "miss_loss", "survival"]
+__all__ = ["appearance", "fresh_key_delta", "largest_sum", "lean", "miss_loss", "survival"]
 
 _OUTWARD = 2.0**-42
 """More than floating point loses: e^-x is off by a part x·2^-53 at most, and x < 709 where it is normal."""
@@ -45,6 +45,19 @@ def survival(noise: float, t: int) -> float:
     if t >= 0:
         return math.exp(-t / noise) / (1 + a)
     return 1 - math.exp(-(1 - t) / noise) / (1 + a)
+
+
+def lean(noise: float, margin: int) -> float:
+    """E[X | X >= -margin]: how far a count that lies ``margin`` above the threshold leans upwards.
+
+    Where the very number that was compared is published, those that the noise pushed below the threshold are
+    missing. Far above the threshold nothing is missing, and the lean vanishes.
+    """
+    if noise == 0:
+        return 0.0
+    a = math.exp(-1 / noise)
+    missing = math.exp(-(margin + 1) / noise) / (1 + a)
+    return missing * (margin + 1 + a / (1 - a)) / (1 - missing)
 
 
 def miss_loss(noise: float, t: int) -> float:

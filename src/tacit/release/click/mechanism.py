@@ -27,7 +27,14 @@ from tacit.release.click.parameters import ClickParameters, StatedSet
 from tacit.release.click.public_sets import check_public_sets
 from tacit.release.click.schedule import click_schedule
 from tacit.release.click.transitions import pairs_of_selected
-from tacit.release.contribution import bounded_clicks, bounded_searches, clicks_of, steps_of
+from tacit.release.contribution import (
+    bounded_clicks,
+    bounded_items,
+    bounded_searches,
+    clicks_of,
+    searches_of,
+    steps_of,
+)
 from tacit.release.engines import Engine
 from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
 from tacit.release.planning.setting import PaperSetting
@@ -129,24 +136,35 @@ class Click(Mechanism[ClickParameters]):
         domain = engine.load(known.table()) if known is not None else None
         if p.pure:
             log = log.semi_join(domain, "query")
-        searches = engine.keep(bounded_searches(log, p.queries_per_user, p.take))
+        searches, clicks, steps = self._bounded(engine, log)
         asked = searches.group_by("query").aggregate(count=searches.count())
         counting["queries"] = engine.keep(asked)
         if domain is not None:
             counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
             counting["domain"] = domain
         if p.clicks_per_user:
-            on_them = clicks_of(log.semi_join(searches, ["user", "time", "query"]))
-            clicks = bounded_clicks(on_them, p.clicks_per_user, p.take)
             counting["clicks"] = engine.keep(
                 clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
             )
         if p.steps_per_user:
-            taken = steps_of(searches)
             counting["transitions"] = engine.keep(
-                taken.group_by(["query", "next_query"]).aggregate(count=taken.count())
+                steps.group_by(["query", "next_query"]).aggregate(count=steps.count())
             )
         return counting
+
+    def _bounded(self, engine: Engine, log: Any) -> tuple[Any, Any, Any]:
+        """The searches, clicks and steps of each user that count: each time, or once for a key."""
+        p = self.parameters
+        most, clicks = p.queries_per_user, p.clicks_per_user or 0
+        if not p.once_per_user:
+            searches = engine.keep(bounded_searches(log, most, p.take))
+            on_them = clicks_of(log.semi_join(searches, ["user", "time", "query"]))
+            return searches, bounded_clicks(on_them, clicks, p.take), steps_of(searches)
+        queries = engine.keep(bounded_items(log, ("query",), most, p.take))
+        mine = log.semi_join(queries, ["user", "query"])
+        clicked = bounded_items(clicks_of(mine), ("query", "url"), clicks, p.take)
+        steps = steps_of(searches_of(mine))
+        return queries, clicked, bounded_items(steps, ("query", "next_query"), p.steps_per_user, p.take)
 
     def rows(
         self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]

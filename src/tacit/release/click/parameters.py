@@ -73,6 +73,11 @@ class ClickParameters(Parameters):
     clicks_per_user: int | None = declared(
         None, "c_f: the first clicks on them that count (as many as queries; 0 without public urls).", least=0
     )
+    once_per_user: bool = declared(
+        False,
+        "Count a user once for a query, a click or a step, or each time.",
+        option="--once-per-user/--count-each",
+    )
     transitions: bool = declared(
         True, "Whether steps from a query to the next are published.", option="--transitions/--no-transitions"
     )
@@ -106,7 +111,7 @@ class ClickParameters(Parameters):
     )
     same_counts: bool | None = declared(
         None,
-        "Publish the number that was compared with the threshold, or a fresh one under noise of its own.",
+        "Publish the number that was compared, or a fresh one under noise of its own (planned: compared).",
         option="--same-counts/--fresh-counts",
     )
     take: Choice = declared_take()

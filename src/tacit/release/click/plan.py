@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.errors import ParameterError
-from tacit.release.analysis.threshold import fresh_key_delta, survival
+from tacit.release.analysis.accounting import fresh_keys_loss
+from tacit.release.analysis.threshold import appearance, survival
 from tacit.release.click import analysis
 from tacit.release.click.parameters import BUNDLED_SIZE, ClickParameters
 from tacit.release.planning.setting import PaperSetting, asked_budget, larger, smallest
 from tacit.release.planning.split import Portion, split
+from tacit.release.schedule import Contribution
 
 __all__ = ["URLS_PER_QUERY", "domain_size", "figures", "paper_setting", "plan", "spurious_at"]
 
@@ -76,7 +78,7 @@ def plan(asked: ClickParameters) -> ClickParameters:
         return settled
     epsilon, delta = asked_budget(asked, pure=asked.pure)
     size = domain_size(settled.domain)
-    request = _Request(settled, epsilon, delta, size, bool(asked.same_counts))
+    request = _Request(settled, epsilon, delta, size, asked.same_counts is not False)
     if asked.pure and not size:
         raise ParameterError(
             "a pure release publishes queries of a public domain only; there is none.",
@@ -115,18 +117,21 @@ def _portions(request: _Request) -> list[Portion]:
     p, paying = request.p, not request.p.pure
     q_f = p.queries_per_user
 
+    def appears(records: int, noise: float, K: int) -> float:
+        return appearance(fresh_keys_loss(Contribution((records,), p.once_per_user), noise, K))
+
     def query_threshold(noise: float, delta: float) -> int:
         return smallest(
             lambda K: (
                 request.spurious_at(noise, K) <= p.spurious
-                and (not paying or fresh_key_delta(noise, K + 1, q_f) <= delta)
+                and (not paying or appears(q_f, noise, K) <= delta)
             )
         )
 
     def key_portion(name: str, records: int, public: int) -> Portion:
         def threshold(noise: float, delta: float) -> int:
             if paying:
-                return smallest(lambda K: fresh_key_delta(noise, K + 1, records) <= delta)
+                return smallest(lambda K: appears(records, noise, K) <= delta)
             return smallest(lambda K: public * survival(noise, K + 1) <= p.spurious)
 
         return Portion(name, records, threshold, pays_delta=paying)

@@ -16,7 +16,7 @@ def click_schedule(p: ClickParameters) -> Schedule:
         Part(
             table="queries",
             columns=text_columns("query"),
-            contribution=Contribution((p.queries_per_user,), once=False),
+            contribution=Contribution((p.queries_per_user,), once=p.once_per_user),
             noise=Noise(p.noise),
             least=int(p.threshold) + 1,
             fresh=None if p.noise_counts is None else Noise(p.noise_counts),
@@ -31,7 +31,7 @@ def click_schedule(p: ClickParameters) -> Schedule:
             Part(
                 table="clicks",
                 columns=text_columns("query", "url"),
-                contribution=Contribution((p.clicks_per_user,), once=False),
+                contribution=Contribution((p.clicks_per_user,), once=p.once_per_user),
                 noise=Noise(p.noise_clicks),
                 least=int(p.threshold_clicks) + 1,
                 keys=beside,
@@ -44,7 +44,7 @@ def click_schedule(p: ClickParameters) -> Schedule:
             Part(
                 table="transitions",
                 columns=text_columns("query", "next_query"),
-                contribution=Contribution((p.steps_per_user,), once=False),
+                contribution=Contribution((p.steps_per_user,), once=p.once_per_user),
                 noise=Noise(p.noise_transitions),
                 least=int(p.threshold_transitions) + 1,
                 keys=beside,

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from tacit.release.click.parameters import ClickParameters
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted
+from tacit.release.promise import counted, leaning
 
 __all__ = ["further", "steps", "still_learns", "words"]
 
 
 def words(p: ClickParameters, figures: Mapping[str, float], size: int) -> list[str]:
     """What the parameters mean and cost."""
+    clicks = f" and the first {counted(p.clicks_per_user, 'click')} on them" if p.clicks_per_user else ""
+    kind = "different " if p.once_per_user else ""
+    queries = counted(p.queries_per_user, f"{kind}query", f"{kind}queries")
     lines = [
-        f"Each user gives the first {counted(p.queries_per_user, 'query', 'queries')} and the first "
-        f"{counted(p.clicks_per_user or 0, 'click')} on them; what a user has beyond that is not counted.",
+        f"Each user gives the first {queries}{clicks}; what a user has beyond that is not counted.",
         f"A query needs a count of about {figures['even_chance_at']:.0f} for an even chance to be selected, "
         f"and {figures['nearly_sure_at']:.0f} to be selected 19 times in 20. Rarer queries are lost.",
     ]
@@ -24,10 +26,9 @@ def words(p: ClickParameters, figures: Mapping[str, float], size: int) -> list[s
             f"Of {size:,} domain queries, about {figures['spurious_queries']:.2g} that nobody asked get "
             f"in at K = {p.threshold}; a lower K would keep rarer queries and let in more of these."
         )
-    biased = ", and leans upwards near K: it is the count that was compared" * (p.noise_counts is None)
-    lines.append(
-        f"A published query count is off by about {figures['expected_error']:.3g} on average{biased}."
-    )
+    lines.append(f"A published query count is off by about {figures['expected_error']:.3g} on average.")
+    if p.noise_counts is None and p.noise is not None:
+        lines.append(leaning(p.noise))
     if p.clicks_per_user:
         lines.append(
             f"A click count is published above {p.threshold_clicks}, off by about {p.noise_clicks:.3g} on "
@@ -70,7 +71,8 @@ def still_learns(p: ClickParameters) -> Sequence[str]:
 
 def steps(p: ClickParameters, domain: str, size: int) -> Sequence[DescribedStep]:
     """What is done to the log, in the order of Algorithm 1."""
-    kept = f"of each user the {p.take.words} {p.queries_per_user} searches"
+    what = "different queries" if p.once_per_user else "searches"
+    kept = f"of each user the {p.take.words} {p.queries_per_user} {what}"
     if p.clicks_per_user:
         kept += f" and {p.clicks_per_user} clicks on them"
     listed = []
@@ -79,7 +81,12 @@ def steps(p: ClickParameters, domain: str, size: int) -> Sequence[DescribedStep]
         listed.append(DescribedStep("Public domain", f"{size:,} queries of {domain}: {used}"))
     listed += [
         DescribedStep("Bound", kept),
-        DescribedStep("Count", "searches of each query" + (", with 0 for unasked ones" if size else "")),
+        DescribedStep(
+            "Count",
+            ("users" if p.once_per_user else "searches")
+            + " of each query"
+            + (", with 0 for unasked ones" if size else ""),
+        ),
         DescribedStep(
             "Select", f"noise of scale {p.noise:g}; keep queries counted more than {p.threshold}", noisy=True
         ),

@@ -9,13 +9,15 @@ from typing import ClassVar
 from tacit.errors import ParameterError
 from tacit.release.parameters import GIVEN, Choice, Parameters, declared, declared_noise, declared_take
 
-__all__ = ["LONGEST", "PARAMETERS", "PLANNED_CLICKS", "SessionParameters"]
+__all__ = ["LONGEST", "PARAMETERS", "PLANNED_CLICKS", "THESIS_CLICKS", "SessionParameters"]
 
 LONGEST = 8
 """The largest l_q that is counted: 247 subsequences a session."""
 
-PLANNED_CLICKS = 4
-"""l where a plan is asked for and nothing is said: the clicks a user in the thesis's runs (section 4.4.2)."""
+PLANNED_CLICKS = 1
+"""l where a plan is asked for and nothing is said."""
+THESIS_CLICKS = 4
+"""The clicks a user in the thesis's runs (section 4.4.2)."""
 
 _PLANNED_WITH_THE_REST = ("noise_counts", "noise_clicks", "threshold_clicks", "noise_click_counts")
 
@@ -40,7 +42,7 @@ class SessionParameters(Parameters):
         3, "l_q: the first queries of a session that count.", least=2, most=20
     )
     clicks_per_user: int | None = declared(
-        None, "l: clicks a user gives to the click part; 0 leaves it out (planned: 4; given: 0).", least=0
+        None, "l: clicks a user gives to the click part; 0 leaves it out (planned: 1; given: 0).", least=0
     )
     once_per_user: bool | None = declared(
         None,
@@ -49,7 +51,7 @@ class SessionParameters(Parameters):
     )
     same_counts: bool | None = declared(
         None,
-        "Publish the numbers that were compared with the threshold, or fresh ones under noise of their own.",
+        "Publish the numbers that were compared, or fresh ones under noise of their own (planned: compared).",
         option="--same-counts/--fresh-counts",
     )
     take: Choice = declared_take()

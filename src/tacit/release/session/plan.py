@@ -25,7 +25,7 @@ def plan(asked: SessionParameters) -> SessionParameters:
     if asked.given:
         return shape
     epsilon, delta = asked_budget(asked)
-    same = bool(asked.same_counts)
+    same = asked.same_counts is not False
     one_way = epsilon / asked.neighbours.histories
     one, one_counts, two, two_counts = split(_portions(shape, same), one_way, delta)
     clicks = bool(shape.clicks_per_user)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted
+from tacit.release.promise import counted, leaning
 from tacit.release.session import analysis
-from tacit.release.session.parameters import PLANNED_CLICKS, SessionParameters
+from tacit.release.session.parameters import THESIS_CLICKS, SessionParameters
 
 __all__ = ["further", "steps", "words"]
 
@@ -24,6 +24,7 @@ def words(p: SessionParameters, figures: Mapping[str, float]) -> Sequence[str]:
         f"and {figures['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
         "the cost.",
         f"A published sequence count is off by about {figures['expected_error']:.3g} on average.",
+        *([leaning(p.noise)] if p.noise_counts is None and p.noise is not None else []),
         "Each further query of a session doubles what a user adds, and so the noise.",
     ]
     if p.clicks_per_user:
@@ -71,7 +72,7 @@ def further(p: SessionParameters, threshold: float | None) -> FurtherStatement:
     if assumed:
         both = replace(
             p,
-            clicks_per_user=PLANNED_CLICKS,
+            clicks_per_user=THESIS_CLICKS,
             noise_clicks=p.noise,
             threshold_clicks=p.threshold,
             noise_click_counts=p.noise_counts,
@@ -80,9 +81,7 @@ def further(p: SessionParameters, threshold: float | None) -> FurtherStatement:
     whole, printed = analysis.guarantee(both), analysis.paper_with_clicks(both)
     assert printed is not None
     together = (
-        f"With {PLANNED_CLICKS} clicks a user at the same noise"
-        if assumed
-        else "Sessions and clicks together"
+        f"With {THESIS_CLICKS} clicks a user at the same noise" if assumed else "Sessions and clicks together"
     )
     return FurtherStatement(
         title="A_Session, sessions alone"

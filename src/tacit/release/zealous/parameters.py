@@ -29,13 +29,13 @@ class ZealousParameters(Parameters):
     name: ClassVar[str] = "zealous"
     title: ClassVar[str] = "ZEALOUS"
     summary: ClassVar[str] = "ZEALOUS: how many users have each item, above two thresholds."
-    example: ClassVar[str] = "--epsilon 1 --delta 1e-6 --per-user 5"
+    example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
     given_example: ClassVar[str] = "--noise 10 --threshold-1 1 --threshold-2 149 --per-user 5 --users 100000"
 
     items: tuple[Item, ...] = declared(
         (Item.QUERIES,), "What is counted; repeat it for several histograms.", option="--item"
     )
-    per_user: int = declared(5, "m: the most distinct items a user gives to each histogram.", least=1)
+    per_user: int = declared(1, "m: the most distinct items a user gives to each histogram.", least=1)
     kind: Kind = declared(
         Kind.INDISTINGUISHABILITY,
         "Which guarantee: indistinguishability or probabilistic.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.privacy import Neighbours
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted
+from tacit.release.promise import counted, leaning
 from tacit.release.zealous import analysis
 from tacit.release.zealous.parameters import ZealousParameters
 
@@ -23,6 +23,7 @@ def words(p: ZealousParameters, figures: Mapping[str, float]) -> tuple[str, ...]
         f"An item needs about {p.second} users for an even chance to appear, and "
         f"{figures['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer items are lost: that is the cost.",
         f"A published count is off by about {p.scale:.3g} users on average.",
+        leaning(p.scale),
     )
 
 
