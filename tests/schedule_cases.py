@@ -151,6 +151,24 @@ def click_approximate(**relation: Any) -> Click:
     )
 
 
+def click_once(**relation: Any) -> Click:
+    """A user counts once for a query, a click or a step."""
+    return Click(
+        mode=ClickMode.APPROXIMATE,
+        queries_per_user=3,
+        clicks_per_user=2,
+        once_per_user=True,
+        same_counts=True,
+        noise=2.0,
+        threshold=8,
+        noise_clicks=2.5,
+        threshold_clicks=7,
+        noise_transitions=1.5,
+        threshold_transitions=5,
+        **relation,
+    )
+
+
 def session_each(**relation: Any) -> Session:
     """Each occurrence counts; fresh counts."""
     return Session(
@@ -212,6 +230,7 @@ def sessions(*pairs: tuple[str, str]) -> History:
 
 
 POPULAR = asked("java", "tea", "java", "tea", "news", "java tea")
+THREE = asked("java", "tea", "news", "java", "news")
 NEWS = asked("news", "java tea")
 REPEATED: History = [("java", n, URL) for n in range(5)]
 ALONE = asked("mine", "own", "secret", "rare")
@@ -237,6 +256,13 @@ CASES = [
         crowd(POPULAR),
         (POPULAR, REPEATED),
         (ALONE, ALONE_AGAIN, TO_AND_FRO),
+    ),
+    Case(
+        "click, once per user",
+        click_once,
+        crowd(THREE),
+        (THREE, REPEATED, POPULAR),
+        (ALONE, TO_AND_FRO),
     ),
     Case(
         "session",

@@ -72,9 +72,9 @@ def test_a_bound_below_the_first_threshold_makes_no_release(log: Path) -> None:
 
 WEEKLY = {
     "zealous, 20 items a user": (mechanism_for("zealous", 0.5, 1e-8, per_user=20), 53),
-    "zealous, 5 items a user": (mechanism_for("zealous", 0.5, 1e-8), 14),
-    "click, approximate": (mechanism_for("click", 0.5, 1e-8), 11),
-    "session": (mechanism_for("session", 0.5, 1e-8), 15),
+    "zealous, 5 items a user": (mechanism_for("zealous", 0.5, 1e-8, per_user=5), 14),
+    "click, approximate": (mechanism_for("click", 0.5, 1e-8, queries_per_user=5), 10),
+    "session": (mechanism_for("session", 0.5, 1e-8, queries_per_session=3, clicks_per_user=4), 11),
 }
 
 
@@ -96,7 +96,11 @@ def test_a_ledger_by_privacy_loss_takes_more_than_adding_would(
     mechanism: str, relation: Neighbours, log: Path, tmp_path: Path
 ) -> None:
     """Three releases of ε = 1 from a budget of less than 3; each verifies against the ledger."""
-    bound = {"per_user": 20} if mechanism == "zealous" else {"clicks_per_user": 8}
+    bound: dict[str, Any] = {
+        "zealous": {"per_user": 20},
+        "click": {"queries_per_user": 5, "clicks_per_user": 8, "once_per_user": True},
+        "session": {"queries_per_session": 3, "clicks_per_user": 8},
+    }[mechanism]
     made = mechanism_for(mechanism, 1.0, 1e-9, neighbours=relation, **bound)
     budget = Guarantee(Kind.INDISTINGUISHABILITY, relation, 2.9, 1e-4)
     ledger = Ledger.create(tmp_path / "l", budget, composition=Rule.PLD)

@@ -40,7 +40,7 @@ BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
 MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "adaptive": mechanism_for("adaptive", 2.0, 1e-6),
     "adaptive-keys": mechanism_for("adaptive", 2.0, 1e-6, keys_only=True),
-    "zealous": mechanism_for("zealous", 2.0, 1e-9),
+    "zealous": mechanism_for("zealous", 2.0, 1e-9, per_user=5),
     "click-pure": mechanism_for("click", 2.0, surfaced=URLS),
     "click-approximate": mechanism_for("click", 4.0, 1e-9),
     "session": mechanism_for("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
@@ -234,7 +234,7 @@ def tacit(*arguments: object, **environment: str) -> subprocess.CompletedProcess
 
 
 def test_the_command_two_weeks_running(log: Path, tmp_path: Path) -> None:
-    common = ["release", "zealous", log, "--epsilon", 2, "--delta", 1e-9, "--threads", 1]
+    common = ["release", "zealous", log, "--per-user", 5, "--epsilon", 2, "--delta", 1e-9, "--threads", 1]
     refused = tacit(*common, "-o", tmp_path / "w1")
     assert refused.returncode == 1 and "--budget-epsilon" in refused.stderr
     for week in ("w1", "w2"):

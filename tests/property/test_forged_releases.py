@@ -45,7 +45,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (home / "domain.txt").write_text("# origin: two words\nweather\nnews\n")
     (home / "urls.tsv").write_text("weather\thttp://weather.example/\n")
     requests = {
-        "zealous": mechanism_for("zealous", noise=5.0, threshold_2=120),
+        "zealous": mechanism_for("zealous", noise=5.0, threshold_2=120, per_user=5),
         "click-pure": mechanism_for(
             "click", 2.0, domain=str(home / "domain.txt"), surfaced=str(home / "urls.tsv")
         ),
@@ -216,7 +216,7 @@ def test_the_charge_must_be_that_of_the_release(released: dict[str, Path], tmp_p
     """A larger charge than the release states covers it, and is still not its charge."""
     manifest = read(released["zealous"])
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
-    entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120).event(), "dearer")
+    entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120, per_user=5).event(), "dearer")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
     folder = forge(released["zealous"], manifest)
     ledger.note_release(entry, file_hash(folder / "manifest.json"))

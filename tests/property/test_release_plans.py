@@ -208,7 +208,7 @@ def test_counting_a_user_once_never_needs_a_higher_threshold() -> None:
 
 def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
     """The stated loss (thresholds plus expected errors) of the plan, against 400 other ways to spend ε."""
-    plan = plan_click(1.0, 5, delta=1e-6, domain_size=0)
+    plan = plan_click(1.0, 5, delta=1e-6, domain_size=0, same_counts=False)
     p = plan.parameters
 
     def total(shares: tuple[float, ...]) -> float:

@@ -256,6 +256,7 @@ def listed() -> list[Mutant]:
         ("click, minimum", ("bounded_searches", click), 1),
         ("click, approximate", ("bounded_searches", click), 1),
         ("click, approximate", ("bounded_clicks", click), 1),
+        ("click, once per user", ("bounded_items", click), 2),
         ("session", ("bounded_sessions", session), 1),
         ("session", ("bounded_clicks", session), 1),
         ("session, once per user", ("bounded_sessions", session), 1),
@@ -272,7 +273,13 @@ def listed() -> list[Mutant]:
         Mutant("session", "queries of a session plus one", bounds, counting_with(queries_per_session=4))
     )
     found.append(Mutant("k-query", "queries of k - 1 users", "hides_rare_queries", fewer_users))
-    for name in ("zealous", "click, approximate", "session", "session, once per user"):
+    for name in (
+        "zealous",
+        "click, approximate",
+        "click, once per user",
+        "session",
+        "session, once per user",
+    ):
         what = "no delta for keys that occur"
         found.append(Mutant(name, what, diverges, patched("fresh_loss", lambda part: 0.0)))
         for kind in (RareDisclosure, LaplaceCounts):

@@ -101,10 +101,10 @@ def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
 
 
 def test_given_parameters_must_keep_to_what_was_asked() -> None:
-    made = mechanism_for("zealous", 1.0, 1e-5, noise=10.0, threshold_2=150)
+    made = mechanism_for("zealous", 1.0, 1e-5, noise=10.0, threshold_2=150, per_user=5)
     assert made.guarantee().epsilon == pytest.approx(0.5)
     with pytest.raises(InfeasibleError, match="was asked for"):
-        mechanism_for("zealous", 0.1, noise=10.0, threshold_2=150)
+        mechanism_for("zealous", 0.1, noise=10.0, threshold_2=150, per_user=5)
     with pytest.raises(InfeasibleError, match="was asked for"):
         mechanism_for("session", noise=1.0, threshold=9, delta=1e-9)
     with pytest.raises(ParameterError, match="together"):

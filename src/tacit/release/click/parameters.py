@@ -69,7 +69,9 @@ class ClickParameters(Parameters):
         "--noise 10 --threshold 10 --queries-per-user 5 --clicks-per-user 5 --no-transitions"
     )
 
-    queries_per_user: int = declared(5, "q_f: the first searches of a user that count.", least=1)
+    queries_per_user: int = declared(
+        1, "q_f: the first searches of a user that count; steps between them need two.", least=1
+    )
     clicks_per_user: int | None = declared(
         None, "c_f: the first clicks on them that count (as many as queries; 0 without public urls).", least=0
     )

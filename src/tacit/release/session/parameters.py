@@ -39,7 +39,7 @@ class SessionParameters(Parameters):
 
     sessions_per_user: int = declared(1, "l_s: the first sessions of a user that count.", least=1)
     queries_per_session: int = declared(
-        3, "l_q: the first queries of a session that count.", least=2, most=20
+        2, "l_q: the first queries of a session that count.", least=2, most=20
     )
     clicks_per_user: int | None = declared(
         None, "l: clicks a user gives to the click part; 0 leaves it out (planned: 1; given: 0).", least=0
