@@ -178,3 +178,13 @@ def test_a_damaged_register_is_said_to_be_one(tmp_path: Path) -> None:
     )
     with pytest.raises(IntegrityError, match="register of ledgers"):
         open_ledger(None, _log(tmp_path / "log.parquet", 0, 10), _BUDGET, Register(tmp_path / "state"))
+
+
+def test_a_state_folder_that_cannot_be_made_is_named_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "file" / "state"))
+    with pytest.raises(InputError, match="TACIT_STATE"):
+        open_ledger(None, _log(tmp_path / "log.parquet", 0, 10), _BUDGET)
+    assert not (tmp_path / "log.parquet.ledger").exists()

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.errors import IntegrityError
+from tacit.errors import InputError, IntegrityError
 from tacit.files.state import state_directory
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
@@ -58,8 +58,14 @@ class Register:
     """The register in a folder; the user's state folder unless another is named."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = Path(folder) if folder is not None else state_directory()
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.folder = Path(folder) if folder is not None else state_directory()
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise InputError(
+                f"the state folder, in which ledgers are known, cannot be used: {error.strerror}.",
+                "Name another one that you can write to with the environment variable TACIT_STATE.",
+            ) from error
         self._file = self.folder / "ledgers.sqlite"
 
     @contextmanager
