@@ -1,0 +1,138 @@
+"""From a log to an adaptive release: who holds what is read right, and tables show what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.errors import ParameterError
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.adaptive.held import held_in, shown_keys
+from tacit.release.adaptive.holdings import keys_of, read_holdings
+from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.parameters import HELD_COLUMNS, HeldItem
+from tacit.release.engines import open_engine
+from tacit.release.mechanism import run
+from tacit.searchlog import SCHEMA
+
+START = datetime(2006, 3, 1, 8)
+ROWS = [
+    ("ann", "weather", 0, "http://w/"),
+    ("ann", "weather", 1, None),
+    ("ann", "news today", 2, "http://n/"),
+    ("ann", "cats", 3, None),
+    ("ann", "weather", 600, None),
+    ("bob", "weather", 0, None),
+    ("bob", "news today", 4, "http://n/"),
+    ("eve", "cats", 9, None),
+]
+EXPECTED = {
+    HeldItem.QUERIES: {
+        "ann": {("weather",), ("news today",), ("cats",)},
+        "bob": {("weather",), ("news today",)},
+        "eve": {("cats",)},
+    },
+    HeldItem.KEYWORDS: {
+        "ann": {("weather",), ("news",), ("today",), ("cats",)},
+        "bob": {("weather",), ("news",), ("today",)},
+        "eve": {("cats",)},
+    },
+    HeldItem.CLICKS: {
+        "ann": {("weather", "http://w/"), ("news today", "http://n/")},
+        "bob": {("news today", "http://n/")},
+    },
+    HeldItem.PAIRS: {
+        "ann": {("weather", "news today"), ("news today", "cats")},
+        "bob": {("weather", "news today")},
+    },
+    HeldItem.SESSIONS: {
+        "ann": {(("weather", "news today"),), (("weather", "news today", "cats"),)},
+        "bob": {(("weather", "news today"),)},
+    },
+}
+
+
+def log_of(path: Path, rows: list[tuple[str, str, int, str | None]]) -> Path:
+    columns = [
+        [user for user, *_ in rows],
+        [query for _, query, *_ in rows],
+        [START + timedelta(minutes=minute) for _, _, minute, _ in rows],
+        [1 if url else None for *_, url in rows],
+        [url for *_, url in rows],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    pq.write_table(pa.table(arrays, schema=SCHEMA), path)
+    return path
+
+
+def test_every_kind_is_held_by_those_who_did_it(tmp_path: Path) -> None:
+    path = log_of(tmp_path / "log.parquet", ROWS)
+    with open_engine(threads=1) as engine:
+        log = engine.log(path)
+        counted = read_holdings(engine, {kind.value: held_in(log, kind) for kind in HeldItem})
+        holdings = counted.holdings
+        assert holdings.starts.size - 1 == 3, "users are the same people in all kinds"
+        names: dict[int, tuple[HeldItem, tuple[object, ...]]] = {}
+        for kind in HeldItem:
+            items = np.arange(holdings.kinds)
+            items = items[counted.of_kind(kind.value, items)]
+            table = shown_keys(kind, keys_of(engine, counted, kind.value, items))
+            assert tuple(table.column_names) == HELD_COLUMNS[kind]
+            for item, row in zip(items.tolist(), table.to_pylist(), strict=True):
+                key = tuple(tuple(v) if isinstance(v, list) else v for v in row.values())
+                names[item] = (kind, key)
+        found = []
+        for user in range(3):
+            own = holdings.items[holdings.starts[user] : holdings.starts[user + 1]]
+            assert len(set(own.tolist())) == own.size, "each pair once"
+            found.append({names[item] for item in own.tolist()})
+    expected = [
+        {(kind, key) for kind, users in EXPECTED.items() for key in users.get(user, ())}
+        for user in ("ann", "bob", "eve")
+    ]
+    assert sorted(map(sorted, found), key=repr) == sorted(map(sorted, expected), key=repr)
+
+
+@pytest.mark.parametrize("keys_only", [True, False])
+def test_a_release_of_all_kinds_shows_counts_near_the_truth(keys_only: bool, tmp_path: Path) -> None:
+    """At ε = 20 with 400 users of the same four searches, each kind's counts are within six deviations."""
+    rows = []
+    for number in range(400):
+        rows += [(f"u{number}", query, minute, url) for user, query, minute, url in ROWS if user == "ann"]
+    path = log_of(tmp_path / "log.parquet", rows)
+    mechanism = Adaptive(epsilon=20.0, delta=1e-6, items=tuple(HeldItem), keys_only=keys_only)
+    with open_engine(threads=1) as engine:
+        tables = run(mechanism, engine, engine.log(path), OperatingSystemRandomness())
+    assert list(tables) == [kind.value for kind in HeldItem]
+    for kind in HeldItem:
+        table = tables[kind.value]
+        expected = set(EXPECTED[kind]["ann"])
+        keys = table.select(list(HELD_COLUMNS[kind])).to_pylist()
+        assert {
+            tuple(tuple(v) if isinstance(v, list) else v for v in row.values()) for row in keys
+        } == expected
+        if keys_only:
+            assert table.column_names == list(HELD_COLUMNS[kind])
+        else:
+            counts, deviations = (table.column(name).to_numpy() for name in ("count", "deviation"))
+            assert (np.abs(counts - 400) < 6 * deviations + 20).all()
+            assert list(counts) == sorted(counts, reverse=True)
+
+
+def test_parameters_are_checked() -> None:
+    with pytest.raises(ParameterError, match="delta"):
+        Adaptive(epsilon=1.0)
+    with pytest.raises(ParameterError, match="different from each other"):
+        Adaptive(epsilon=1.0, delta=1e-6, items=("queries", "queries"))
+    with pytest.raises(ParameterError, match="together, or neither"):
+        Adaptive(at_epsilon=1.0)
+    planned = Adaptive(epsilon=1.0, delta=1e-6)
+    given = Adaptive(at_epsilon=1.0, at_delta=1e-6)
+    assert planned.guarantee() == given.guarantee() and given == Adaptive.from_dict(planned.to_dict())
+    assert replace(planned.parameters, epsilon=None, delta=None) == given.parameters
