@@ -36,7 +36,7 @@ class Run:
         draw: which draw of noise, from 0.
         values: by ``task/measure``, a value a unit.
         rows: how many rows each released table had.
-        seconds: how long the release and each task took.
+        seconds: of a processor, that the release and each task took.
     """
 
     fold: int

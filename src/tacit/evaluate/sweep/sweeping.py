@@ -36,7 +36,7 @@ from tacit.release.engines import Engine, open_engine
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 
-__all__ = ["SweepPlan", "evaluate_release"]
+__all__ = ["SweepPlan", "evaluate_release", "run_fold"]
 
 _MEGABYTES = 1000
 
@@ -125,7 +125,7 @@ def evaluate_release(
     advance(present)
     if workers <= 1 or len(pending) <= 1:
         for fold in pending:
-            _run_fold(log, store, plan, fold, lambda: advance(1))
+            run_fold(log, store, plan, fold, lambda: advance(1))
     else:
         _in_processes(log, store, plan, pending, min(workers, len(pending)), advance)
     return gather(store, plan.settings, plan.tasks, _done(plan))
@@ -191,10 +191,10 @@ def _run_fold_in_child(log: Path, store: RunStore, plan: SweepPlan, fold: int) -
             os._exit(1)
 
         threading.Thread(target=end_with_parent, daemon=True).start()
-    _run_fold(log, store, plan, fold)
+    run_fold(log, store, plan, fold)
 
 
-def _run_fold(
+def run_fold(
     log: Path, store: RunStore, plan: SweepPlan, fold: int, done: Callable[[], None] = lambda: None
 ) -> None:
     """All missing runs of a fold."""
@@ -209,21 +209,21 @@ def _run_fold(
                 loaded = engine.keep(
                     Preparation(scrub=plan.scrub).apply(engine, engine.load(original.records))
                 )
-            begun = time.perf_counter()
+            begun = time.process_time()
             for draw, released in _releases(setting, engine, loaded, original, draws):
-                seconds = {"release": time.perf_counter() - begun}
+                seconds = {"release": time.process_time() - begun}
                 values: dict[str, NDArray[np.float32]] = {}
                 for task in plan.tasks:
-                    begun = time.perf_counter()
+                    begun = time.process_time()
                     if task not in trials:
                         trials[task] = TASKS[task]().against(original, test)
                     for name, measured in trials[task].measure(released).items():
                         values[f"{task}/{name}"] = measured.values.astype(np.float32)
-                    seconds[task] = time.perf_counter() - begun
+                    seconds[task] = time.process_time() - begun
                 rows = {kind: table.num_rows for kind, table in released.tables.items()}
                 store.save(setting, Run(fold, draw, values, rows, seconds))
                 done()
-                begun = time.perf_counter()
+                begun = time.process_time()
 
 
 def _releases(

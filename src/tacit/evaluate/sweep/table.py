@@ -70,7 +70,7 @@ class Results:
         results: setting by setting, measure by measure.
         contrasts: mechanisms against each other at equal ε, for each task's headline measure.
         rows: by setting and table, how many rows a release had on average.
-        seconds: by setting, how long the release and each task took on average.
+        seconds: by setting, of a processor, that the release and each task took on average.
         repetitions: by setting, folds times draws.
     """
 
