@@ -159,7 +159,7 @@ def test_every_noise_that_is_drawn_is_in_the_schedule_and_in_its_cost(
     moved = [ONE] * len(expected)
     if schedule.tally is not None:
         expected += [schedule.tally.norm_sigma, schedule.tally.sigma]
-        moved += [1, ONE]
+        moved += [ONE, ONE]
     assert drawn == expected
     assert recorder.asked[0][1] == 100, "every item that somebody holds has noise in the first round"
     square = sum(by**2 / (sigma**2 - 4) for by, sigma in zip(moved, drawn, strict=True))

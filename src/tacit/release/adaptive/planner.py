@@ -160,14 +160,23 @@ def _width(schedule: RoundsSchedule, r: int) -> float:
     return math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in schedule.rounds[:r]))
 
 
+def _grain(width: float) -> int:
+    """Thresholds and cuts are multiples of this, a millionth of the noise.
+
+    So the last bits of a logarithm or a quantile, which may differ from one machine to another, do not make
+    another schedule of the same parameters, and a release verifies wherever it is read.
+    """
+    return 1 << max(0, int(width).bit_length() - 20)
+
+
 def _with_threshold(schedule: RoundsSchedule, r: int, allowed: float) -> RoundsSchedule:
     """The least threshold (to one part in 10^6 of the noise) at which k₀·p_r is at most ``allowed``."""
     width = _width(schedule, r)
     weight = ONE * sum(step.coefficient for step in schedule.rounds[:r])
     step = schedule.rounds[r - 1]
     z = -float(ndtri(allowed / schedule.held)) if allowed > 0 else 40.0
-    threshold = math.ceil(weight + tail_allowance(schedule, r) + width * z)
-    grain = max(1, int(width * 1e-6))
+    grain = _grain(width)
+    threshold = grain * math.ceil((weight + tail_allowance(schedule, r) + width * z) / grain)
     while True:
         made = _replaced(schedule, r, replace(step, threshold=threshold))
         if schedule.held * appearance(made, r) <= allowed:
@@ -194,7 +203,8 @@ def _with_steering(schedule: RoundsSchedule, r: int, shape: Shape) -> RoundsSche
         for z in middles
     ]
     values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
-    cuts = [math.floor(level * width) for level in levels]
+    grain = _grain(width)
+    cuts = [grain * math.floor(level * width / grain) for level in levels]
     return _replaced(schedule, r, replace(step, steering=Steps(tuple(cuts), tuple(values))))
 
 
@@ -207,7 +217,7 @@ def _tally(mu: float, part: float, first_sigma: int, shape: Shape) -> TallySched
     lowest = -(1 << 50)
     edges = sorted({math.ceil(8 * 1.2**j) for j in range(42)})
     return TallySchedule(
-        norm_sigma=_sigma(1, mu, part * shape.norm_part),
+        norm_sigma=_sigma(ONE, mu, part * shape.norm_part),
         norm_edges=tuple(edges),
         covered=shape.covered,
         sigma=_sigma(ONE, mu, part * (1 - shape.norm_part)),

@@ -69,7 +69,8 @@ class TallySchedule:
     """How the found items are counted.
 
     Args:
-        norm_sigma: of the noise on the histogram of users' norms (a user is in one cell).
+        norm_sigma: of the noise on the histogram of users' norms, on the lattice: a user adds 2^16 to one
+        cell.
         norm_edges: the cells' upper edges, norms in units of relative weight; the last one takes all above.
         covered: the part of users whose norm should lie within the limit that is chosen from that histogram.
         sigma: of the noise on the weighted counts, on the lattice.

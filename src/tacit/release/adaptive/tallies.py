@@ -56,7 +56,7 @@ def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source
     squared_norms(holdings.starts, holdings.items, values, squares)
     edges = np.array(schedule.norm_edges, dtype=np.int64)
     cells = np.searchsorted(edges[:-1] ** 2, squares[squares > 0], side="left")
-    norms = np.bincount(cells, minlength=edges.size).astype(np.int64)
+    norms = ONE * np.bincount(cells, minlength=edges.size).astype(np.int64)
     norms += discrete_gaussian(schedule.norm_sigma, edges.size, source)
     clipping = _clipping(schedule, norms)
     limit = clipping.limit
@@ -110,13 +110,14 @@ def _clipping(schedule: TallySchedule, norms: NDArray[np.int64]) -> Clipping:
     """
     edges = np.array(schedule.norm_edges, dtype=np.float64)
     middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
-    above = np.cumsum(norms[::-1])[::-1].astype(np.float64)
-    sure = above > 3 * schedule.norm_sigma * np.sqrt(np.arange(edges.size, 0, -1))
+    noisy = norms / ONE
+    above = np.cumsum(noisy[::-1])[::-1]
+    sure = above > 3 * schedule.norm_sigma / ONE * np.sqrt(np.arange(edges.size, 0, -1))
     if not sure.any():
         return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(above))
     last = int(np.flatnonzero(sure)[-1])
     users = np.zeros_like(above)
-    users[: last + 1] = np.maximum(norms[: last + 1], 0)
+    users[: last + 1] = np.maximum(noisy[: last + 1], 0.0)
     users[last] = above[last]
     place = int(np.searchsorted(np.cumsum(users), schedule.covered * users.sum()))
     return Clipping(schedule.norm_edges[min(place, edges.size - 1)], middles, users)
