@@ -12,7 +12,7 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import session_numbers
 from tacit.text import normalise_column
 from tacit.world import wordnet_corpus, wordnet_engine
-from tacit.world.synth import Kind, SyntheticLog
+from tacit.world.synth import RecordKind, SyntheticLog
 from tacit.world.synth.lexicon import load_world
 from tacit.world.synth.queries import BASE, BEFORE, FIRST, KIND, MEANING, PAUSE, SECOND, SLIP
 from tacit.world.synth.timing import BEGINNING
@@ -82,18 +82,18 @@ def test_each_step_does_what_it_is_called(log: SyntheticLog) -> None:
             for at in range(block.bounds[user] + 1, block.bounds[user + 1]):
                 row, before, kind = rows[at], rows[at - 1], rows[at, KIND]
                 added = sum(row[words,] >= 0) - sum(before[words,] >= 0)
-                if kind == Kind.SPECIALISE:
+                if kind == RecordKind.SPECIALISE:
                     narrower = tree.parent[row[MEANING]] == before[MEANING]
                     assert narrower or added == 1 or (before[words,] >= 0).all()
-                elif kind == Kind.GENERALISE:
+                elif kind == RecordKind.GENERALISE:
                     assert added == -1 or row[MEANING] == tree.parent[before[MEANING]] or row[MEANING] < 10
-                elif kind == Kind.NEXT_PAGE:
+                elif kind == RecordKind.NEXT_PAGE:
                     assert block.hashes[at] == block.hashes[at - 1]
-                elif kind == Kind.CORRECT:
+                elif kind == RecordKind.CORRECT:
                     assert before[SLIP] and not row[SLIP]
-                elif kind == Kind.AGAIN:
+                elif kind == RecordKind.AGAIN:
                     assert block.hashes[at] in block.hashes[block.bounds[user] : at]
-                assert (kind in (Kind.NEED, Kind.ERRAND, Kind.AGAIN)) or rows[at, PAUSE] > 0
+                assert (kind in (RecordKind.NEED, RecordKind.ERRAND, RecordKind.AGAIN)) or rows[at, PAUSE] > 0
 
 
 @settings(max_examples=10)
@@ -106,7 +106,7 @@ def test_nothing_is_clicked_twice_at_once(log: SyntheticLog) -> None:
 @settings(max_examples=15)
 @given(logs)
 def test_the_truth_fits_the_interests(log: SyntheticLog) -> None:
-    kinds = {kind.name.lower().replace("_", "-") for kind in Kind}
+    kinds = {kind.name.lower().replace("_", "-") for kind in RecordKind}
     some_sensitive = 0
     table = log.table()
     counts = Counter(table["user"].to_pylist())

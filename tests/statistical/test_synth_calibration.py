@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import pytest
 
 from tacit.taxonomy import load_wordnet
-from tacit.world.synth import AOL, HEAPS_EXPONENT, Outcome, SyntheticLog, target
+from tacit.world.synth import AOL, HEAPS_EXPONENT, SynthesisOutcome, SyntheticLog, target
 from tacit.world.synth.activity import quotas
 from tacit.world.synth.queries import BASE, INTEREST
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> SynthesisOutcome:
     return SyntheticLog(2000, seed=1).write(tmp_path_factory.mktemp("synth") / "log.parquet")
 
 
@@ -42,7 +42,9 @@ def test_a_log_of_any_size_has_its_records(users: int, weeks: int) -> None:
         ("next_pages", 0.05),
     ],
 )
-def test_two_thousand_users_meet_the_target(outcome: Outcome, measure: str, tolerance: float) -> None:
+def test_two_thousand_users_meet_the_target(
+    outcome: SynthesisOutcome, measure: str, tolerance: float
+) -> None:
     wanted, got = getattr(outcome.target, measure), getattr(outcome.got, measure)
     assert got == pytest.approx(wanted, rel=tolerance)
 

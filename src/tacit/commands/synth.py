@@ -15,14 +15,14 @@ from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.world.synth import Outcome
+    from tacit.world.synth import SynthesisOutcome
 
 __all__ = ["PANEL", "register"]
 
 PANEL = Panel.WORLD
 
 
-def _result(outcome: Outcome, output: Path, seconds: float) -> dict[str, Any]:
+def _result(outcome: SynthesisOutcome, output: Path, seconds: float) -> dict[str, Any]:
     got, wanted = outcome.got, outcome.target
     measures = {name: {"target": value, "got": vars(got)[name]} for name, value in vars(wanted).items()} | {
         name: {"target": value, "got": got.ratios()[name]} for name, value in wanted.ratios().items()

@@ -31,12 +31,7 @@ __all__ = ["open_ledger", "refuse_known", "refuse_older"]
 def _opened(path: Path, log: Path, budget: Guarantee | None, same_data_set: bool) -> Ledger:
     """The ledger at ``path``, checked against the budget and the log."""
     ledger = Ledger.open(path)
-    found = ledger.state().account.budget
-    if budget is not None and budget.as_indistinguishability() != found.as_indistinguishability():
-        raise InputError(
-            f"the ledger at {path} has the budget {found}, not {budget}.",
-            "Leave the budget options out; a budget is fixed when its ledger is opened.",
-        )
+    ledger.require_budget(budget)
     if not same_data_set:
         ledger.require_log(log)
     return ledger

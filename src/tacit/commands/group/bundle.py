@@ -67,7 +67,7 @@ def bundle(
         str, typer.Option(help="Weights of terms from a log: count, binary or tf-idf.")
     ] = "count",
     max_terms: Annotated[
-        int | None, typer.Option(help="From a log: keep only so many terms a user, the heaviest.")
+        int | None, typer.Option(help="From a log: keep at most so many terms of each user, the heaviest.")
     ] = None,
     scrub: Annotated[
         bool,

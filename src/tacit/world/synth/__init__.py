@@ -6,8 +6,17 @@ second file.
 """
 
 from tacit.world.synth.calibration import AOL, HEAPS_EXPONENT, Shape, target
-from tacit.world.synth.kinds import Kind
-from tacit.world.synth.log import Outcome, SyntheticLog
+from tacit.world.synth.kinds import RecordKind
+from tacit.world.synth.log import SynthesisOutcome, SyntheticLog
 from tacit.world.synth.truth import TRUTH_SCHEMA
 
-__all__ = ["AOL", "HEAPS_EXPONENT", "TRUTH_SCHEMA", "Kind", "Outcome", "Shape", "SyntheticLog", "target"]
+__all__ = [
+    "AOL",
+    "HEAPS_EXPONENT",
+    "TRUTH_SCHEMA",
+    "RecordKind",
+    "SynthesisOutcome",
+    "Shape",
+    "SyntheticLog",
+    "target",
+]

@@ -24,13 +24,13 @@ from tacit.world.synth.sessions import histories
 from tacit.world.synth.spelling import spell, spelled_column
 from tacit.world.synth.timing import BEGINNING, schedule, week_rhythm
 
-__all__ = ["Block", "Factory", "user_names"]
+__all__ = ["UserBlock", "Factory", "user_names"]
 
 _BEGINNING_US = int(np.datetime64(BEGINNING, "us").astype(np.int64))
 
 
 @dataclass(frozen=True)
-class Block:
+class UserBlock:
     """The records of consecutive users and what lies behind them."""
 
     first_user: int
@@ -77,7 +77,7 @@ class Factory:
         self.results = load_results()
         self._rhythm = week_rhythm()
 
-    def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> Block:
+    def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> UserBlock:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
         lexicon, seed = self.world.lexicon, self.seed
         interests, sensitive = draw_interests(
@@ -103,4 +103,4 @@ class Factory:
             ],
             schema=SCHEMA,
         )
-        return Block(first_user, log, bounds, rows, of_row, hashes, interests, sensitive)
+        return UserBlock(first_user, log, bounds, rows, of_row, hashes, interests, sensitive)

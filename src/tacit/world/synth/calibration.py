@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tacit.world.synth.block import Block
-from tacit.world.synth.kinds import Kind
+from tacit.world.synth.block import UserBlock
+from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.queries import KIND, PAUSE, SLIP
 from tacit.world.synth.randomness import GOLDEN
 
@@ -104,14 +104,14 @@ class Tally:
     most_records: int = 0
     _asked: list[npt.NDArray[np.uint64]] = field(default_factory=list, repr=False)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: UserBlock) -> None:
         """Count one block more."""
         self.users += block.users
         self.records += block.records
         self.clicks += block.records - block.log["rank"].null_count
         self.submissions += len(block.rows)
         self.sessions += int(np.count_nonzero(block.rows[:, PAUSE] == 0))
-        self.next_pages += int(np.count_nonzero(block.rows[:, KIND] == Kind.NEXT_PAGE))
+        self.next_pages += int(np.count_nonzero(block.rows[:, KIND] == RecordKind.NEXT_PAGE))
         self.mistyped += int(np.count_nonzero(block.rows[:, SLIP]))
         self.sensitive_users += int(np.count_nonzero(block.sensitive))
         of_user = np.searchsorted(block.of_row, block.bounds)

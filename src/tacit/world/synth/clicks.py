@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.synth.kinds import Kind
+from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.queries import BASE, CLICKS, INTEREST, KIND, MEANING, PAGE, SLIP, Row
 from tacit.world.synth.randomness import State, stream, uniform
 from tacit.world.synth.results import PAGE_SIZE, page_length
 
 __all__ = ["choose_clicks", "clicks_of"]
 
-_ERRAND = int(Kind.ERRAND)
+_ERRAND = int(RecordKind.ERRAND)
 
 _ATTENTION = np.array([42.0, 12.0, 8.5, 6.0, 4.9, 4.0, 3.4, 3.0, 2.8, 3.0])
 """How often each place of a page is clicked, per cent: steep, flat below, with a small rise at the end."""

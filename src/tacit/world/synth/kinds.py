@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["Kind"]
+__all__ = ["RecordKind"]
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What led to a submission."""
 
     NEED = 0

@@ -16,17 +16,17 @@ from tacit.errors import ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog import SCHEMA, LogWriter
 from tacit.world.synth.activity import quotas
-from tacit.world.synth.block import Block, Factory
+from tacit.world.synth.block import Factory, UserBlock
 from tacit.world.synth.calibration import RECORDS_PER_USER_WEEK, Shape, Tally, target
 from tacit.world.synth.truth import truth_table, truth_writer
 
-__all__ = ["Outcome", "SyntheticLog"]
+__all__ = ["SynthesisOutcome", "SyntheticLog"]
 
 _BLOCK_USERS = 4096
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SynthesisOutcome:
     """What was made, beside what AOL's shape asks for."""
 
     target: Shape
@@ -65,13 +65,13 @@ class SyntheticLog:
         """The records that AOL's shape asks for."""
         return target(self.users, self.weeks).records
 
-    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[UserBlock]:
         """The log in blocks of users, in order; the same for any number of ``threads``."""
         threads = threads or min(os.cpu_count() or 1, 8)
         factory = Factory(self.seed, self.weeks, self.sensitive_share)
         records = quotas(self.seed, self.users, mean=RECORDS_PER_USER_WEEK * self.weeks, weeks=self.weeks)
         starts = iter(range(0, self.users, _BLOCK_USERS))
-        pending: deque[Future[Block]] = deque()
+        pending: deque[Future[UserBlock]] = deque()
         with ThreadPoolExecutor(threads, thread_name_prefix="synth") as pool:
             try:
                 while True:
@@ -100,7 +100,7 @@ class SyntheticLog:
         *,
         threads: int | None = None,
         advance: Callable[[int], None] | None = None,
-    ) -> Outcome:
+    ) -> SynthesisOutcome:
         """Write the log (and the truth beside it), whole or not at all.
 
         Args:
@@ -126,4 +126,4 @@ class SyntheticLog:
                 if advance is not None:
                     advance(block.records)
         got, further = tally.summary()
-        return Outcome(target(self.users, self.weeks), got, further)
+        return SynthesisOutcome(target(self.users, self.weeks), got, further)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tacit.compiled import compiled
 from tacit.world.synth.clicks import clicks_of
-from tacit.world.synth.kinds import Kind
+from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.lexicon import PLACE, Lexicon
 from tacit.world.synth.queries import (
     BASE,
@@ -45,10 +45,22 @@ from tacit.world.synth.typos import NO_SLIP
 __all__ = ["Person", "histories"]
 
 
-_NEED, _ERRAND, _AGAIN, _NEXT = int(Kind.NEED), int(Kind.ERRAND), int(Kind.AGAIN), int(Kind.NEXT_PAGE)
-_SPECIALISE, _GENERALISE, _DRIFT = int(Kind.SPECIALISE), int(Kind.GENERALISE), int(Kind.DRIFT)
-_CORRECT = int(Kind.CORRECT)
-_RETURN, _NEW_NEED = len(Kind), len(Kind) + 1  # to an earlier query of the session; to something else
+_NEED, _ERRAND, _AGAIN, _NEXT = (
+    int(RecordKind.NEED),
+    int(RecordKind.ERRAND),
+    int(RecordKind.AGAIN),
+    int(RecordKind.NEXT_PAGE),
+)
+_SPECIALISE, _GENERALISE, _DRIFT = (
+    int(RecordKind.SPECIALISE),
+    int(RecordKind.GENERALISE),
+    int(RecordKind.DRIFT),
+)
+_CORRECT = int(RecordKind.CORRECT)
+_RETURN, _NEW_NEED = (
+    len(RecordKind),
+    len(RecordKind) + 1,
+)  # to an earlier query of the session; to something else
 
 _ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.23
 _FURTHER_INTEREST = 0.45

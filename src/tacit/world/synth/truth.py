@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.files import atomic_file
-from tacit.world.synth.block import Block, user_names
-from tacit.world.synth.kinds import Kind
+from tacit.world.synth.block import UserBlock, user_names
+from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.lexicon import load_world
 from tacit.world.synth.queries import INTEREST, KIND, MEANING
 
@@ -36,10 +36,10 @@ TRUTH_SCHEMA = pa.schema(
 """user; interests, strongest first, and whether each is sensitive; for each record the meaning in mind,
 the interest behind it (null: none, an errand or a curiosity) and what led to it."""
 
-_KIND_NAMES = pa.array([kind.name.lower().replace("_", "-") for kind in Kind])
+_KIND_NAMES = pa.array([kind.name.lower().replace("_", "-") for kind in RecordKind])
 
 
-def truth_table(block: Block) -> pa.Table:
+def truth_table(block: UserBlock) -> pa.Table:
     """The truth behind a block's records."""
     sensitive_topics = load_world().interests.sensitive
     held = block.interests >= 0
