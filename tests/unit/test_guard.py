@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -138,3 +140,15 @@ def test_the_tree_can_be_seen_open_at_a_topic_and_by_its_busiest(guard: Guard) -
     for above, below in opened.items():
         assert below == guard.children(above)
     assert guard.topics([label]) == [guard.topic(label)] == busiest[:1]
+
+
+def test_a_guard_loads_no_pandas(tmp_path: Path) -> None:
+    code = (
+        "import sys; from tacit import Guard; guard = Guard(sys.argv[1]);"
+        "guard.rerank('java', [{'url': 'u', 'title': 'Java', 'snippet': 'island'}]);"
+        "print(*[name for name in ('pandas', 'duckdb', 'ibis') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "p")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,12 @@ _ENDINGS = (
 
 def _table(name: str) -> pa.Table:
     with resources.as_file(resources.files("tacit.data") / "wordnet" / name) as path:
-        return pq.read_table(path)
+        return pq.ParquetFile(path).read()  # read_table would load pandas
+
+
+def _numbers(array: pa.Array, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """The values of an array without nulls. (Arrow's own way to numpy would load pandas.)"""
+    return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array)]
 
 
 class WordNet:
@@ -44,20 +50,29 @@ class WordNet:
     def __init__(self) -> None:
         nouns = _table("nouns.parquet").combine_chunks()
         self._names: list[str] = nouns["name"].to_pylist()
-        self._parent: npt.NDArray[np.int32] = nouns["parent"].to_numpy()
+        self._parent: npt.NDArray[np.int32] = _numbers(nouns["parent"].chunk(0), np.int32)
         self._lemmas = nouns["lemmas"].chunk(0)
         self._counts = nouns["counts"].chunk(0)
         self._hypernyms = nouns["hypernyms"].chunk(0)
         self._gloss = nouns["gloss"].chunk(0)
-        senses = _table("senses.parquet").combine_chunks()
-        self._word_row = {word: row for row, word in enumerate(senses["word"].to_pylist())}
-        self._word_synsets = senses["synsets"].chunk(0)
 
     def __len__(self) -> int:
         return len(self._names)
 
     def __repr__(self) -> str:
         return f"WordNet({len(self):,} noun synsets, {len(self._word_row):,} words)"
+
+    @cached_property
+    def _senses(self) -> pa.Table:
+        return _table("senses.parquet").combine_chunks()
+
+    @cached_property
+    def _word_row(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self._senses["word"].to_pylist())}
+
+    @cached_property
+    def _word_synsets(self) -> pa.Array:
+        return self._senses["synsets"].chunk(0)
 
     @cached_property
     def tree(self) -> TopicTree:
@@ -74,8 +89,9 @@ class WordNet:
     @cached_property
     def tag_counts(self) -> npt.NDArray[np.int64]:
         """How often each synset was meant in Princeton's sense-tagged corpus."""
-        offsets = self._counts.offsets.to_numpy()
-        running = np.concatenate(([0], np.cumsum(self._counts.values.to_numpy(), dtype=np.int64)))
+        offsets = _numbers(self._counts.offsets, np.int32)
+        values = _numbers(self._counts.values, self._counts.values.type.to_pandas_dtype())
+        running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
         totals: npt.NDArray[np.int64] = running[offsets[1:]] - running[offsets[:-1]]
         return totals
 
