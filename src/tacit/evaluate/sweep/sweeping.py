@@ -239,5 +239,6 @@ def _releases(
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
         used = [table for name, table in tables.items() if not setting.only or name in setting.only]
         yield draw, ReleasedData.from_tables(used)
-    for table in counting.values():
-        engine.drop(table)
+    for kept in counting.values():
+        if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
+            engine.drop(kept)
