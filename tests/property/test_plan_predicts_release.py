@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +120,11 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
     if out.exists():
         out.rmdir()
     side = Neighbours.REPLACE if relation else Neighbours.ADD_REMOVE
+    os.environ["TACIT_STATE"] = tempfile.mkdtemp(dir=home)  # each example is the first release of its log
     Ledger.create(ledger, Guarantee(Kind.INDISTINGUISHABILITY, side, 1e6, 1.0))
     manifest = tacit(
         "release", name, str(home / "log.parquet"), *words, "--ledger", str(ledger), "-o", str(out),
-        "--threads", "1",
+        "--threads", "1", "--even-if-empty", "--i-know-this-is-not-private",
     )  # fmt: skip
     assert plan["schedule"] == manifest["schedule"] == promise["schedule"]
     assert plan["parts"] == manifest["parts"] == promise["parts"]

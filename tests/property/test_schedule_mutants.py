@@ -27,7 +27,6 @@ from tests.schedule_checks import (
     counted,
     diverges_as_claimed,
     draws_as_analysed,
-    hides_rare_queries,
     remembering,
 )
 
@@ -39,7 +38,6 @@ from tacit.release.analysis import accounting
 from tacit.release.click import mechanism as click
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
-from tacit.release.k_query import mechanism as k_query
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule
 from tacit.release.session import mechanism as session
 from tacit.release.zealous import mechanism as zealous
@@ -181,11 +179,6 @@ def counting_with(**changes: Any) -> Mutation:
     return lambda: mock.patch.object(session.Session, "count", count)
 
 
-def fewer_users() -> Any:
-    """k-query drops queries of fewer than k - 1 users only."""
-    return mock.patch.object(k_query.KQuery, "k", property(lambda self: self.parameters.k - 1))
-
-
 @contextmanager
 def one_noise_for_all() -> Iterator[None]:
     real = execution.draw
@@ -272,7 +265,6 @@ def listed() -> list[Mutant]:
     found.append(
         Mutant("session", "queries of a session plus one", bounds, counting_with(queries_per_session=4))
     )
-    found.append(Mutant("k-query", "queries of k - 1 users", "hides_rare_queries", fewer_users))
     for name in (
         "zealous",
         "click, approximate",
@@ -315,8 +307,6 @@ def check(mutant: Mutant, engine: Engine, count: Count) -> None:
         bounds_as_analysed(case, count)
     elif mutant.caught_by == "diverges_as_claimed":
         diverges_as_claimed(case, count)
-    elif mutant.caught_by == "hides_rare_queries":
-        hides_rare_queries(case, engine)
     elif mutant.caught_by == "compares_as_analysed":
         compares_as_analysed(case.make())
     else:
