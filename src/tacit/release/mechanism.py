@@ -182,6 +182,9 @@ class Mechanism(ABC, Generic[P]):
     def check(self) -> None:
         """Refuse what can be analysed but not carried out, such as public sets that were not named."""
 
+    def admit(self, engine: Engine, log: Any) -> None:
+        """Refuse a log for which the guarantee would not hold; called before it is counted for a release."""
+
     def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
         """More that ``tacit verify`` checks of the parameters that a manifest states."""
         del stated
@@ -239,4 +242,5 @@ class Mechanism(ABC, Generic[P]):
 
 def run(mechanism: Mechanism[Any], engine: Engine, log: Any, source: RandomSource) -> Tables:
     """Count and publish in one go, uncharged: for tests, audits and evaluation, where nothing gets out."""
+    mechanism.admit(engine, log)
     return mechanism.publish(engine, mechanism.count(engine, log), source)

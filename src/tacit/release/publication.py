@@ -194,6 +194,7 @@ def publish_log(
         ):
             report("counting")
             log = order.preparation.apply(engine, engine.log(order.log))
+            order.mechanism.admit(engine, log)
             counting = order.mechanism.count(engine, log)
             report("charging the ledger")
             entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)

@@ -94,8 +94,7 @@ class Zealous(Mechanism[ZealousParameters]):
         return words.further(self.parameters)
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Users of each item. More users than the public bound are refused."""
-        self._require_bound(engine, log)
+        """Users of each item."""
         p, counting = self.parameters, {}
         for item in p.items:
             keys = ITEM_KEYS[item]
@@ -103,7 +102,7 @@ class Zealous(Mechanism[ZealousParameters]):
             counting[item.value] = engine.keep(bounded.group_by(list(keys)).aggregate(count=bounded.count()))
         return counting
 
-    def _require_bound(self, engine: Engine, log: Any) -> None:
+    def admit(self, engine: Engine, log: Any) -> None:
         """The probabilistic guarantee holds for at most U users, so a log of more is not released.
 
         How many there are is protected, and not said.
