@@ -63,7 +63,6 @@ OPTIONS: dict[str, st.SearchStrategy[list[str]]] = {
         values("--queries-per-session", 2, 4),
         values("--clicks-per-user", 0, 3),
         [["--once-per-user"], ["--count-each"]],
-        values("--session-gap", 600),
     ),
     "k-query": asked(
         values("--hide-among", 5, 30), values("--attacker-accounts", 4), [["--item", "queries"]]
@@ -76,7 +75,7 @@ GIVEN = {"zealous": zealous_given, "click": click_given, "session": session_give
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     write_log(folder / "log.parquet")
-    (folder / "queries.txt").write_text("weather\nnews\nunasked\n")
+    (folder / "queries.txt").write_text("# origin: words of a test\nweather\nnews\nunasked\n")
     return folder
 
 
