@@ -203,10 +203,10 @@ def test_a_stated_zone_moves_times_that_state_none(tmp_path: Path) -> None:
     [
         (
             "7\tcanary\t03/04/2006 12:00:00\t\t\n", {},
-            ["third column", "of which day and month cannot be told apart", "--time-format day-first"],
+            ["third column", "of which day and month cannot be told apart", "time_format=day-first"],
         ),
         ("2006-03-13 12:00:00\t7\tcanary words\n", {}, ["first column", "user=2,query=3,time=1"]),
-        ("canary words\n", {}, ["a single column", "--delimiter"]),
+        ("canary words\n", {}, ["a single column", "with `delimiter`"]),
         ("canary:words:2006\n", {"delimiter": ":"}, ["no column holds times"]),
         (
             "user,query,time,url,rank\n" + "7,canary,2006-03-13 12:00:00,1,http://canary.example\n" * 200, {},

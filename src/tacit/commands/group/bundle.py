@@ -21,7 +21,9 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add ``bundle``."""
-    app.command("bundle", epilog="Example: tacit group log.parquet --p 0.4 --augment 1 -o groups")(bundle)
+    app.command("bundle", epilog="Example: tacit group bundle log.parquet --p 0.4 --augment 1 -o groups")(
+        bundle
+    )
 
 
 def bundle(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from tacit.commands.options import JsonFlag
 from tacit.terminal import emit, progress
@@ -125,11 +126,11 @@ def rerank(
         typer.Argument(help='A JSON list of {"url", "title", "snippet"}, best first; - reads it from stdin.'),
     ],
     query: Annotated[str, typer.Option(help="The query; its words do not count.")] = "",
+    as_json: JsonFlag = False,
 ) -> None:
-    """Print results (JSON) in the order of the user's group; as they came for people without one."""
+    """Show results in the order of the user's group; as they came for people without one."""
     from tacit.errors import InputError
     from tacit.groups.service import Groups
-    from tacit.terminal import stdout
 
     text = sys.stdin.read() if str(results) == "-" else results.read_text(encoding="utf-8")
     try:
@@ -140,7 +141,13 @@ def rerank(
         raise InputError("the results are not a JSON list of objects.", 'Give [{"url": …, "title": …}, …].')
     with Groups.open(folder) as groups:
         ranked = groups.rerank(user, given, query)
-    stdout().print_json(json.dumps(ranked, ensure_ascii=False))
+
+    def render(console: Console) -> None:
+        for place, result in enumerate(ranked, start=1):
+            shown = result.get("title") or result.get("url") or ""
+            console.print(f"{place:3}  {shown}", markup=False, soft_wrap=True)
+
+    emit({"results": ranked}, as_json=as_json, render=render)
 
 
 def rebundle(folder: Folder, as_json: JsonFlag = False) -> None:

@@ -17,7 +17,7 @@ from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.sweep.table import Results
 from tacit.files import atomic_file
 
-__all__ = ["PAGE", "RESULTS", "write_report"]
+__all__ = ["PAGE", "RESULTS", "csv_text", "write_report"]
 
 PAGE, RESULTS = "report.html", "results.json"
 
