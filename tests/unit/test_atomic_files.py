@@ -106,7 +106,8 @@ def test_ctrl_c_says_so_and_leaves_nothing(tmp_path: Path) -> None:
         "@app.command()\n"
         "def slow(output: str):\n"
         "    with atomic_file(output) as temporary:\n"
-        "        temporary.write_text('half'); print('ready', flush=True); time.sleep(60)\n"
+        "        temporary.write_text('half'); print('ready', flush=True)\n"
+        "        while True: time.sleep(0.1)\n"  # a signal just before one long sleep would wait for its end
         "commands.application = lambda: app\n"
         "commands.main()\n"
     )
