@@ -180,7 +180,7 @@ def first_items(rows, limit, choice):
 
 
 @SETTINGS
-@given(logs, st.integers(1, 4), st.integers(1, 3), choices)
+@given(logs, st.integers(1, 4), st.integers(1, 3), st.sampled_from([Choice.FIRST, Choice.LAST]))
 def test_click_counts_a_user_once(engine, records, q_f, c_f, choice):
     """Users of each of the first different queries, of clicks on them and of steps between them."""
     p = click_parameters(q_f, c_f, 0, 0, None, 0, 0, mode=ClickMode.APPROXIMATE, once_per_user=True)
