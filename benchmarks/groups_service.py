@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tacit.evaluate.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Groups
-from tacit.groups.store import FILE, Store
+from tacit.groups.store import FILE, GroupsStore
 from tacit.groups.writing import fill
 
 
@@ -41,7 +41,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "operator").mkdir()
-        store = Store.create(folder / "operator" / FILE, asdict(bundler))
+        store = GroupsStore.create(folder / "operator" / FILE, asdict(bundler))
         with store.transaction():
             fill(store, bundling, first=0)
         store.close()

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tacit.evaluate.pool_usefulness import topic_kinds, usefulness, waiting_times
 from tacit.pool.population import adult
-from tacit.pool.simulation import Setting
+from tacit.pool.simulation import SimulationSetting
 from tacit.world import wordnet_corpus, wordnet_engine
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="fewer windows and settings")
     chosen = parser.parse_args()
-    base = Setting(windows=10 if chosen.quick else 60, leavers="answer")
+    base = SimulationSetting(windows=10 if chosen.quick else 60, leavers="answer")
     engine, kinds = wordnet_engine(), topic_kinds(wordnet_corpus().tree)
     print("mean Average Precision for held-out people; kept: share of the gain of d over d* that d' keeps")
     print(f"{'k':>4} {'w':>5} {'d':>7} {'region':>8} {'d*':>7} {'nothing':>8} {'kept':>6}")

@@ -62,7 +62,7 @@ def plain(log: Path, folder: Path) -> dict[str, float]:
 
 def release(log: Path, folder: Path, side: str) -> dict[str, float]:
     """A release from the first check to the note in the ledger; opening the ledger apart."""
-    from tacit.privacy import Guarantee, Kind, Neighbours
+    from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
     from tacit.release import Click, Session, Zealous
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, open_ledger, publish_log
@@ -72,7 +72,7 @@ def release(log: Path, folder: Path, side: str) -> dict[str, float]:
         "session": lambda: Session(epsilon=8.0, delta=1e-6),
     }.get(side, lambda: Zealous(epsilon=1.0, delta=1e-6, per_user=PER_USER))()
     begun = time.perf_counter()
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 10.0, 1e-5)
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 10.0, 1e-5)
     ledger = open_ledger(folder / "ledger", log, budget)
     opened = time.perf_counter() - begun
     preparation = Preparation(scrub=side == "release, scrubbed")

@@ -55,7 +55,7 @@ def digits_log(path: Path, records: int) -> Path:
 
 def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
     """Processor time of one release, from the check to the page."""
-    from tacit.privacy import Guarantee, Kind, Neighbours
+    from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
     from tacit.privacy.ledger import Ledger
     from tacit.release.item_kinds import Item
     from tacit.release.preparation import Preparation
@@ -64,7 +64,9 @@ def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
 
     ledger = folder / f"{log.name}.ledger"
     if not ledger.exists():
-        Ledger.create(ledger, Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 1e-2))
+        Ledger.create(
+            ledger, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 1e-2)
+        )
     made = Zealous(epsilon=2.0, delta=1e-6, items=(Item.QUERIES, Item.CLICKS))
     order = Order(log, folder / name, made, Preparation(scrub=scrub), Ledger.open(ledger))
     begun = time.process_time()

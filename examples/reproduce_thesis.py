@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluate.sweep import ORIGINAL, Results, Setting, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, Results, SweepPlan, evaluate_release
 
 WALK, FEEDBACK = "random walk", "implicit feedback, as printed"
 IMPACT = "random walk with page impact"
@@ -43,12 +43,12 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def value(results: Results, setting: Setting, task: str, measure: str) -> float:
+def value(results: Results, setting: ReleaseSetting, task: str, measure: str) -> float:
     """A measure's mean where answered."""
     return results.of(task, measure)[setting.key].mean
 
 
-def sessions(results: Results, setting: Setting, task: str, measure: str) -> int:
+def sessions(results: Results, setting: ReleaseSetting, task: str, measure: str) -> int:
     """How many test units were evaluated."""
     found = results.of(task, measure)[setting.key]
     return round(found.answered * found.units)
@@ -67,17 +67,17 @@ class Reproduction:
         self.k = 20 if scale >= 36 else 5
         self.session_k = self.k
 
-    def sweep(self, settings: Iterable[Setting], tasks: tuple[str, ...], name: str) -> Results:
+    def sweep(self, settings: Iterable[ReleaseSetting], tasks: tuple[str, ...], name: str) -> Results:
         """Try settings; the runs are kept under the output folder."""
         listed = tuple({setting.key: setting for setting in settings}.values())
         print(f"… {name}: {len(listed)} settings", flush=True)
         plan = SweepPlan(listed, tasks, folds=self.folds)
         return evaluate_release(self.log, self.folder / name, plan, workers=2)
 
-    def click(self, noise: float, threshold: float, queries: int, **options: Any) -> Setting:
+    def click(self, noise: float, threshold: float, queries: int, **options: Any) -> ReleaseSetting:
         """A_Click with all noise alike, as in the thesis."""
         given = {"noise": noise, "threshold": threshold, "queries_per_user": queries, "mode": "approximate"}
-        return Setting("click", given | options)
+        return ReleaseSetting("click", given | options)
 
     def tables_3_5_and_3_6(self) -> None:
         """Noise well below the threshold: like the original?"""
@@ -106,7 +106,7 @@ class Reproduction:
         rows, pairs = [], []
         for noise, threshold in ((5.0, 45), (8.0, 70), (12.0, 105)):
             shape = {"transitions": False}
-            pure = Setting(
+            pure = ReleaseSetting(
                 "click",
                 {
                     "noise": noise,
@@ -171,8 +171,8 @@ class Reproduction:
 
     def chapter_4(self) -> None:
         """Tables 4.5 and 4.6, Figures 4.2 and 4.3: k-anonymity, clicks alone, clicks and sessions."""
-        runs: dict[str, Callable[[int], Setting]] = {
-            "KA": lambda k: Setting("k-query", {"k": k + 1}, "k"),
+        runs: dict[str, Callable[[int], ReleaseSetting]] = {
+            "KA": lambda k: ReleaseSetting("k-query", {"k": k + 1}, "k"),
             "DP_C": lambda k: self._session(k, only=("clicks",)),
             "DP_S": self._session,
         }
@@ -202,9 +202,9 @@ class Reproduction:
         heading = ("run", "K", "click rows", "session rows", "evaluated sessions", "P@5", "R@5")
         show("Figures 4.2 and 4.3", heading, rows)
 
-    def _session(self, threshold: int, only: tuple[str, ...] = ()) -> Setting:
+    def _session(self, threshold: int, only: tuple[str, ...] = ()) -> ReleaseSetting:
         options = {"noise": 1.0, "threshold": threshold, "clicks_per_user": 4, "once_per_user": False}
-        return Setting("session", options, "budget", only)
+        return ReleaseSetting("session", options, "budget", only)
 
 
 def main() -> None:

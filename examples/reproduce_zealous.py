@@ -15,22 +15,24 @@ from pathlib import Path
 
 from reproduce_thesis import show
 
-from tacit.evaluate.sweep import ORIGINAL, Setting, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0)
 KS = (5, 10, 25, 50, 100)
 M = (1, 6)
 
 
-def zealous(epsilon: float, per_user: int, items: tuple[str, ...]) -> Setting:
+def zealous(epsilon: float, per_user: int, items: tuple[str, ...]) -> ReleaseSetting:
     """A ZEALOUS release, planned."""
-    return Setting("zealous", {"epsilon": epsilon, "delta": 1e-6, "per_user": per_user, "items": items})
+    return ReleaseSetting(
+        "zealous", {"epsilon": epsilon, "delta": 1e-6, "per_user": per_user, "items": items}
+    )
 
 
 def figure_2(log: Path, folder: Path, folds: int) -> None:
     """Hit probabilities."""
     private = {(e, m): zealous(e, m, ("keywords",)) for m in M for e in EPSILONS}
-    anonymous = {k: Setting("k-query", {"k": k, "items": ("keywords",)}, "k") for k in KS}
+    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("keywords",)}, "k") for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("index-caching",), folds=folds)
     results = evaluate_release(log, folder / "figure-2", plan, workers=2)
     hit = results.of("index-caching", "greedy cache: hit probability")
@@ -54,7 +56,7 @@ def figure_2(log: Path, folder: Path, folds: int) -> None:
 def figure_3(log: Path, folder: Path, folds: int) -> None:
     """Coverage of substitutions."""
     private = {(e, m): zealous(e, m, ("queries", "pairs")) for m in M for e in EPSILONS}
-    anonymous = {k: Setting("k-query", {"k": k, "items": ("queries", "pairs")}, "k") for k in KS}
+    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("queries", "pairs")}, "k") for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("substitution",), folds=folds)
     results = evaluate_release(log, folder / "figure-3", plan, workers=2)
     rows = []

@@ -20,9 +20,9 @@ from tests.short_forms import (
 )
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.events import Event, GuaranteedRelease
 from tacit.release.analysis.threshold import fresh_key_delta
 from tacit.release.click import analysis as click
@@ -67,7 +67,7 @@ def zealous_probabilistic() -> str:
     for m, epsilon in ((1, 1.0), (5, 1.0), (5, 4.0), (20, 4.0)):
         found = {
             relation: plan_zealous(
-                epsilon, 1e-6, m, kind=Kind.PROBABILISTIC, users=AOL_USERS, neighbours=relation
+                epsilon, 1e-6, m, kind=GuaranteeKind.PROBABILISTIC, users=AOL_USERS, neighbours=relation
             )
             for relation in Neighbours
         }
@@ -228,7 +228,7 @@ def choose_queries_a_session() -> str:
 
 def weeks_that_a_budget_lasts() -> str:
     """The one place for how many equal releases of (0.5, 10⁻⁸) a budget of (4, 10⁻⁶) pays for."""
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
     rows: list[tuple[object, ...]] = []
     for name, event, promise in (
         ("`zealous`, 20 items per user", *_known(plan_zealous(0.5, 1e-8, 20))),
@@ -236,8 +236,8 @@ def weeks_that_a_budget_lasts() -> str:
         ("`click`, 5 queries per user", *_known(plan_click(0.5, 5, delta=1e-8, domain_size=0))),
         ("`session`, 3 queries per session", *_known(plan_session(0.5, 1e-8))),
     ):
-        tight = Account(budget, Rule.PLD)
-        added = Account(budget, Rule.BASIC).repetitions_left(event)
+        tight = Account(budget, CompositionRule.PLD)
+        added = Account(budget, CompositionRule.BASIC).repetitions_left(event)
         opaque = tight.repetitions_left(GuaranteedRelease(promise))
         rows.append((name, added, opaque, tight.repetitions_left(event)))
     return table("each week | weeks by `basic` | by `pld`, if known by (ε, δ) alone | by `pld`", rows)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from tests.schedule_cases import Case, History, Log, log_table
 
-from tacit.privacy import Kind, Neighbours
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.analysis import exact
@@ -265,7 +265,7 @@ def diverges_as_claimed(case: Case, count: Count) -> None:
         mechanism = case.make(neighbours=relation)
         promise = mechanism.guarantee()
         charged = mechanism.event().guarantee
-        assert promise.kind is not Kind.K_QUERY
+        assert promise.kind is not GuaranteeKind.K_QUERY
         assert charged.epsilon >= promise.epsilon * (1 - 1e-12), "the ledger is charged less than is stated"
         assert charged.delta >= promise.delta * (1 - 1e-12), "the ledger is charged less than is stated"
         executed = _executed(mechanism)

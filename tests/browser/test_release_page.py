@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.release.about import About
 from tacit.release.k_query.mechanism import KQuery
@@ -51,7 +51,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "url": [None] * len(rows),
     }
     pq.write_table(pa.table(columns, schema=SCHEMA), log)
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 200.0, 1e-2)
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 200.0, 1e-2)
     ledger = Ledger.create(home / "ledger", budget)
     about = About("Weekly log <of> Example", "Example Search GmbH, Berlin", "Research & teaching")
     made: dict[str, Any] = {e: Zealous(epsilon=float(e), delta=1e-5) for e in _STATED if e != "k"}

@@ -16,7 +16,7 @@ from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate.report import Sensitivity, sensitivity_of
-from tacit.evaluate.sweep import ORIGINAL, Setting, SweepPlan, evaluate_release, grid
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release, grid
 from tacit.evaluate.tasks import TASKS
 from tacit.release.registry import MECHANISMS
 from tacit.searchlog import LogWriter, check_log
@@ -118,7 +118,7 @@ def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
 def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 400)
     options = {"noise": 0.5, "threshold": 8, "queries_per_user": 70, "mode": "approximate"}
-    plan = SweepPlan((ORIGINAL, Setting("click", options)), ("adhoc", "session-search"), folds=2)
+    plan = SweepPlan((ORIGINAL, ReleaseSetting("click", options)), ("adhoc", "session-search"), folds=2)
     results = evaluate_release(log, tmp_path / "report", plan)
     for task, measure in (("adhoc", "random walk: nDCG@10"), ("session-search", "random walk: nDCG@10")):
         found = [r for r in results.of(task, measure).values() if r.to_original is not None]
@@ -129,7 +129,7 @@ def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 120)
-    plan = SweepPlan((ORIGINAL, Setting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)
+    plan = SweepPlan((ORIGINAL, ReleaseSetting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)
     one, two = (evaluate_release(log, tmp_path / f"by-{n}", plan, workers=n) for n in (1, 2))
     assert [(r.task, r.measure, r.mean) for r in one.results if r.mean == r.mean] == [
         (r.task, r.measure, r.mean) for r in two.results if r.mean == r.mean

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tacit.privacy.events import GuaranteedRelease, KQueryRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 
@@ -30,7 +30,7 @@ def answer(*arguments: object) -> dict[str, Any]:
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "log.ledger"
     answer("init", path, "--epsilon", 2, "--delta", "1e-6", "--label", "weekly log")
-    promise = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
+    promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
     ledger = Ledger(path)
     ledger.note_release(ledger.spend(GuaranteedRelease(promise), "week 1"), "0" * 64)
     ledger.spend(GuaranteedRelease(promise), "week 2")

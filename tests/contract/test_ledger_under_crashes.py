@@ -17,18 +17,18 @@ import pytest
 
 from tacit.errors import TacitError
 from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 SPENDER = """
 import sys
 from tacit.errors import BudgetError
 from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 path, epsilon = sys.argv[1], float(sys.argv[2])
-event = GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, epsilon))
+event = GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 ledger = Ledger(path)
 while True:
     try:
@@ -40,7 +40,7 @@ while True:
 
 
 def pure(epsilon: float) -> Guarantee:
-    return Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, epsilon)
+    return Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon)
 
 
 def start_spender(ledger: Ledger, epsilon: float) -> subprocess.Popen[str]:
@@ -89,11 +89,11 @@ import resource, sys
 from pathlib import Path
 from tacit.errors import TacitError
 from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 path, room = Path(sys.argv[1]), int(sys.argv[2])
-guarantee = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.5)
+guarantee = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)
 size = path.stat().st_size if path.exists() else 0
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, size + room))
 try:

@@ -17,7 +17,7 @@ from tacit.pool.machine import Pool
 from tacit.pool.protocol import FirstMessage, Phase, Reply, SecondMessage
 from tacit.pool.redis_store import RedisStore
 from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.store import MemoryStore, Standing, Store
+from tacit.pool.store import MemoryStore, PoolStore, Standing
 
 OPEN, COUNT, IDENTIFY, NEXT = (
     Standing(7, Phase.OPEN, 1.0, 2.5),
@@ -38,7 +38,7 @@ def server() -> Iterator[RedisServer]:
 
 
 @pytest.fixture(params=["memory", "redis"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[PoolStore]:
     if request.param == "memory":
         yield MemoryStore()
         return
@@ -48,7 +48,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 class TestEveryStore:
-    def test_it_moves_on_only_from_where_it_stands(self, store: Store) -> None:
+    def test_it_moves_on_only_from_where_it_stands(self, store: PoolStore) -> None:
         assert store.standing() is None
         assert not store.advance(OPEN, COUNT, {})
         assert store.advance(None, OPEN, {"table": "t", "secret key": "s"})
@@ -58,7 +58,7 @@ class TestEveryStore:
         assert not store.advance(OPEN, COUNT, {})
         assert (store.document("table"), store.document("counted from")) == ("t", "2.5")
 
-    def test_of_many_that_try_at_once_one_succeeds(self, store: Store) -> None:
+    def test_of_many_that_try_at_once_one_succeeds(self, store: PoolStore) -> None:
         store.advance(None, OPEN, {})
         done: list[bool] = []
         threads = [
@@ -70,7 +70,7 @@ class TestEveryStore:
             thread.join()
         assert sorted(done) == [False] * 7 + [True]
 
-    def test_first_messages_count_once_in_their_phase(self, store: Store) -> None:
+    def test_first_messages_count_once_in_their_phase(self, store: PoolStore) -> None:
         assert store.first(FirstMessage(7, 0, token(1)), 9) is Reply.GONE
         store.advance(None, OPEN, {})
         assert store.first(FirstMessage(7, 0, token(1)), 9) is Reply.GONE
@@ -98,7 +98,7 @@ class TestEveryStore:
         ]
         assert store.counts() == {0: 2, 1: 1}
 
-    def test_second_messages_need_their_first_and_come_in_batches(self, store: Store) -> None:
+    def test_second_messages_need_their_first_and_come_in_batches(self, store: PoolStore) -> None:
         store.advance(None, OPEN, {})
         store.advance(OPEN, COUNT, {})
         for number in range(6):
@@ -115,14 +115,14 @@ class TestEveryStore:
         assert store.second(SecondMessage(7, -1, token(2), "d2")) is Reply.ACCEPTED
         assert store.batches(3) == {-1: ["d0", "d1", "d2"]}
 
-    def test_nobody_is_asked_when_no_group_is_large_enough(self, store: Store) -> None:
+    def test_nobody_is_asked_when_no_group_is_large_enough(self, store: PoolStore) -> None:
         store.advance(None, OPEN, {})
         store.advance(OPEN, COUNT, {})
         store.first(FirstMessage(7, 0, token(1)), 9)
         store.advance(COUNT, IDENTIFY, {}, set())
         assert store.second(SecondMessage(7, 0, token(1), "x")) is Reply.REFUSED
 
-    def test_with_the_next_epoch_everything_is_forgotten(self, store: Store) -> None:
+    def test_with_the_next_epoch_everything_is_forgotten(self, store: PoolStore) -> None:
         store.advance(None, OPEN, {"table": "t", "secret key": "s"})
         store.advance(OPEN, COUNT, {})
         store.first(FirstMessage(7, 0, token(1)), 9)
@@ -180,7 +180,7 @@ class RedisAgents(LyingAgents):
 
     server: ClassVar[RedisServer]
 
-    def make_store(self) -> Store:
+    def make_store(self) -> PoolStore:
         redis.Redis.from_url(self.server.url).flushall()
         return RedisStore(self.server.url, lifetime=600.0)
 

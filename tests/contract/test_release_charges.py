@@ -10,9 +10,9 @@ from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.events import GuaranteedRelease
 from tacit.privacy.ledger import Ledger
 from tacit.release.mechanism import Mechanism
@@ -40,7 +40,7 @@ def probabilistic(users: int, neighbours: Neighbours = AR) -> Mechanism[Any]:
         threshold_2=30,
         threshold_1=2,
         users=users,
-        kind=Kind.PROBABILISTIC,
+        kind=GuaranteeKind.PROBABILISTIC,
         neighbours=neighbours,
     )
 
@@ -49,7 +49,7 @@ def probabilistic(users: int, neighbours: Neighbours = AR) -> Mechanism[Any]:
 def test_more_users_than_the_public_bound_are_refused_before_the_charge(
     relation: Neighbours, log: Path, tmp_path: Path
 ) -> None:
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, relation, 100.0, 1.0)
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, 100.0, 1.0)
     ledger = Ledger.create(tmp_path / "l", budget)
     content = ledger.path.read_bytes()
     with pytest.raises(ParameterError, match="more users than the 299") as refused:
@@ -67,7 +67,9 @@ def test_more_users_than_the_public_bound_are_refused_before_the_charge(
 
 def test_a_bound_below_the_first_threshold_makes_no_release(log: Path) -> None:
     with pytest.raises(ParameterError, match="first threshold is 2 with a public bound of 1 users"):
-        mechanism_for("zealous", noise=5.0, threshold_2=2, threshold_1=2, users=1, kind=Kind.PROBABILISTIC)
+        mechanism_for(
+            "zealous", noise=5.0, threshold_2=2, threshold_1=2, users=1, kind=GuaranteeKind.PROBABILISTIC
+        )
 
 
 WEEKLY = {
@@ -84,10 +86,10 @@ def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
     mechanism, weeks = WEEKLY[name]
     event, promise = mechanism.event(), mechanism.guarantee()
     assert event.guarantee == promise
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
-    assert Account(budget, Rule.BASIC).repetitions_left(event) == 8
-    assert Account(budget, Rule.PLD).repetitions_left(GuaranteedRelease(promise)) == 8
-    assert Account(budget, Rule.PLD).repetitions_left(event) == weeks
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
+    assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == 8
+    assert Account(budget, CompositionRule.PLD).repetitions_left(GuaranteedRelease(promise)) == 8
+    assert Account(budget, CompositionRule.PLD).repetitions_left(event) == weeks
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
@@ -102,8 +104,8 @@ def test_a_ledger_by_privacy_loss_takes_more_than_adding_would(
         "session": {"queries_per_session": 3, "clicks_per_user": 8},
     }[mechanism]
     made = mechanism_for(mechanism, 1.0, 1e-9, neighbours=relation, **bound)
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, relation, 2.9, 1e-4)
-    ledger = Ledger.create(tmp_path / "l", budget, composition=Rule.PLD)
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, 2.9, 1e-4)
+    ledger = Ledger.create(tmp_path / "l", budget, composition=CompositionRule.PLD)
     for week in ("a", "b", "c"):
         publish_log(order_for(made, log, tmp_path, ledger, week))
         checks = verify_release(tmp_path / week, ledger.path)

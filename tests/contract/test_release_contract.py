@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.errors import BudgetError, InputError, ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.manifest import mechanism_of, read_manifest
@@ -36,7 +36,7 @@ URLS = PublicUrls(
     lambda query: ("http://weather.example/", "http://other.example/") * (query == "weather"),
     "0" * 64,
 )
-BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
+BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
 MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "adaptive": mechanism_for("adaptive", 2.0, 1e-6),
     "adaptive-keys": mechanism_for("adaptive", 2.0, 1e-6, keys_only=True),
@@ -174,7 +174,7 @@ def test_a_ledger_is_required_and_budgets_do_not_change(log: Path) -> None:
     open_ledger(default_ledger(log), log, BUDGET)
     open_ledger(default_ledger(log), log, None)
     with pytest.raises(InputError, match="has the budget"):
-        open_ledger(default_ledger(log), log, Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 99.0))
+        open_ledger(default_ledger(log), log, Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 99.0))
 
 
 def test_the_ledger_of_another_log_is_refused(log: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ KILLS = 20
 RELEASE = """
 import sys, time
 from pathlib import Path
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
@@ -42,7 +42,7 @@ def stage(name):
     print(name, flush=True)
     time.sleep(0.1)
 
-budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
+budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
 ledger = open_ledger(default_ledger(log), log, budget)
 mechanism = Zealous(epsilon=2.0, delta=1e-9)
 print("start", flush=True)

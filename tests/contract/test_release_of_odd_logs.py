@@ -17,7 +17,7 @@ from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
 from tacit.errors import InputError, LogError, ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.release import publication
 from tacit.release.engines import open_engine
@@ -30,7 +30,7 @@ from tacit.release.verify import verify_release
 from tacit.searchlog import SCHEMA, check_log, with_sessions
 from tacit.searchlog.sessions import session_numbers
 
-BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
+BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
 MECHANISMS: dict[str, Mechanism[Any]] = {
     "adaptive": mechanism_for(
         "adaptive", 2.0, 1e-6, items=("queries", "keywords", "clicks", "pairs", "sessions")

@@ -51,6 +51,17 @@ def test_all_names_exactly_what_is_public() -> None:
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
 
 
+def test_a_class_name_is_defined_once() -> None:
+    """A name that two modules give to two things explains neither."""
+    homes: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(f"{shown(path)}:{node.lineno}")
+    twice = {name: places for name, places in homes.items() if len(places) > 1}
+    assert twice == {}, "defined in more than one place: name each for what it is there (SiteRule, not Rule)"
+
+
 def test_modules_are_short_or_say_why() -> None:
     long = {shown(path): path.read_text() for path in SOURCES if path.read_text().count("\n") > LONGEST}
     unexplained = [p for p, text in long.items() if not re.search(r"^# Long because: .+", text, re.MULTILINE)]

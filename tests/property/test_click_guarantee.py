@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters
 
-from tacit.privacy import Kind, Neighbours
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.analysis import exact
 from tacit.release.analysis.threshold import fresh_key_delta, miss_loss
 from tacit.release.click import analysis as click
@@ -49,7 +49,7 @@ def test_pure_epsilon_holds_for_any_threshold_and_is_attained() -> None:
     """Two records of a user over a public domain, all base counts, all thresholds: e^ε = 2^(2+2)."""
     for threshold in range(6):
         claim = click.guarantee(click_parameters(2, 0, NOISE, threshold, NOISE, 1.0, 1.0, transitions=False))
-        assert claim.kind is Kind.PURE
+        assert claim.kind is GuaranteeKind.PURE
         assert claim.epsilon == pytest.approx(4 * math.log(2))
         worst: float | Fraction = 0
         for parts in partitions(2):

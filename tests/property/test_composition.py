@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy.account import Account
 from tacit.privacy.composition import (
-    Rule,
+    CompositionRule,
     basic_composition,
     composed_epsilon,
     decimal,
@@ -30,7 +30,7 @@ from tacit.privacy.events import (
     Together,
     event_from_dict,
 )
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 
 AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
@@ -54,7 +54,7 @@ def test_replacing_a_user_costs_no_more_than_the_conversion_says(
     with_one: np.ndarray, without: np.ndarray, with_another: np.ndarray, epsilon: float
 ) -> None:
     delta = max(both_ways(with_one, without, epsilon), both_ways(without, with_another, epsilon))
-    replaced = Guarantee(Kind.INDISTINGUISHABILITY, AR, epsilon, min(1.0, delta)).as_replace()
+    replaced = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, epsilon, min(1.0, delta)).as_replace()
     assert replaced.neighbours is RO
     assert replaced.epsilon == 2 * epsilon
     assert both_ways(with_one, with_another, replaced.epsilon) <= replaced.delta + 1e-12
@@ -70,7 +70,7 @@ def test_the_conversion_is_attained() -> None:
     p[2] = 1 - p.sum()
     assert both_ways(p, middle, epsilon) <= delta + 1e-12
     assert both_ways(middle, q, epsilon) <= delta + 1e-12
-    converted = Guarantee(Kind.INDISTINGUISHABILITY, AR, epsilon, delta).as_replace()
+    converted = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, epsilon, delta).as_replace()
     assert divergence(p, q, converted.epsilon) == pytest.approx(converted.delta)
 
 
@@ -78,7 +78,7 @@ def test_the_conversion_is_attained() -> None:
 def test_probabilistic_implies_indistinguishable(p: np.ndarray, q: np.ndarray, epsilon: float) -> None:
     bad = (p > math.exp(epsilon) * q) | (q > math.exp(epsilon) * p)
     promise = Guarantee(
-        Kind.PROBABILISTIC, AR, epsilon, min(1.0, float(p[bad].sum()))
+        GuaranteeKind.PROBABILISTIC, AR, epsilon, min(1.0, float(p[bad].sum()))
     ).as_indistinguishability()
     assert divergence(p, q, promise.epsilon) <= promise.delta + 1e-12
 
@@ -92,7 +92,7 @@ def randomised_response(epsilon: float, times: int) -> tuple[np.ndarray, np.ndar
 @pytest.mark.parametrize(("epsilon", "times"), [(0.5, 2), (0.1, 10), (1.0, 8)])
 def test_privacy_loss_of_repetitions_is_exact_for_the_worst_mechanism(epsilon: float, times: int) -> None:
     """Randomised response attains (ε, 0): its exact divergence bounds the result from below, nearly."""
-    event = GuaranteedRelease(Guarantee(Kind.PURE, AR, epsilon))
+    event = GuaranteedRelease(Guarantee(GuaranteeKind.PURE, AR, epsilon))
     p, q = randomised_response(epsilon, times)
     for total in np.linspace(0, epsilon * times, 7)[:-1]:
         exact = divergence(p, q, total)
@@ -143,7 +143,7 @@ def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> N
 
 
 def test_unequal_events_compose_as_their_exact_product() -> None:
-    first, second = LaplaceCounts(2.0, 1), GuaranteedRelease(Guarantee(Kind.PURE, AR, 0.3))
+    first, second = LaplaceCounts(2.0, 1), GuaranteedRelease(Guarantee(GuaranteeKind.PURE, AR, 0.3))
     p2, q2 = randomised_response(0.3, 1)
     p, q = np.outer(laplace(2.0, 0), p2).ravel(), np.outer(laplace(2.0, 1), q2).ravel()
     for delta in (0.2, 0.1, 0.02):
@@ -172,10 +172,10 @@ prices = st.tuples(st.integers(0, 400).map(lambda n: n / 1000), st.integers(0, 4
 
 @given(st.lists(prices, max_size=12))
 def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[tuple[float, float]]) -> None:
-    account = Account(Guarantee(Kind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), Rule.BASIC)
+    account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), CompositionRule.BASIC)
     epsilon = delta = Fraction(0)
     for price in spendings:
-        event = GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, AR, *price))
+        event = GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, *price))
         total = epsilon + decimal(price[0]), delta + decimal(price[1])
         if total[0] <= 1 and total[1] <= decimal(1e-6) * (1 + Fraction(1, 10**12)):
             account = account.charge(event)
@@ -187,12 +187,12 @@ def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[
     assert account.remaining().epsilon == pytest.approx(1 - float(epsilon), abs=1e-15)
 
 
-@pytest.mark.parametrize("rule", list(Rule))
-def test_the_repetitions_left_are_as_many_as_fit(rule: Rule) -> None:
-    account = Account(Guarantee(Kind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), rule)
-    event = GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, AR, 0.05, 1e-9))
+@pytest.mark.parametrize("rule", list(CompositionRule))
+def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
+    account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), rule)
+    event = GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.05, 1e-9))
     left = account.repetitions_left(event)
-    assert left == 20 if rule is Rule.BASIC else left > 20
+    assert left == 20 if rule is CompositionRule.BASIC else left > 20
     for _ in range(left):
         account = account.charge(event)
     assert account.repetitions_left(event) == 0
@@ -207,14 +207,14 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: Rule) -> None:
         (LaplaceCounts(20.0, 1), 80, 284),
         (LaplaceCounts(40.0, 20), 8, 56),
         (Together((LaplaceCounts(40.0, 20), RareDisclosure(1e-8))), 8, 53),
-        (GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
+        (GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
     ],
 )
 def test_the_weeks_that_a_budget_lasts(event: Event, by_adding: int, by_privacy_loss: int) -> None:
     """The figures of docs/how-to/budget-a-year.md and docs/guarantees/ledger.md."""
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
-    assert Account(budget, Rule.BASIC).repetitions_left(event) == by_adding
-    assert Account(budget, Rule.PLD).repetitions_left(event) == by_privacy_loss
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
+    assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == by_adding
+    assert Account(budget, CompositionRule.PLD).repetitions_left(event) == by_privacy_loss
 
 
 events = st.recursive(
@@ -223,7 +223,9 @@ events = st.recursive(
         st.builds(RareDisclosure, st.floats(0, 1)),
         st.builds(
             GuaranteedRelease,
-            st.builds(Guarantee, st.just(Kind.PROBABILISTIC), st.just(AR), st.floats(0, 9), st.floats(0, 1)),
+            st.builds(
+                Guarantee, st.just(GuaranteeKind.PROBABILISTIC), st.just(AR), st.floats(0, 9), st.floats(0, 1)
+            ),
         ),
     ),
     lambda inner: st.builds(Together, st.lists(inner, min_size=1, max_size=3).map(tuple)),
@@ -240,7 +242,7 @@ def test_events_survive_json_and_hold_their_guarantee(event: Event) -> None:
 
 
 def test_what_cannot_be_composed_is_refused() -> None:
-    pure, k_query = Guarantee(Kind.PURE, AR, 1.0), KQueryRelease(5)
+    pure, k_query = Guarantee(GuaranteeKind.PURE, AR, 1.0), KQueryRelease(5)
     with pytest.raises(ParameterError, match="does not add to"):
         basic_composition([pure, pure.as_replace()], AR)
     with pytest.raises(ParameterError, match="without a finite epsilon"):
@@ -258,16 +260,19 @@ def test_what_cannot_be_composed_is_refused() -> None:
 @pytest.mark.parametrize(
     ("guarantee", "words"),
     [
-        (Guarantee(Kind.PURE, AR, 0.5), "0.5-differential privacy for adding or removing a user"),
+        (Guarantee(GuaranteeKind.PURE, AR, 0.5), "0.5-differential privacy for adding or removing a user"),
         (
-            Guarantee(Kind.INDISTINGUISHABILITY, AR, 1.0, 1e-6),
+            Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6),
             "(1, 1e-06)-indistinguishability for adding or removing a user",
         ),
         (
-            Guarantee(Kind.PROBABILISTIC, RO, 2.0, 1e-3),
+            Guarantee(GuaranteeKind.PROBABILISTIC, RO, 2.0, 1e-3),
             "(2, 0.001)-probabilistic differential privacy for replacing a user's history",
         ),
-        (Guarantee(Kind.K_QUERY, AR, k=7), "7-query anonymity (no protection against an active attacker)"),
+        (
+            Guarantee(GuaranteeKind.K_QUERY, AR, k=7),
+            "7-query anonymity (no protection against an active attacker)",
+        ),
     ],
 )
 def test_a_guarantee_reads_as_a_sentence(guarantee: Guarantee, words: str) -> None:

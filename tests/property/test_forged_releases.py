@@ -18,14 +18,14 @@ from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
 from tacit.errors import IntegrityError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.release.manifest import file_hash, manifest_text, mechanism_of, paper_of, parts_of
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
 from tacit.release.verify import verify_release
 
-BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
+BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
 NAMES = ("zealous", "click-pure", "click-approximate", "session", "k-query")
 JSON = st.one_of(
     st.none(),

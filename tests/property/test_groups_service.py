@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError, InputError
 from tacit.groups import Bundler, Groups, Profiles
-from tacit.groups.store import FILE, Store
+from tacit.groups.store import FILE, GroupsStore
 from tacit.groups.succession import Observer
 from tacit.groups.writing import fill
 
@@ -35,7 +35,7 @@ def make(folder: Path, population: dict[str, set[str]], p: float, known_terms: i
     bundler = Bundler(p=p, known_terms=known_terms, augment=None)
     bundling = bundler.fit(Profiles.from_mappings(people))
     (folder / "operator").mkdir(parents=True)
-    store = Store.create(folder / "operator" / FILE, asdict(bundler))
+    store = GroupsStore.create(folder / "operator" / FILE, asdict(bundler))
     with store.transaction():
         fill(store, bundling, first=0)
     store.close()

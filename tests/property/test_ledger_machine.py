@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tacit.errors import BudgetError
 from tacit.privacy import journal
 from tacit.privacy.events import GuaranteedRelease, KQueryRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Entry, Ledger
 
 BUDGET = 1.0
@@ -29,7 +29,7 @@ class Crash(BaseException):
 
 
 def release(epsilon: float) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, epsilon))
+    return GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -37,7 +37,9 @@ class LedgerMachine(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.ledger = Ledger.create(
-            self.folder / "ledger", Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, BUDGET), label="machine"
+            self.folder / "ledger",
+            Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, BUDGET),
+            label="machine",
         )
         self.acknowledged: list[Entry] = []
         self.maybe = Fraction(0)

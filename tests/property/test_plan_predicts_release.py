@@ -15,7 +15,7 @@ from tests.release_log import write_log
 from typer.testing import CliRunner
 
 from tacit.commands import application
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.release.registry import MECHANISMS
 
@@ -120,7 +120,7 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
         out.rmdir()
     side = Neighbours.REPLACE if relation else Neighbours.ADD_REMOVE
     os.environ["TACIT_STATE"] = tempfile.mkdtemp(dir=home)  # each example is the first release of its log
-    Ledger.create(ledger, Guarantee(Kind.INDISTINGUISHABILITY, side, 1e6, 1.0))
+    Ledger.create(ledger, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, side, 1e6, 1.0))
     manifest = tacit(
         "release", name, str(home / "log.parquet"), *words, "--ledger", str(ledger), "-o", str(out),
         "--threads", "1", "--even-if-empty", *(["--i-know-this-is-not-private"] if name == "k-query" else []),

@@ -22,7 +22,7 @@ from tacit.pool.machine import Pool
 from tacit.pool.protocol import AgentState, FirstMessage, Phase, Reply, Rules, SecondMessage
 from tacit.pool.query_log import AuditedLog
 from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.store import MemoryStore, Store
+from tacit.pool.store import MemoryStore, PoolStore
 from tacit.pool.template import Record, Template, parse_template
 from tacit.pool.verification import verify_log
 
@@ -50,7 +50,7 @@ class SpyingEnvelope(OpenEnvelope):
 class CarelessAgents(RuleBasedStateMachine):
     """Honest agents over a bad network, with workers and clocks that fail."""
 
-    def make_store(self) -> Store:
+    def make_store(self) -> PoolStore:
         return MemoryStore()
 
     @initialize(seed=st.integers(0, 2**32), hold=st.booleans())

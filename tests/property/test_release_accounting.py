@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule, repeated_delta
+from tacit.privacy.composition import CompositionRule, repeated_delta
 from tacit.privacy.events import GuaranteedRelease
 from tacit.release.analysis import exact
 from tacit.release.click import analysis as click
@@ -115,10 +115,10 @@ def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
     ids=["zealous", "click", "session"],
 )
 def test_a_budget_lasts_longer_than_by_adding(event, promise: Guarantee) -> None:
-    budget = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 12 * promise.epsilon, 1e-5)
-    by_adding = Account(budget, Rule.BASIC).repetitions_left(event)
-    known = Account(budget, Rule.PLD).repetitions_left(event)
-    unknown = Account(budget, Rule.PLD).repetitions_left(GuaranteedRelease(promise))
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 12 * promise.epsilon, 1e-5)
+    by_adding = Account(budget, CompositionRule.BASIC).repetitions_left(event)
+    known = Account(budget, CompositionRule.PLD).repetitions_left(event)
+    unknown = Account(budget, CompositionRule.PLD).repetitions_left(GuaranteedRelease(promise))
     assert by_adding <= 12
     assert known > by_adding
     assert known > unknown

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.short_forms import plan_click, plan_session, plan_zealous
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.analysis.threshold import survival
 from tacit.release.click import analysis as click
 from tacit.release.click.parameters import ClickMode
@@ -55,7 +55,7 @@ def test_zealous_indistinguishability(
 def test_zealous_probabilistic(
     epsilon: float, delta: float, m: int, users: int, relation: Neighbours
 ) -> None:
-    plan = plan_zealous(epsilon, delta, m, kind=Kind.PROBABILISTIC, users=users, neighbours=relation)
+    plan = plan_zealous(epsilon, delta, m, kind=GuaranteeKind.PROBABILISTIC, users=users, neighbours=relation)
     p = plan.parameters
     assert not broken(plan.guarantee(), epsilon, delta)
     assert plan.guarantee() == zealous.probabilistic_guarantee(p, users, relation)
@@ -69,7 +69,7 @@ def test_no_first_threshold_gives_a_lower_second_one(noise: float, users: int) -
     """Every τ is tried here; the planner's narrow range loses nothing."""
     m, delta = 1, 1e-6
     epsilon = 1 / noise
-    plan = plan_zealous(epsilon, delta, m, kind=Kind.PROBABILISTIC, users=users)
+    plan = plan_zealous(epsilon, delta, m, kind=GuaranteeKind.PROBABILISTIC, users=users)
     best = min(
         smallest(
             lambda t, tau=tau: (
@@ -140,7 +140,7 @@ def test_click(
     assert not broken(click.event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee(), epsilon, delta)
     assert plan.guarantee().epsilon > 0.9999 * epsilon
-    assert plan.guarantee().kind is (Kind.INDISTINGUISHABILITY if delta else Kind.PURE)
+    assert plan.guarantee().kind is (GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE)
     assert pool * survival(p.noise, p.threshold + 1) <= 10
     used = (
         ["noise"]
@@ -290,7 +290,7 @@ def test_k_query_adds_the_attackers_accounts() -> None:
     assert plan.parameters.k == 15
     assert plan.parameters.honest_users(5) == 10
     assert plan.guarantee().epsilon == math.inf
-    assert plan.guarantee().kind is Kind.K_QUERY
+    assert plan.guarantee().kind is GuaranteeKind.K_QUERY
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 50.0, 1e3])
@@ -300,5 +300,5 @@ def test_extreme_requests_are_planned_too(epsilon: float) -> None:
         assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee(), epsilon, delta)
         assert not broken(plan_click(epsilon, 9, delta=delta).guarantee(), epsilon, delta)
     assert not broken(plan_click(epsilon, 9).guarantee(), epsilon, 0.0)
-    likely = plan_zealous(epsilon, 1e-9, 7, kind=Kind.PROBABILISTIC, users=10**6)
+    likely = plan_zealous(epsilon, 1e-9, 7, kind=GuaranteeKind.PROBABILISTIC, users=10**6)
     assert not broken(likely.guarantee(), epsilon, 1e-9)

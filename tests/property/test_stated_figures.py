@@ -18,9 +18,9 @@ from tests.short_forms import (
 )
 
 from tacit.errors import BudgetError, ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.events import Event
 from tacit.release.click import analysis as click
 from tacit.release.click.parameters import ClickMode
@@ -104,10 +104,13 @@ def high(mode: ClickMode = ClickMode.APPROXIMATE) -> list[tuple[str, Guarantee, 
 def test_a_threshold_never_promises_a_delta_of_zero(name: str, promise: Guarantee, event: Event) -> None:
     """At threshold 5000 and noise 5 the chance, e^-1000, is below every float; a pure ledger refuses it."""
     assert promise.delta > 0 and event.guarantee.delta > 0
-    ledger = Account(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 100.0), Rule.BASIC)
+    ledger = Account(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 100.0), CompositionRule.BASIC)
     with pytest.raises(BudgetError):
         ledger.charge(event)
-    roomy = Account(Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 100.0, 1e-12), Rule.BASIC)
+    roomy = Account(
+        Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 100.0, 1e-12),
+        CompositionRule.BASIC,
+    )
     assert roomy.charge(event).charged == (event,)
 
 
@@ -139,7 +142,7 @@ def test_probabilistic_is_never_cheaper_than_indistinguishability(
 
 def test_many_items_of_few_users_are_planned() -> None:
     """m so large that the best τ would lie above U."""
-    plan = plan_zealous(10.0, 1e-6, 1000, kind=Kind.PROBABILISTIC, users=10)
+    plan = plan_zealous(10.0, 1e-6, 1000, kind=GuaranteeKind.PROBABILISTIC, users=10)
     assert plan.parameters.threshold_1 <= 10
 
 

@@ -19,12 +19,12 @@ from tests.careless_rounds import Careless, careless_find, copies
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.adaptive.analysis import cost_of
 from tacit.release.adaptive.rounds import find
-from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, Steps
+from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, StepFunction
 
 SOURCE = OperatingSystemRandomness()
 RUNS = 100_000
 EPSILONS = (0.0, 0.2, 0.5, 1.0)
-KEEP_ALL = Steps((-(1 << 60),), (255,))
+KEEP_ALL = StepFunction((-(1 << 60),), (255,))
 Sets = list[list[int]]
 
 
@@ -77,7 +77,10 @@ def worst(
 
 
 def schedule_of(
-    held: int, *rounds: tuple[float, float], steering: Steps = KEEP_ALL, coefficients: tuple[int, ...] = ()
+    held: int,
+    *rounds: tuple[float, float],
+    steering: StepFunction = KEEP_ALL,
+    coefficients: tuple[int, ...] = (),
 ) -> RoundsSchedule:
     """Rounds of (noise, threshold), both in units of what one user weighs."""
     last = len(rounds) - 1
@@ -102,7 +105,7 @@ STEERED = schedule_of(
     2,
     (4.0, 60.0),
     (4.0, 45.0),
-    steering=Steps((-(1 << 60), round(20.0 * ONE)), (0, 255)),
+    steering=StepFunction((-(1 << 60), round(20.0 * ONE)), (0, 255)),
     coefficients=(1, 1),
 )
 """An item with a standing under 20 after the first round is out; the other item of its holders gets all."""
@@ -150,7 +153,7 @@ def test_the_same_test_catches_a_careless_variant(careless: Careless) -> None:
 
 def test_noise_on_weighted_items_alone_is_caught() -> None:
     """In the second round all but the new user prefer item 1: item 0 has weight from that one alone."""
-    steering = Steps((-(1 << 60), round(28.0 * ONE)), (100, 255))
+    steering = StepFunction((-(1 << 60), round(28.0 * ONE)), (100, 255))
     schedule = schedule_of(2, (1.5, 90.0), (8.0, 30.5), steering=steering)
     log = [*shared(20, [0, 1]), *shared(40, [1])]
     for careless, low, high in ((None, -math.inf, 6.0), (Careless.NOISE_WHERE_WEIGHTED, 12.0, math.inf)):

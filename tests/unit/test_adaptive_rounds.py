@@ -17,7 +17,7 @@ from tacit.release.adaptive import rounds, tallies
 from tacit.release.adaptive.analysis import cost_of
 from tacit.release.adaptive.planner import DEFAULT, plan_rounds
 from tacit.release.adaptive.rounds import Holdings, add_weights, cut_to, find, stepped
-from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, Steps
+from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, StepFunction
 from tacit.release.adaptive.tallies import take_tally
 
 SOURCE = OperatingSystemRandomness()
@@ -74,10 +74,14 @@ def by_hand(schedule: RoundsSchedule, sets: list[list[int]], kinds: int) -> dict
 @pytest.mark.parametrize("seed", range(6))
 def test_without_noise_the_rounds_are_those_worked_out_by_hand(seed: int) -> None:
     sets = random_sets(seed)
-    steering = Steps((5 * ONE, 8 * ONE, 9 * ONE), (40, 255, 0))
+    steering = StepFunction((5 * ONE, 8 * ONE, 9 * ONE), (40, 255, 0))
     schedule = RoundsSchedule(
         12,
-        (Round(0, 1, 10 * ONE, steering), Round(0, 2, 30 * ONE, Steps((1,), (7,))), Round(0, 3, 70 * ONE)),
+        (
+            Round(0, 1, 10 * ONE, steering),
+            Round(0, 2, 30 * ONE, StepFunction((1,), (7,))),
+            Round(0, 3, 70 * ONE),
+        ),
     )
     found = find(schedule, holdings_of(sets, 12), SOURCE)
     assert dict(zip(found.items.tolist(), found.rounds.tolist(), strict=True)) == by_hand(schedule, sets, 12)
@@ -91,7 +95,7 @@ def test_an_item_is_found_at_its_threshold_and_not_below() -> None:
 
 
 def test_what_is_out_once_is_never_found() -> None:
-    schedule = RoundsSchedule(2, (Round(0, 1, 1 << 40, Steps((100 * ONE,), (255,))), Round(0, 1, 0)))
+    schedule = RoundsSchedule(2, (Round(0, 1, 1 << 40, StepFunction((100 * ONE,), (255,))), Round(0, 1, 0)))
     assert find(schedule, holdings_of([[0, 1]] * 3, 2), SOURCE).items.size == 0
 
 
@@ -178,7 +182,7 @@ def test_the_noise_of_a_round_has_the_width_of_the_schedule(factor: float, right
 
 
 def test_the_first_noisy_weight_goes_with_its_item() -> None:
-    schedule = RoundsSchedule(1, (Round(0, 1, 2 * ONE, Steps((-1,), (255,))), Round(0, 1, 3 * ONE)))
+    schedule = RoundsSchedule(1, (Round(0, 1, 2 * ONE, StepFunction((-1,), (255,))), Round(0, 1, 3 * ONE)))
     log = holdings_of([[0]] * 5 + [[1]] + [[2]] * 2, 3)
     found = find(schedule, log, SOURCE)
     assert found.items.tolist() == [0, 2] and found.first.tolist() == [5 * ONE, 2 * ONE]
@@ -230,7 +234,7 @@ def test_counts_of_clipped_users_are_put_right_where_items_fall_independently() 
 
 
 def test_a_step_function_takes_the_value_from_its_cut_on() -> None:
-    steps = Steps((-5, 0, 10), (3, 0, 200))
+    steps = StepFunction((-5, 0, 10), (3, 0, 200))
     numbers = np.array([-6, -5, -1, 0, 9, 10, 1 << 40])
     assert stepped(steps, numbers).tolist() == [0, 3, 3, 0, 0, 200, 200]
 
@@ -281,9 +285,9 @@ def test_wrong_schedules_and_hopeless_plans_are_refused() -> None:
     with pytest.raises(ParameterError, match="sigma"):
         Round(2, 1, 1)
     with pytest.raises(ParameterError, match="increase"):
-        Steps((1, 1), (1, 1))
+        StepFunction((1, 1), (1, 1))
     with pytest.raises(ParameterError, match="relative weight"):
-        Steps((1,), (256,))
+        StepFunction((1,), (256,))
     with pytest.raises((InfeasibleError, ParameterError)):
         plan_rounds(1.0, 0.0, 5)
 

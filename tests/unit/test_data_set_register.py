@@ -16,14 +16,14 @@ import pytest
 
 from tacit.errors import InputError, IntegrityError
 from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.opening import open_ledger
 from tacit.privacy.register import Register
 from tacit.privacy.sketch import LEAST_SHARE, MARKS, found_in, sketch_of
 from tacit.searchlog import SCHEMA
 
-_BUDGET = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 4.0)
+_BUDGET = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 4.0)
 _KEY = bytes(range(32))
 
 
@@ -91,7 +91,7 @@ def test_nothing_of_a_record_is_kept_and_everything_is_private(tmp_path: Path) -
 
 
 def _spend(ledger: Ledger, register: Register) -> None:
-    promise = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.5)
+    promise = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)
     ledger.spend(GuaranteedRelease(promise), "a release")
     register.remember(ledger)
 
@@ -149,7 +149,9 @@ def test_an_older_copy_of_the_ledger_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=r"had 3 entries.*not among the 2"):
         open_ledger(None, log, None, register)
     # Even a copy that went on by itself is another one.
-    Ledger(ledger.path).spend(GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.1)), "fork")
+    Ledger(ledger.path).spend(
+        GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1)), "fork"
+    )
     with pytest.raises(IntegrityError, match="went separate ways"):
         open_ledger(None, log, None, register)
     ledger.path.write_bytes(newest)

@@ -17,7 +17,7 @@ from tacit.web.upstreams import (
     Carriage,
     Courier,
     EngineDescription,
-    Result,
+    SearchResult,
     parse_engine,
     upstream_of,
 )
@@ -100,7 +100,7 @@ def test_opensearch_is_asked_by_post() -> None:
     assert head.startswith(b"POST /pages/_search HTTP/1.1\r\n")
     assert json.loads(body)["query"]["multi_match"]["query"] == "java & tea"
     assert json.loads(body)["size"] == 50
-    assert answer.results == (Result("https://a.example/1", "One", "t"),)
+    assert answer.results == (SearchResult("https://a.example/1", "One", "t"),)
 
 
 @pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
@@ -169,7 +169,7 @@ def test_a_described_engine(tmp_path: Path) -> None:
     assert wire.startswith(b"GET /find?words=%C3%A4+b HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
     assert b"\r\nAuthorization: Bearer key\r\n" in wire
     body = {"data": [{"items": [{"name": "N", "id": "x/y", "about": {"text": "T"}}]}]}
-    assert upstream.read(json.dumps(body).encode(), "") == [Result("https://a.example/x%2Fy", "N", "T")]
+    assert upstream.read(json.dumps(body).encode(), "") == [SearchResult("https://a.example/x%2Fy", "N", "T")]
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_engines_written_in_one_line() -> None:
 
 
 def test_fusion_counts_every_engine_and_joins_addresses_of_one_page() -> None:
-    def results(*names: str) -> tuple[Result, ...]:
-        return tuple(Result(f"https://{name}.example/", name, "") for name in names)
+    def results(*names: str) -> tuple[SearchResult, ...]:
+        return tuple(SearchResult(f"https://{name}.example/", name, "") for name in names)
 
     one = Answer("one", results("a", "b", "c"))
-    two = Answer("two", (Result("http://www.c.example", "c", ""), *results("d")))
+    two = Answer("two", (SearchResult("http://www.c.example", "c", ""), *results("d")))
     fused = fuse([one, two, Answer("dead", problem="gone")])
     assert [item.result.title for item in fused] == ["c", "a", "b", "d"]
     assert fused[0].places == {"one": 3, "two": 1}
@@ -219,6 +219,8 @@ def test_fusion_counts_every_engine_and_joins_addresses_of_one_page() -> None:
 
 
 def test_the_unpersonalised_order_is_the_one_a_server_says_it_had() -> None:
-    answer = Answer("s", (Result("https://b.example/", "b", "", 2), Result("https://a.example/", "a", "", 1)))
+    answer = Answer(
+        "s", (SearchResult("https://b.example/", "b", "", 2), SearchResult("https://a.example/", "a", "", 1))
+    )
     assert [item.result.title for item in fuse([answer])] == ["b", "a"]
     assert [item.result.title for item in fuse([answer], unpersonalised=True)] == ["a", "b"]

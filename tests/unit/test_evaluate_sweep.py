@@ -10,8 +10,8 @@ from scipy import stats
 
 from tacit.evaluate.report.figure import cell
 from tacit.evaluate.report.summary import summarise
-from tacit.evaluate.sweep import ORIGINAL, Setting, grid
-from tacit.evaluate.sweep.runs import Run, RunStore
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, grid
+from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.significance import holm, mean_interval, paired
 from tacit.evaluate.sweep.table import Results, gather
 from tacit.release.registry import MECHANISMS
@@ -55,8 +55,8 @@ def test_intervals_are_over_repetitions() -> None:
 
 
 HEADLINE = "adhoc/random walk: nDCG@10"
-PRIVATE = Setting("zealous", {"epsilon": 4.0, "delta": 1e-6})
-OTHER = Setting("session", {"epsilon": 4.0, "delta": 1e-6})
+PRIVATE = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6})
+OTHER = ReleaseSetting("session", {"epsilon": 4.0, "delta": 1e-6})
 
 
 def results(tmp_path: Path) -> Results:
@@ -70,7 +70,9 @@ def results(tmp_path: Path) -> Results:
     }
     for setting in (ORIGINAL, PRIVATE, OTHER):
         for (fold, draw), listed in values[setting.key].items():
-            run = Run(fold, draw, {HEADLINE: np.array(listed, np.float32)}, {"queries": 10}, {"adhoc": 1.0})
+            run = SweepRun(
+                fold, draw, {HEADLINE: np.array(listed, np.float32)}, {"queries": 10}, {"adhoc": 1.0}
+            )
             store.save(setting, run)
     runs = {key: list(found) for key, found in values.items()}
     return gather(store, (ORIGINAL, PRIVATE, OTHER), ("adhoc",), runs)
@@ -110,7 +112,7 @@ def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:
     assert len({setting.key for setting in settings}) == len(settings)
     labels = [setting.label() for setting in settings]
     assert labels[0] == "original" and "zealous ε=2" in labels and "k-query k=9" in labels
-    assert Setting("zealous", {"epsilon": 2.0}).key != Setting("zealous", {"epsilon": 4.0}).key
+    assert ReleaseSetting("zealous", {"epsilon": 2.0}).key != ReleaseSetting("zealous", {"epsilon": 4.0}).key
     series = {setting.series for setting in grid(("click", "zealous"), (2.0,))}
     assert {"impact of K and b", "impact of q_f", "impact of m"} < series
 

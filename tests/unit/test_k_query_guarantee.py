@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.privacy import Kind
+from tacit.privacy import GuaranteeKind
 from tacit.release.analysis import exact
 from tacit.release.k_query.mechanism import KQuery
 from tacit.release.k_query.parameters import KQueryParameters
@@ -35,7 +35,7 @@ def test_an_attacker_with_accounts_tells_the_logs_apart() -> None:
 
 def test_it_promises_k_users_and_no_epsilon() -> None:
     found = KQuery(k=5).guarantee()
-    assert (found.kind, found.k, found.epsilon) == (Kind.K_QUERY, 5, math.inf)
+    assert (found.kind, found.k, found.epsilon) == (GuaranteeKind.K_QUERY, 5, math.inf)
     assert KQueryParameters(k=5).honest_users(3) == 2
     assert KQueryParameters(k=5).honest_users(9) == 0
     with pytest.raises(ParameterError, match="k must be"):

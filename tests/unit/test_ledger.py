@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError, TacitError
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.events import GuaranteedRelease, KQueryRelease, LaplaceCounts, RareDisclosure, Together
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.journal import Journal
 from tacit.privacy.ledger import Ledger
 from tacit.searchlog import SCHEMA
@@ -25,11 +25,11 @@ AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
 
 def budget(epsilon: float = 1.0, delta: float = 1e-6, neighbours: Neighbours = AR) -> Guarantee:
-    return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon, delta)
+    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta)
 
 
 def release(epsilon: float, delta: float = 0.0, neighbours: Neighbours = AR) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
+    return GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_relations_do_not_mix(ledger: Ledger) -> None:
 
 
 def test_a_probabilistic_guarantee_is_charged_as_what_it_implies(ledger: Ledger) -> None:
-    ledger.spend(GuaranteedRelease(Guarantee(Kind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
+    ledger.spend(GuaranteedRelease(Guarantee(GuaranteeKind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
     assert ledger.remaining().epsilon == 0.5
     assert ledger.remaining().delta == 6e-7
 
@@ -125,14 +125,16 @@ def test_what_a_killed_process_left_of_a_new_ledger_is_cleared(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("bad", "rule"),
     [
-        (Guarantee(Kind.INDISTINGUISHABILITY, AR, 0.0), Rule.BASIC),
-        (Guarantee(Kind.PURE, AR), Rule.BASIC),
-        (Guarantee(Kind.PROBABILISTIC, AR, 1.0, 1e-6), Rule.BASIC),
-        (Guarantee(Kind.K_QUERY, AR, k=5), Rule.BASIC),
-        (Guarantee(Kind.PURE, AR, 1.0), Rule.PLD),
+        (Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.0), CompositionRule.BASIC),
+        (Guarantee(GuaranteeKind.PURE, AR), CompositionRule.BASIC),
+        (Guarantee(GuaranteeKind.PROBABILISTIC, AR, 1.0, 1e-6), CompositionRule.BASIC),
+        (Guarantee(GuaranteeKind.K_QUERY, AR, k=5), CompositionRule.BASIC),
+        (Guarantee(GuaranteeKind.PURE, AR, 1.0), CompositionRule.PLD),
     ],
 )
-def test_a_budget_that_bounds_nothing_is_refused(bad: Guarantee, rule: Rule, tmp_path: Path) -> None:
+def test_a_budget_that_bounds_nothing_is_refused(
+    bad: Guarantee, rule: CompositionRule, tmp_path: Path
+) -> None:
     with pytest.raises(ParameterError):
         Ledger.create(tmp_path / "ledger.jsonl", bad, composition=rule)
     assert list(tmp_path.iterdir()) == []
@@ -278,7 +280,7 @@ def _body(path: Path, number: int) -> dict[str, object]:
 
 
 def test_the_pld_rule_lets_more_equal_releases_in_and_no_others(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path / "pld", budget(2.0, 1e-6), composition=Rule.PLD)
+    ledger = Ledger.create(tmp_path / "pld", budget(2.0, 1e-6), composition=CompositionRule.PLD)
     event = release(0.1, 1e-9)
     ledger.spend(event, "week 0")
     assert ledger.state().account.repetitions_left(event) > 20

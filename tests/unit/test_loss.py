@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tacit.errors import BudgetError, ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule, composed_epsilon, repeated_delta, repeated_epsilon
+from tacit.privacy.composition import CompositionRule, composed_epsilon, repeated_delta, repeated_epsilon
 from tacit.privacy.events import (
     Event,
     GaussianRounds,
@@ -134,7 +134,7 @@ def test_convolution_bounds_hold_against_exact_fractions() -> None:
 
 
 def test_parts_gather_what_events_are_made_of() -> None:
-    pure = Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.5)
+    pure = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)
     events = [
         LaplaceCounts(4.0, 3, 2),
         Together((LaplaceCounts(4.0, 2, 2), RareDisclosure(1e-9))),
@@ -165,15 +165,15 @@ def test_the_divergence_of_counts_is_right(scale: str, step: int, order: float) 
     assert chance == 0 and true <= cost <= true * (1 + 1e-8)
 
 
-BUDGET = Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
+BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
 SERIES: dict[str, list[Event]] = {
     "small counts": [LaplaceCounts(15.0, 5)],
     "rounds": [GaussianRounds(0.15, 1e-10, 0.6)],
-    "known by epsilon alone": [GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 0.1))],
+    "known by epsilon alone": [GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1))],
     "all kinds": [
         LaplaceCounts(20.0, 5),
         GaussianRounds(0.12, 1e-10, 0.5),
-        GuaranteedRelease(Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
+        GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
     ],
 }
 
@@ -183,7 +183,7 @@ def test_what_the_filter_grants_is_within_the_budget_by_the_exact_loss(name: str
     """As many as it grants, of one kind or in turn; a filter with a tenth more to give would pass the
     budget.
     """
-    account, granted = Account(BUDGET, Rule.RENYI), 0
+    account, granted = Account(BUDGET, CompositionRule.RENYI), 0
     while True:
         try:
             account = account.charge(SERIES[name][granted % len(SERIES[name])])
@@ -212,11 +212,11 @@ def test_the_filter_s_conversion_is_the_one_proven() -> None:
 
 
 def test_the_filter_refuses_disclosures_beyond_half_of_delta() -> None:
-    account = Account(BUDGET, Rule.RENYI).charge(RareDisclosure(4e-7))
+    account = Account(BUDGET, CompositionRule.RENYI).charge(RareDisclosure(4e-7))
     with pytest.raises(BudgetError, match="privacy filter"):
         account.charge(RareDisclosure(2e-7))
     with pytest.raises(ParameterError, match="greater than 0 for the rule renyi"):
-        Account(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 4.0), Rule.RENYI)
+        Account(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 4.0), CompositionRule.RENYI)
 
 
 def test_fifty_items_a_user_are_planned_with_their_exact_loss() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.errors import InputError
 from tacit.files import atomic_file, check_output
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 _LINES = "user,query,time\n" + "".join(f"u{n},flowers,2006-03-01 07:17:{n:02}\n" for n in range(20))
@@ -46,7 +46,7 @@ def log(source: Path) -> Path:
 
 
 def make_ledger(path: Path) -> Path:
-    Ledger.create(path, Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1.0, 1e-6))
+    Ledger.create(path, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1.0, 1e-6))
     return path
 
 

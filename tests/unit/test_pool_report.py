@@ -10,7 +10,7 @@ import pytest
 from tacit.evaluate import pool_sweeps
 from tacit.evaluate.pool_report import write_report
 from tacit.pool.population import adult
-from tacit.pool.simulation import Setting
+from tacit.pool.simulation import SimulationSetting
 
 
 def test_the_page_holds_figures_tables_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +18,7 @@ def test_the_page_holds_figures_tables_and_verdicts(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(pool_sweeps, "KS", (5, 10))
     monkeypatch.setattr(pool_sweeps, "WINDOWS", (30, 50))
     monkeypatch.setattr(pool_sweeps, "OVERLAPS", (0.5,))
-    base = Setting(stay=4.0, windows=1, k=5)
+    base = SimulationSetting(stay=4.0, windows=1, k=5)
     done: list[int] = []
     sweeps = pool_sweeps.sweep(base, adult(), lambda: done.append(1))
     assert len(done) == len(list(pool_sweeps.settings_of(base))) + 4

@@ -14,11 +14,11 @@ from tacit.commands import application
 from tacit.errors import ParameterError
 from tacit.pool.crowd import groups_of
 from tacit.pool.population import adult
-from tacit.pool.simulation import Setting, Simulated, simulate
+from tacit.pool.simulation import Simulated, SimulationSetting, simulate
 from tacit.pool.table import Table
 from tacit.pool.verification import verify_log
 
-PAPER = Setting(windows=50)
+PAPER = SimulationSetting(windows=50)
 RUNNER = CliRunner()
 
 
@@ -64,7 +64,7 @@ def test_nobody_who_used_a_region_is_identified(runs: str, request: pytest.Fixtu
 @pytest.mark.parametrize("mode", ["default", "paper"])
 def test_thin_traffic_and_leavers_keep_definition_2_in_default_mode(mode: str) -> None:
     """At three arrivals a unit groups come and go; without rule R, the default would fail here."""
-    setting = Setting(
+    setting = SimulationSetting(
         arrivals=3.0,
         windows=120,
         leavers="answer",

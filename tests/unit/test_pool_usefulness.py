@@ -7,7 +7,7 @@ import pytest
 
 from tacit.evaluate.pool_usefulness import average_precision, topic_kinds, usefulness, waiting_times
 from tacit.pool.population import adult
-from tacit.pool.simulation import Setting
+from tacit.pool.simulation import SimulationSetting
 from tacit.world import wordnet_corpus, wordnet_engine
 
 
@@ -26,7 +26,7 @@ def test_average_precision_is_that_of_ir_measures() -> None:
 
 
 def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
-    setting = Setting(k=5, windows=6, leavers="answer")
+    setting = SimulationSetting(k=5, windows=6, leavers="answer")
     kinds = topic_kinds(wordnet_corpus().tree)
     found = usefulness(setting, adult(), wordnet_engine(), kinds)
     assert found.exact > found.region > found.general > found.nothing
@@ -34,6 +34,6 @@ def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
 
 
 def test_who_arrives_where_people_are_is_guarded_at_once() -> None:
-    few, many = waiting_times(Setting(windows=20), adult(), (3, 50))
+    few, many = waiting_times(SimulationSetting(windows=20), adult(), (3, 50))
     assert many.at_once > 0.99 and many.never < 0.01
     assert 0 <= few.at_once <= 1 and few.at_once + few.never <= 1

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.page import _beliefs
 from tacit.release.verdict import Strength, verdict_on
 
@@ -27,7 +27,7 @@ def test_what_somebody_did_moves_twice_as_far_as_presence_under_add_remove() -> 
 
     ratio = (mass(q_f, q_f) * mass(0, 0)) / (mass(q_f, 0) * mass(0, q_f))
     assert ratio == pytest.approx(math.exp(2 * epsilon))
-    rows = _beliefs(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, epsilon))
+    rows = _beliefs(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
     assert (
         rows[-1]
         == ("50%", posterior(0.5, math.exp(epsilon)), posterior(0.5, ratio))
@@ -37,13 +37,13 @@ def test_what_somebody_did_moves_twice_as_far_as_presence_under_add_remove() -> 
             "88.1%",
         )
     )
-    assert _beliefs(Guarantee(Kind.PURE, Neighbours.REPLACE, 2 * epsilon))[-1] == ("50%", "88.1%")
+    assert _beliefs(Guarantee(GuaranteeKind.PURE, Neighbours.REPLACE, 2 * epsilon))[-1] == ("50%", "88.1%")
 
 
 def test_the_table_never_disappears() -> None:
-    nothing = _beliefs(Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
+    nothing = _beliefs(Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
     assert nothing[0] == ("0.1%", "certain", "certain")
-    assert _beliefs(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 800))[0] == (
+    assert _beliefs(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 800))[0] == (
         "0.1%",
         "over 99.9%",
         "over 99.9%",
@@ -64,11 +64,11 @@ def test_the_table_never_disappears() -> None:
     ],
 )
 def test_the_verdict_follows_from_epsilon(epsilon: float, strength: Strength, sure: str) -> None:
-    found = verdict_on(Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6))
+    found = verdict_on(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6))
     assert (found.strength, found.sure, found.warns) == (strength, sure, epsilon > 5)
     assert sure in found.sentence and "1 in 1,000,000" in found.sentence
 
 
 def test_without_epsilon_there_is_no_protection() -> None:
-    found = verdict_on(Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
+    found = verdict_on(Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=5))
     assert (found.strength, found.sure, found.warns) == (Strength.NONE, "certain", True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, uniform_click, zealous_parameters
 
 from tacit.errors import ParameterError
-from tacit.privacy import Kind, Neighbours
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.analysis.theorem_1 import log_alpha, turning_point
 from tacit.release.analysis.threshold import miss_loss, survival
 from tacit.release.click import analysis as click
@@ -93,10 +93,12 @@ def test_thresholds_of_clicks_and_transitions_are_k_unless_given() -> None:
 
 
 def test_kinds() -> None:
-    assert click.guarantee(CLICK).kind is Kind.PURE
-    assert click.guarantee(replace(CLICK, mode=ClickMode.APPROXIMATE)).kind is Kind.INDISTINGUISHABILITY
-    assert zealous.guarantee(ZEALOUS).kind is Kind.INDISTINGUISHABILITY
-    assert zealous.probabilistic_guarantee(ZEALOUS, 9).kind is Kind.PROBABILISTIC
+    assert click.guarantee(CLICK).kind is GuaranteeKind.PURE
+    assert (
+        click.guarantee(replace(CLICK, mode=ClickMode.APPROXIMATE)).kind is GuaranteeKind.INDISTINGUISHABILITY
+    )
+    assert zealous.guarantee(ZEALOUS).kind is GuaranteeKind.INDISTINGUISHABILITY
+    assert zealous.probabilistic_guarantee(ZEALOUS, 9).kind is GuaranteeKind.PROBABILISTIC
     assert zealous.probabilistic_guarantee(ZEALOUS, 9).delta > zealous.guarantee(ZEALOUS).delta
 
 

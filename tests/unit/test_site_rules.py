@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import InputError
 from tacit.web.rule_files import read_rules
-from tacit.web.rules import Action, Rule, RuleBook, check_pattern
+from tacit.web.rules import Action, RuleBook, SiteRule, check_pattern
 from tacit.web.tracking import without_tracking
 
 UBLACKLIST = """---
@@ -34,7 +34,7 @@ $discard
 
 
 def book(*rules: tuple[str, str]) -> RuleBook:
-    return RuleBook(Rule(Action(action), check_pattern(pattern)) for action, pattern in rules)
+    return RuleBook(SiteRule(Action(action), check_pattern(pattern)) for action, pattern in rules)
 
 
 def test_a_host_covers_its_subdomains_and_the_nearest_rule_holds() -> None:
@@ -102,7 +102,7 @@ def test_a_goggle() -> None:
 
 
 def test_many_rules_stay_quick() -> None:
-    rules = RuleBook(Rule(Action.BLOCK, f"site{number}.example") for number in range(100_000))
+    rules = RuleBook(SiteRule(Action.BLOCK, f"site{number}.example") for number in range(100_000))
     items = [(f"https://www.site{number}.example/", number) for number in range(0, 200_000, 2000)]
     begun = time.perf_counter()
     kept, blocked = rules.arranged(items)

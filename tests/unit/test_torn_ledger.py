@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 
 
 def release(epsilon: float) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, epsilon))
+    return GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    ledger = Ledger.create(tmp_path / "ledger.jsonl", Guarantee(Kind.PURE, Neighbours.ADD_REMOVE, 1.0))
+    ledger = Ledger.create(
+        tmp_path / "ledger.jsonl", Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 1.0)
+    )
     ledger.spend(release(0.25), "week 0")
     ledger.spend(release(0.125), "week 1")
     return ledger

@@ -84,20 +84,20 @@ def init(
     With --log the log is known again by its content: as a copy, under another name, or grown by a week.
     """
 
-    from tacit.privacy.composition import Rule
-    from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+    from tacit.privacy.composition import CompositionRule
+    from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
     from tacit.privacy.ledger import Ledger
     from tacit.privacy.opening import refuse_known
     from tacit.privacy.register import Register
 
-    kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
     budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
     register = Register()
     with register.opening():
         known = register.of_log(log) if log is not None and log.exists() else []
         lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
         refuse_known([entry for entry in known if entry not in lost])
-        ledger = Ledger.create(path, budget, label=label, composition=Rule(composition), log=log)
+        ledger = Ledger.create(path, budget, label=label, composition=CompositionRule(composition), log=log)
         for entry in lost:
             register.forget(entry.id)
         register.remember(ledger, log)

@@ -269,20 +269,20 @@ def _stages() -> Iterator[Callable[[str], None]]:
 
 
 def _budget(epsilon: float | None, delta: float, neighbours: Any) -> Any:
-    from tacit.privacy import Guarantee, Kind
+    from tacit.privacy import Guarantee, GuaranteeKind
 
     if epsilon is None:
         return None
-    kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
     return Guarantee(kind, neighbours, epsilon, delta)
 
 
 def _require_room(guarantee: Any, budget: Any) -> None:
     """Refuse a budget that the first release already exceeds, before a ledger is opened with it for good."""
     from tacit.errors import BudgetError
-    from tacit.privacy import Kind
+    from tacit.privacy import GuaranteeKind
 
-    if budget is None or guarantee.kind is Kind.K_QUERY:
+    if budget is None or guarantee.kind is GuaranteeKind.K_QUERY:
         return
     for name, asked, given in (
         ("epsilon", guarantee.epsilon, budget.epsilon),

@@ -64,11 +64,11 @@ def simulate(
     """
     from tacit.errors import ParameterError
     from tacit.files import check_output
-    from tacit.pool.simulation import Setting
+    from tacit.pool.simulation import SimulationSetting
 
     if seeds < 1:
         raise ParameterError.outside("--seeds", seeds, "at least 1")
-    setting = Setting(
+    setting = SimulationSetting(
         k,
         window,
         overlap,

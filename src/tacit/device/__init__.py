@@ -13,7 +13,7 @@ from tacit.device.guard import Guard
 from tacit.device.mapping import MappedQuery
 from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.profile import UserProfile
-from tacit.device.protection import Click, Forgotten, Placement, Protection, SentTopic, TopicNode
+from tacit.device.protection import ClickedPage, Forgotten, Placement, Protection, SentTopic, TopicNode
 from tacit.device.repository import (
     Repository,
     TopicDocuments,
@@ -32,7 +32,7 @@ from tacit.device.upstream import outgoing
 __all__ = [
     "Algorithm",
     "BuildReport",
-    "Click",
+    "ClickedPage",
     "Decision",
     "Exposure",
     "ExposureBound",

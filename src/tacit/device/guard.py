@@ -30,7 +30,7 @@ from tacit.device.online import OnlineProfiler, RuntimeProfile
 from tacit.device.owned import OwnedProfile
 from tacit.device.personal_order import PersonalOrder, text_of
 from tacit.device.profile import UserProfile
-from tacit.device.protection import Click, Placement, Protection
+from tacit.device.protection import ClickedPage, Placement, Protection
 from tacit.device.sendable import SendableHistory
 from tacit.device.sending import Sending
 from tacit.device.sources import SourceDocument
@@ -255,7 +255,7 @@ class Guard(OwnedProfile):
             advance(len(batch))
         return new
 
-    def history(self, *, limit: int = 100, offset: int = 0) -> list[Click]:
+    def history(self, *, limit: int = 100, offset: int = 0) -> list[ClickedPage]:
         """The documents of the history, newest first, and which of them have no part in what is sent."""
         with self._lock:
             self._refresh()

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.device.exposure import ExposureLedger
 from tacit.device.history import FILING, History, HistoryDocument
 from tacit.device.profile import UserProfile
-from tacit.device.protection import Click, Forgotten, TopicNode
+from tacit.device.protection import ClickedPage, Forgotten, TopicNode
 from tacit.device.repository import WORDNET, Repository, load_repository
 from tacit.device.store import ProfileStore
 from tacit.errors import InputError, ParameterError
@@ -62,7 +62,7 @@ class OwnedProfile:
         """Close the profile file."""
         self._store.close()
 
-    def _clicks(self, limit: int, offset: int, caught: Mapping[int, bool]) -> list[Click]:
+    def _clicks(self, limit: int, offset: int, caught: Mapping[int, bool]) -> list[ClickedPage]:
         """The documents of the history, newest first."""
         rows = self._store.connection.execute(
             "SELECT number, time, query, url, title, topics FROM document "
@@ -70,7 +70,7 @@ class OwnedProfile:
             (limit, offset),
         ).fetchall()
         return [
-            Click(
+            ClickedPage(
                 number,
                 datetime.fromisoformat(time),
                 query,

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.device.attention import Attended, Attention
 from tacit.device.bags import Bags
 from tacit.device.history_index import HistoryIndex
-from tacit.device.protection import Click, Placement
+from tacit.device.protection import ClickedPage, Placement
 from tacit.device.store import ProfileStore
 from tacit.errors import InputError
 
@@ -76,13 +76,13 @@ class PersonalOrder:
             placed.append(Placement(results[place], rank, place + 1, reason, because))
         return placed
 
-    def _clicks(self, numbers: set[int]) -> dict[int, Click]:
+    def _clicks(self, numbers: set[int]) -> dict[int, ClickedPage]:
         marks = ",".join("?" * len(numbers))
         rows = self._store.connection.execute(
             f"SELECT number, time, query, url, title FROM document WHERE number IN ({marks})", list(numbers)
         )
         return {
-            number: Click(number, datetime.fromisoformat(time), query, url, title)
+            number: ClickedPage(number, datetime.fromisoformat(time), query, url, title)
             for number, time, query, url, title in rows
         }
 
@@ -95,7 +95,7 @@ def _strongest(brought: np.ndarray[Any, Any]) -> list[int]:
     return [row for row in rows if brought[row] >= _TELLING * brought[rows[0]]]
 
 
-def _reason(rank: int, was: int, because: Sequence[Click], evidence: float) -> str:
+def _reason(rank: int, was: int, because: Sequence[ClickedPage], evidence: float) -> str:
     """Why a result stands where it does, for its owner."""
     if evidence < 0.01:
         return "Your history says nothing about this query: the engine's order stays."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tacit.device.history import HistoryDocument
 
-__all__ = ["Click", "Forgotten", "Placement", "Protection", "SentTopic", "TopicNode"]
+__all__ = ["ClickedPage", "Forgotten", "Placement", "Protection", "SentTopic", "TopicNode"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Protection:
 
 
 @dataclass(frozen=True)
-class Click:
+class ClickedPage:
     """One document of the person's history."""
 
     number: int
@@ -88,7 +88,7 @@ class Placement:
     """Its place in the engine's order, from 1."""
     reason: str
     """Why it is here, in words for the person."""
-    because: tuple[Click, ...] = ()
+    because: tuple[ClickedPage, ...] = ()
     """The documents of the history that say most for it, the strongest first."""
 
 

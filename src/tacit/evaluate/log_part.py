@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.searchlog import session_numbers
 
-__all__ = ["Clicks", "LogPart", "Searches", "Vocabulary"]
+__all__ = ["LoggedClicks", "LogPart", "Searches", "Vocabulary"]
 
 Numbers = NDArray[np.int64]
 
@@ -54,7 +54,7 @@ class Searches:
 
 
 @dataclass(frozen=True, eq=False)
-class Clicks:
+class LoggedClicks:
     """Clicks in the same order."""
 
     user: Numbers
@@ -116,11 +116,11 @@ class LogPart:
         return Searches(*(found[name][new] for name in ("user", "session", "query")))
 
     @cached_property
-    def clicks(self) -> Clicks:
+    def clicks(self) -> LoggedClicks:
         """Clicks, each once for its search."""
         found = self._ordered
         new = (found["url"] >= 0) & _changes(found["user"], found["instant"], found["query"], found["url"])
-        return Clicks(*(found[name][new] for name in ("user", "session", "query", "url", "rank")))
+        return LoggedClicks(*(found[name][new] for name in ("user", "session", "query", "url", "rank")))
 
 
 def _changes(*columns: Numbers) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluate.personalised_experiments import AUGMENTS, BENEFIT, BOUNDS, Experiments, Run
+from tacit.evaluate.personalised_experiments import AUGMENTS, BENEFIT, BOUNDS, BundlingRun, Experiments
 from tacit.files import atomic_directory
 from tacit.groups.criterion import CRITERIA
 
@@ -90,7 +90,7 @@ def _benefit(altair: Any, experiments: Experiments) -> Any:
     return (drawn + base.mark_rule().encode(y="low:Q", y2="high:Q")).properties(title=title, width=320)
 
 
-def _precision(altair: Any, runs: list[Run], field: str, axis: str, title: str) -> Any:
+def _precision(altair: Any, runs: list[BundlingRun], field: str, axis: str, title: str) -> Any:
     rows = [
         {
             "criterion": run.criterion,
@@ -110,7 +110,7 @@ def _precision(altair: Any, runs: list[Run], field: str, axis: str, title: str) 
     return drawn + errors
 
 
-def _linkability(altair: Any, runs: list[Run]) -> Any:
+def _linkability(altair: Any, runs: list[BundlingRun]) -> Any:
     """One panel a criterion, with the bound dashed."""
     rows: list[dict[str, Any]] = []
     for run in runs:

@@ -18,7 +18,7 @@ from tacit.groups.criterion import CRITERIA
 from tacit.groups.report import Report, report
 from tacit.world import wordnet_corpus, wordnet_engine
 
-__all__ = ["Experiments", "Run", "run_experiments", "settings"]
+__all__ = ["Experiments", "BundlingRun", "run_experiments", "settings"]
 
 BENEFIT = (0.4, 1)
 AUGMENTS = (0, 1, 2, 3)
@@ -26,7 +26,7 @@ BOUNDS = (0.1, 0.2, 0.3, 0.4)
 
 
 @dataclass(frozen=True)
-class Run:
+class BundlingRun:
     """One bundling: its parameters, the precision of ranking by its groups, and its report."""
 
     criterion: str
@@ -49,13 +49,13 @@ class Experiments:
     terms_a_user: float
     queries: int
     engine: Precision
-    runs: tuple[Run, ...]
+    runs: tuple[BundlingRun, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
-    def at(self, criterion: str, p: float, augment: int) -> Run:
+    def at(self, criterion: str, p: float, augment: int) -> BundlingRun:
         """The run with these parameters."""
         return next(
             run for run in self.runs if (run.criterion, run.p, run.augment) == (criterion, p, augment)
@@ -86,7 +86,7 @@ def run_experiments(
     for criterion, p, augment in settings():
         bundling = Bundler(p=p, criterion=criterion, augment=augment, seed=seed).fit(profiles)
         precision = task.precision(task.ranked(group_weights(bundling)), gold)
-        runs.append(Run(criterion, p, augment, precision, report(bundling, seed=seed)))
+        runs.append(BundlingRun(criterion, p, augment, precision, report(bundling, seed=seed)))
         advance(1)
     return Experiments(
         len(profiles),

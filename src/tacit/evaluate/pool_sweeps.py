@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.pool.population import Population
-from tacit.pool.simulation import LEAVERS, MODES, Setting, Simulated, simulate
+from tacit.pool.simulation import LEAVERS, MODES, Simulated, SimulationSetting, simulate
 from tacit.pool.verification import verify_log
 
 __all__ = ["PAPER_SAYS", "PAPER_TABLE_1", "Point", "Sweeps", "settings_of", "sweep"]
@@ -63,7 +63,7 @@ class Point:
 class Sweeps:
     """All points, and the verdicts on the query logs at the paper's default setting."""
 
-    base: Setting
+    base: SimulationSetting
     points: tuple[Point, ...]
     verdicts: tuple[dict[str, Any], ...]
 
@@ -72,7 +72,7 @@ class Sweeps:
         return [point.as_dict() for point in self.points if point.figure == figure]
 
 
-def settings_of(base: Setting) -> Iterator[tuple[str, Setting]]:
+def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSetting]]:
     """The settings of each figure, around ``base``."""
     for mode in MODES:
         here = replace(base, mode=mode)
@@ -90,7 +90,9 @@ def settings_of(base: Setting) -> Iterator[tuple[str, Setting]]:
                     )
 
 
-def sweep(base: Setting, population: Population, advance: Callable[[], None] = lambda: None) -> Sweeps:
+def sweep(
+    base: SimulationSetting, population: Population, advance: Callable[[], None] = lambda: None
+) -> Sweeps:
     """Run every setting once; ``advance`` is called after each."""
     points = []
     for figure, setting in settings_of(base):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tacit.pool.population import Population
 from tacit.pool.query_log import AuditedLog
-from tacit.pool.simulation import Setting, simulate
+from tacit.pool.simulation import SimulationSetting, simulate
 from tacit.retrieval import SearchEngine
 from tacit.taxonomy import TopicTree
 
@@ -190,7 +190,12 @@ def _mean_precision(kinds: Numbers, ranked: Numbers, wanted: Numbers) -> float:
 
 
 def usefulness(
-    setting: Setting, population: Population, engine: SearchEngine, kind_of: Numbers, *, seed: int = 7
+    setting: SimulationSetting,
+    population: Population,
+    engine: SearchEngine,
+    kind_of: Numbers,
+    *,
+    seed: int = 7,
 ) -> Usefulness:
     """Measure one setting: simulate its traffic, learn from two thirds of the people, rank for the others."""
     found = simulate(setting, population, keep_log=True)
@@ -226,7 +231,7 @@ def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Num
 
 
 def waiting_times(
-    base: Setting, population: Population, arrivals: Sequence[float] = (1, 3, 10, 50, 200)
+    base: SimulationSetting, population: Population, arrivals: Sequence[float] = (1, 3, 10, 50, 200)
 ) -> list[Waiting]:
     """How long newcomers wait for their first region, by the rate of arrivals."""
     found = [simulate(replace(base, arrivals=float(rate)), population) for rate in arrivals]

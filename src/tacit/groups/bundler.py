@@ -22,7 +22,7 @@ from tacit.groups.criterion import Criterion
 from tacit.groups.hopeless import refuse_hopeless
 from tacit.groups.partition import LARGEST_CELL, bundle_cells
 from tacit.groups.profiles import Profiles
-from tacit.groups.representative import REPRESENTATIVES, Released, Representatives, release
+from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representatives, release
 from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors
 
@@ -47,7 +47,7 @@ class Bundling:
     profiles: Profiles
     vectors: UnitVectors
     labels: NDArray[np.int32]
-    released: Released
+    released: ReleasedTerms
     representative: str = "share"
 
     def __repr__(self) -> str:

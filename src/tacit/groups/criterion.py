@@ -28,7 +28,7 @@ from tacit.errors import ParameterError
 from tacit.groups.knowledge import mark_linked_by_knowledge
 from tacit.groups.profiles import Profiles, Rows
 
-__all__ = ["CRITERIA", "Criterion", "Rule", "Scratch", "judge", "released_terms"]
+__all__ = ["CRITERIA", "Criterion", "CompiledCriterion", "Scratch", "judge", "released_terms"]
 
 CRITERIA = ("strict", "paper")
 
@@ -81,10 +81,10 @@ class Criterion:
         fewest = max(1, math.floor(self.fewest_in_group / self.p))
         return fewest if self.fewest_in_group / fewest <= self.p else fewest + 1
 
-    def rule(self, profiles: Profiles) -> Rule:
+    def rule(self, profiles: Profiles) -> CompiledCriterion:
         """The criterion with the figures of a population, for compiled loops."""
         holders = np.bincount(profiles.terms, minlength=len(profiles.vocabulary))
-        return Rule(
+        return CompiledCriterion(
             self.kind == "paper",
             self.p,
             self.fewest_members,
@@ -96,7 +96,7 @@ class Criterion:
         )
 
 
-class Rule(NamedTuple):
+class CompiledCriterion(NamedTuple):
     """A criterion for compiled loops."""
 
     paper: bool
@@ -148,7 +148,7 @@ def _count_holders(members: NDArray[np.int64], rows: Rows, holders: NDArray[np.i
 
 @compiled
 def _strict_holds(
-    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, rule: Rule
+    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, rule: CompiledCriterion
 ) -> bool:
     """No member holds more than a share p of the released terms (withheld ones are negative here)."""
     if released == 0:
@@ -168,7 +168,7 @@ def _strict_holds(
 
 
 @compiled
-def judge(members: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch) -> bool:
+def judge(members: NDArray[np.int64], rows: Rows, rule: CompiledCriterion, scratch: Scratch) -> bool:
     """Does the group of these members meet the rule?"""
     holds, _ = released_terms(members, rows, rule, scratch)
     return holds
@@ -176,7 +176,7 @@ def judge(members: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch) 
 
 @compiled
 def released_terms(
-    members: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch
+    members: NDArray[np.int64], rows: Rows, rule: CompiledCriterion, scratch: Scratch
 ) -> tuple[bool, NDArray[np.int32]]:
     """Whether the group meets the rule, and the terms it may release (in no particular order).
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.criterion import Rule, Scratch, judge
+from tacit.groups.criterion import CompiledCriterion, Scratch, judge
 from tacit.groups.profiles import Rows
 from tacit.groups.stop_flag import is_raised
 
@@ -48,7 +48,11 @@ def _closest(closeness: NDArray[np.float64], free: NDArray[np.bool_]) -> int:
 
 @compiled
 def grow_groups(
-    similarities: NDArray[np.float32], users: NDArray[np.int64], rows: Rows, rule: Rule, scratch: Scratch
+    similarities: NDArray[np.float32],
+    users: NDArray[np.int64],
+    rows: Rows,
+    rule: CompiledCriterion,
+    scratch: Scratch,
 ) -> NDArray[np.int32]:
     """Algorithm 1 up to its leftovers.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.criterion import Rule, Scratch, judge
+from tacit.groups.criterion import CompiledCriterion, Scratch, judge
 from tacit.groups.profiles import Rows
 
 __all__ = ["place_leftovers"]
@@ -22,7 +22,7 @@ def place_leftovers(
     similarities: NDArray[np.float32],
     users: NDArray[np.int64],
     rows: Rows,
-    rule: Rule,
+    rule: CompiledCriterion,
     scratch: Scratch,
 ) -> NDArray[np.int32] | None:
     """Give every user a group (labels from 0, without gaps), or None where that cannot be done."""
@@ -61,7 +61,7 @@ def _merge_around(
     labels: NDArray[np.int32],
     users: NDArray[np.int64],
     rows: Rows,
-    rule: Rule,
+    rule: CompiledCriterion,
     scratch: Scratch,
 ) -> bool:
     """Merge the closest groups and this user until they meet the rule; False if all together do not."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.criterion import Rule, Scratch
+from tacit.groups.criterion import CompiledCriterion, Scratch
 from tacit.groups.greedy import grow_groups
 from tacit.groups.leftovers import place_leftovers
 from tacit.groups.profiles import Profiles
@@ -29,7 +29,7 @@ Cell = NDArray[np.int64]
 class _Task:
     profiles: Profiles
     vectors: UnitVectors
-    rule: Rule
+    rule: CompiledCriterion
     rank: NDArray[np.int64]
     stop: NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ def bundle_cells(
     cells: list[Cell],
     profiles: Profiles,
     vectors: UnitVectors,
-    rule: Rule,
+    rule: CompiledCriterion,
     advance: Callable[[int], None],
 ) -> NDArray[np.int32] | None:
     """A group for every user, or None where no grouping was found.

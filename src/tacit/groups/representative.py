@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.criterion import Rule, Scratch, released_terms
+from tacit.groups.criterion import CompiledCriterion, Scratch, released_terms
 from tacit.groups.profiles import Profiles, Rows
 
-__all__ = ["REPRESENTATIVES", "Released", "Representative", "Representatives", "release"]
+__all__ = ["REPRESENTATIVES", "ReleasedTerms", "Representative", "Representatives", "release"]
 
 REPRESENTATIVES = ("share", "centroid", "union")
 _KIND = {name: number for number, name in enumerate(REPRESENTATIVES)}
@@ -39,7 +39,7 @@ class Representative:
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class ReleasedTerms:
     """The released terms of all groups, compressed: group g holds ``offsets[g]`` up to ``offsets[g+1]``.
 
     Attributes:
@@ -58,12 +58,14 @@ class Released:
     def __len__(self) -> int:
         return self.offsets.size - 1
 
-    def in_order(self, order: NDArray[np.int64]) -> Released:
+    def in_order(self, order: NDArray[np.int64]) -> ReleasedTerms:
         """The same groups, renumbered so that the old group ``order[g]`` becomes g."""
         sizes = np.diff(self.offsets)[order]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         at = np.repeat(self.offsets[order] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return Released(offsets, self.terms[at], self.holders[at], self.weights[at], self.distinct[order])
+        return ReleasedTerms(
+            offsets, self.terms[at], self.holders[at], self.weights[at], self.distinct[order]
+        )
 
     def order_by_content(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """An order of the groups that only what is released decides.
@@ -84,7 +86,9 @@ class Released:
 class Representatives(Sequence[Representative]):
     """The representatives of all groups, each made when it is asked for."""
 
-    def __init__(self, released: Released, members: NDArray[np.int64], vocabulary: Sequence[str]) -> None:
+    def __init__(
+        self, released: ReleasedTerms, members: NDArray[np.int64], vocabulary: Sequence[str]
+    ) -> None:
         self._released, self._members, self._vocabulary = released, members, vocabulary
 
     def __len__(self) -> int:
@@ -111,9 +115,9 @@ def release(
     profiles: Profiles,
     member_offsets: NDArray[np.int64],
     members: NDArray[np.int64],
-    rule: Rule,
+    rule: CompiledCriterion,
     kind: str,
-) -> tuple[Released, NDArray[np.bool_]]:
+) -> tuple[ReleasedTerms, NDArray[np.bool_]]:
     """Judge every group once more and make its representative; also say which groups hold."""
     offsets, terms, holders, weights, distinct, holds = _release(
         member_offsets,
@@ -125,7 +129,7 @@ def release(
         np.zeros(len(profiles.vocabulary), np.float64),
         _KIND[kind],
     )
-    return Released(offsets, terms, holders, weights, distinct), holds
+    return ReleasedTerms(offsets, terms, holders, weights, distinct), holds
 
 
 @compiled
@@ -158,7 +162,7 @@ def _release(
     members: NDArray[np.int64],
     rows: Rows,
     weights: NDArray[np.float32],
-    rule: Rule,
+    rule: CompiledCriterion,
     scratch: Scratch,
     gathered: NDArray[np.float64],
     kind: int,

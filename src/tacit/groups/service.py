@@ -30,7 +30,7 @@ from tacit.groups.profiles import newcomers_terms
 from tacit.groups.ranking import Result, rank_by_interest
 from tacit.groups.representative import Representative
 from tacit.groups.standing import stand_together, still_shown
-from tacit.groups.store import FILE, NOWHERE, Place, Shown, Store
+from tacit.groups.store import FILE, NOWHERE, GroupsStore, Place, Shown
 from tacit.groups.writing import fill, named_terms, stored_profiles, write_files
 from tacit.terminal import shown_as_html
 
@@ -43,7 +43,7 @@ class Groups:
     Safe for threads; changes made by other processes are seen.
     """
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: GroupsStore) -> None:
         self.folder = folder
         self._store = store
         self._lock = threading.RLock()
@@ -56,7 +56,7 @@ class Groups:
     @classmethod
     def open(cls, folder: str | Path) -> Groups:
         """Open a folder; fast, whatever its size."""
-        return cls(Path(folder), Store(Path(folder) / "operator" / FILE))
+        return cls(Path(folder), GroupsStore(Path(folder) / "operator" / FILE))
 
     def close(self) -> None:
         """Close the file."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.criterion import Criterion, Rule, Scratch, released_terms
+from tacit.groups.criterion import CompiledCriterion, Criterion, Scratch, released_terms
 from tacit.groups.profiles import Rows
 from tacit.groups.store import Shown
 
@@ -31,7 +31,7 @@ def _judge(
         np.concatenate(([0], np.cumsum(sizes))),
         np.searchsorted(vocabulary, np.concatenate(people)).astype(np.int32),
     )
-    rule = Rule(
+    rule = CompiledCriterion(
         False,
         criterion.p,
         criterion.fewest_members,

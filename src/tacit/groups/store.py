@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InputError, IntegrityError
 
-__all__ = ["FILE", "NOWHERE", "Place", "Shown", "Store"]
+__all__ = ["FILE", "NOWHERE", "Place", "Shown", "GroupsStore"]
 
 FILE = "groups.sqlite"
 NOWHERE = -1
@@ -59,7 +59,7 @@ class Shown:
     shares: NDArray[np.float32]
 
 
-class Store:
+class GroupsStore:
     """The tables, without any rule about what may stand in them."""
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ class Store:
             raise IntegrityError(f"{path} has format {found}; this version reads {_FORMAT}.", "Bundle again.")
 
     @classmethod
-    def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> GroupsStore:
         """An empty file that only its owner can read."""
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = _connect(path)

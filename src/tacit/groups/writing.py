@@ -27,7 +27,7 @@ from tacit.files import atomic_directory, atomic_file
 from tacit.groups.bundler import Bundler, Bundling
 from tacit.groups.profiles import Profiles
 from tacit.groups.report import Report
-from tacit.groups.store import FILE, Shown, Store
+from tacit.groups.store import FILE, GroupsStore, Shown
 
 __all__ = ["fill", "named_terms", "stored_profiles", "write_files", "write_groups"]
 
@@ -39,7 +39,7 @@ def write_groups(bundling: Bundling, bundler: Bundler, measured: Report, folder:
         text = json.dumps(measured.as_dict(), indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        store = Store.create(temporary / "operator" / FILE, asdict(bundler))
+        store = GroupsStore.create(temporary / "operator" / FILE, asdict(bundler))
         try:
             with store.transaction():
                 fill(store, bundling, first=0)
@@ -49,7 +49,7 @@ def write_groups(bundling: Bundling, bundler: Bundler, measured: Report, folder:
     return folder
 
 
-def fill(store: Store, bundling: Bundling, first: int) -> None:
+def fill(store: GroupsStore, bundling: Bundling, first: int) -> None:
     """Write a bundling into an empty store; the groups' numbers begin at ``first``."""
     profiles, released = bundling.profiles, bundling.released
     store.add_terms(profiles.vocabulary, np.bincount(profiles.terms, minlength=len(profiles.vocabulary)))
@@ -68,7 +68,7 @@ def fill(store: Store, bundling: Bundling, first: int) -> None:
     )
 
 
-def write_files(store: Store, folder: Path) -> None:
+def write_files(store: GroupsStore, folder: Path) -> None:
     """Write both files of lines anew, each whole or not at all."""
     vocabulary = store.vocabulary()
     with atomic_file(folder / "representatives.jsonl") as path:

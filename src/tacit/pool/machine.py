@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tacit.pool.formation import Formation, together, valid_records
 from tacit.pool.protocol import READY, FirstMessage, Phase, Reply, Rules, SecondMessage
 from tacit.pool.sealing import HpkeSealing, Sealing
-from tacit.pool.store import Standing, Store
+from tacit.pool.store import PoolStore, Standing
 from tacit.pool.table import Table, whole_domain
 from tacit.pool.template import Template
 
@@ -48,7 +48,7 @@ class Pool:
         self,
         rules: Rules,
         template: Template,
-        store: Store,
+        store: PoolStore,
         *,
         sealing: Sealing | None = None,
         formation: Formation = together,

@@ -86,7 +86,7 @@ return found
 
 
 class RedisStore:
-    """A store in Redis; see :class:`tacit.pool.store.Store` for what it does.
+    """A store in Redis; see :class:`tacit.pool.store.PoolStore` for what it does.
 
     Args:
         url: where Redis is, such as ``redis://127.0.0.1:6379/0``.

@@ -24,7 +24,7 @@ from tacit.pool.protocol import UNGROUPED, Rules
 from tacit.pool.query_log import AuditedLog
 from tacit.pool.table import Table
 
-__all__ = ["LEAVERS", "MODES", "Leavers", "Mode", "Setting", "Simulated", "simulate"]
+__all__ = ["LEAVERS", "MODES", "Leavers", "Mode", "SimulationSetting", "Simulated", "simulate"]
 
 Mode = Literal["default", "paper"]
 MODES: tuple[Mode, ...] = ("default", "paper")
@@ -37,7 +37,7 @@ LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
 
 
 @dataclass(frozen=True)
-class Setting:
+class SimulationSetting:
     """One simulation; the defaults are the paper's (section 6.1)."""
 
     k: int = 30
@@ -86,7 +86,7 @@ class Simulated:
         log: every query, if it was asked for.
     """
 
-    setting: Setting
+    setting: SimulationSetting
     information_loss: float
     ncp: float
     unregistered: float
@@ -121,7 +121,7 @@ class Simulated:
 class _Run:
     """The course of one simulation."""
 
-    def __init__(self, setting: Setting, population: Population, keep_log: bool) -> None:
+    def __init__(self, setting: SimulationSetting, population: Population, keep_log: bool) -> None:
         self.setting = setting
         self.population = population
         self.rules = setting.rules()
@@ -253,7 +253,7 @@ class _Run:
 
 
 def simulate(
-    setting: Setting,
+    setting: SimulationSetting,
     population: Population,
     *,
     keep_log: bool = False,

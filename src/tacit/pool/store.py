@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tacit.pool.protocol import FirstMessage, Phase, Reply, SecondMessage
 
-__all__ = ["MemoryStore", "Standing", "Store"]
+__all__ = ["MemoryStore", "Standing", "PoolStore"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Standing:
     until: float
 
 
-class Store(Protocol):
+class PoolStore(Protocol):
     """What a pool remembers. Everything but :meth:`advance` concerns the present epoch alone."""
 
     def standing(self) -> Standing | None:

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from tacit.pool.loops.matching import count_companions
 from tacit.pool.query_log import AuditedLog
 
-__all__ = ["Verdict", "companions", "verify_log"]
+__all__ = ["AnonymityAudit", "companions", "verify_log"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AnonymityAudit:
     """How many entries fail, apart for entries with a group's region and for those with d*.
 
     Attributes:
@@ -86,11 +86,11 @@ def companions(log: AuditedLog, k: int, window: float) -> tuple[npt.NDArray[np.i
     return placed_same, placed_match
 
 
-def verify_log(log: AuditedLog, k: int, window: float) -> Verdict:
+def verify_log(log: AuditedLog, k: int, window: float) -> AnonymityAudit:
     """Check every entry of ``log`` against Definitions 2 and 3."""
     same, match = companions(log, k, window)
     guarded = log.guarded
-    return Verdict(
+    return AnonymityAudit(
         entries=len(log),
         guarded=int(guarded.sum()),
         identified=int((match[guarded] < k).sum()),

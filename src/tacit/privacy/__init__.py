@@ -7,6 +7,6 @@
 - :mod:`~tacit.privacy.randomness`, :mod:`~tacit.privacy.noise`: exact integer noise.
 """
 
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 
-__all__ = ["Guarantee", "Kind", "Neighbours"]
+__all__ = ["Guarantee", "GuaranteeKind", "Neighbours"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.errors import BudgetError, ParameterError
-from tacit.privacy.composition import Rule, basic_composition, decimal, repeated_epsilon
+from tacit.privacy.composition import CompositionRule, basic_composition, decimal, repeated_epsilon
 from tacit.privacy.events import Event
-from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind
 from tacit.privacy.parts import parts_of_events
 from tacit.privacy.renyi import RenyiFilter, renyi_cost
 from tacit.privacy.rounding import sum_up
@@ -31,20 +31,20 @@ class Account:
     """
 
     budget: Guarantee
-    rule: Rule
+    rule: CompositionRule
     charged: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.budget.kind not in (Kind.PURE, Kind.INDISTINGUISHABILITY):
+        if self.budget.kind not in (GuaranteeKind.PURE, GuaranteeKind.INDISTINGUISHABILITY):
             raise ParameterError.outside(
                 "the kind of a budget", self.budget.kind, "pure or indistinguishability"
             )
         if not 0 < self.budget.epsilon < math.inf:
             raise ParameterError.outside("the budget's epsilon", self.budget.epsilon, "positive and finite")
-        if self.rule is not Rule.BASIC and not self.budget.delta > 0:
+        if self.rule is not CompositionRule.BASIC and not self.budget.delta > 0:
             rule = f"greater than 0 for the rule {self.rule.value}"
             raise ParameterError.outside("the budget's delta", self.budget.delta, rule, "Use the rule basic.")
-        if self.rule is Rule.PLD and any(event != self.charged[0] for event in self.charged):
+        if self.rule is CompositionRule.PLD and any(event != self.charged[0] for event in self.charged):
             raise ParameterError(
                 "a ledger with the rule pld takes repetitions of one event; this one differs from the first.",
                 "Release with the parameters of the first release, or open the ledger with the rule basic or "
@@ -68,9 +68,9 @@ class Account:
     def total(self) -> tuple[float, float]:
         """The ε and δ of all that was charged, by the account's rule."""
         epsilon, delta = self._sums()
-        if self.rule is Rule.BASIC or not self.charged:
+        if self.rule is CompositionRule.BASIC or not self.charged:
             return float(epsilon), float(delta)
-        if self.rule is Rule.RENYI:
+        if self.rule is CompositionRule.RENYI:
             divergence, disclosure = self._divergence()
             found = self._filter()
             return found.epsilon(divergence), sum_up([found.disclosure, disclosure])
@@ -82,7 +82,7 @@ class Account:
     def spent(self) -> Guarantee:
         """What holds for everything released so far, together."""
         epsilon, delta = self.total()
-        kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+        kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, epsilon, min(1.0, delta))
 
     def remaining(self) -> Guarantee:
@@ -95,7 +95,7 @@ class Account:
         epsilon, delta = self.total()
         rest = max(Fraction(0), decimal(self.budget.epsilon) - decimal(epsilon))
         more = max(Fraction(0), decimal(self.budget.delta) - decimal(delta))
-        kind = Kind.INDISTINGUISHABILITY if more else Kind.PURE
+        kind = GuaranteeKind.INDISTINGUISHABILITY if more else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, float(rest), float(more))
 
     def repetitions_left(self, event: Event) -> int:
@@ -138,21 +138,21 @@ class Account:
         """Whether all that was charged fits (by the sums, or by the tighter rule if the account has it)."""
         if not all(math.isfinite(event.guarantee.epsilon) for event in self.charged):
             return False
-        if self.rule is Rule.RENYI:
+        if self.rule is CompositionRule.RENYI:
             # The filter alone: whichever of two theorems fits best on each course would be neither.
             divergence, disclosure = self._divergence()
             found = self._filter()
             return divergence <= found.limit and disclosure <= found.disclosure
         if self._sums_fit():
             return True
-        if self.rule is Rule.BASIC:
+        if self.rule is CompositionRule.BASIC:
             return False
         first = self.charged[0]
         return repeated_epsilon(first, len(self.charged), self.budget.delta) <= self.budget.epsilon
 
     def _refusal(self, event: Event) -> BudgetError:
         asked, left = event.guarantee, self.remaining()
-        if self.rule is Rule.PLD and math.isfinite(asked.epsilon):
+        if self.rule is CompositionRule.PLD and math.isfinite(asked.epsilon):
             total = repeated_epsilon(event, len(self.charged) + 1, self.budget.delta)
             over = total - self.budget.epsilon
             return BudgetError(
@@ -161,7 +161,7 @@ class Account:
                 f"{self.budget.epsilon:g} by {over:.3g}.",
                 _REMEDY,
             )
-        if self.rule is Rule.RENYI and math.isfinite(asked.epsilon):
+        if self.rule is CompositionRule.RENYI and math.isfinite(asked.epsilon):
             epsilon, delta = Account(self.budget, self.rule, (*self.charged, event)).total()
             return BudgetError(
                 f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "

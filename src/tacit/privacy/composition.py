@@ -26,15 +26,22 @@ from functools import lru_cache
 from tacit.errors import ParameterError
 from tacit.privacy.events import Event, Together
 from tacit.privacy.gaussian_loss import root_above
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.loss import LossDistribution, laplace_loss, together
 from tacit.privacy.parts import parts_of_events
 from tacit.privacy.rounding import round_up
 
-__all__ = ["Rule", "basic_composition", "composed_epsilon", "decimal", "repeated_delta", "repeated_epsilon"]
+__all__ = [
+    "CompositionRule",
+    "basic_composition",
+    "composed_epsilon",
+    "decimal",
+    "repeated_delta",
+    "repeated_epsilon",
+]
 
 
-class Rule(StrEnum):
+class CompositionRule(StrEnum):
     """How a ledger adds up."""
 
     BASIC = "basic"
@@ -55,7 +62,7 @@ def basic_composition(guarantees: Sequence[Guarantee], neighbours: Neighbours) -
                 f"a guarantee for {guarantee.neighbours.words} does not add to one for {neighbours.words}.",
                 "Release under the ledger's relation (`neighbours`); a second ledger is a second budget.",
             )
-        if guarantee.kind is Kind.K_QUERY or not math.isfinite(guarantee.epsilon):
+        if guarantee.kind is GuaranteeKind.K_QUERY or not math.isfinite(guarantee.epsilon):
             raise ParameterError("an event without a finite epsilon does not compose.")
     epsilon = sum((decimal(guarantee.epsilon) for guarantee in guarantees), Fraction(0))
     delta = sum((decimal(guarantee.delta) for guarantee in guarantees), Fraction(0))

@@ -10,9 +10,9 @@ from typing import Any
 
 from tacit.errors import IntegrityError, ParameterError, TacitError
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.events import Event, event_from_dict
-from tacit.privacy.guarantee import Guarantee, Kind
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind
 from tacit.privacy.journal import Chain, Record
 
 __all__ = ["FORMAT", "Entry", "LedgerState", "describe_fragment", "read_entry", "replay"]
@@ -56,7 +56,7 @@ class LedgerState:
     @property
     def unprotected(self) -> tuple[Entry, ...]:
         """Releases without any ε (k-query): no total can be stated about a data set that has one."""
-        return tuple(entry for entry in self.entries if entry.guarantee.kind is Kind.K_QUERY)
+        return tuple(entry for entry in self.entries if entry.guarantee.kind is GuaranteeKind.K_QUERY)
 
 
 def read_entry(record: Record) -> Entry:
@@ -99,8 +99,10 @@ def _replay(chain: Chain) -> LedgerState:
             entries[record["entry"]] = read_entry(record)
         elif kind != "torn":
             raise IntegrityError(f"entry {record['entry']} of the ledger is of an unknown type.")
-    charged = tuple(entry.event for entry in entries.values() if entry.guarantee.kind is not Kind.K_QUERY)
-    account = Account(Guarantee.from_dict(opened["budget"]), Rule(opened["composition"]), charged)
+    charged = tuple(
+        entry.event for entry in entries.values() if entry.guarantee.kind is not GuaranteeKind.K_QUERY
+    )
+    account = Account(Guarantee.from_dict(opened["budget"]), CompositionRule(opened["composition"]), charged)
     # Costs only grow, so if the total fits, every charge fitted when it was made.
     if not account.within_budget():
         raise IntegrityError(

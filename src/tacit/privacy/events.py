@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tacit.errors import ParameterError
 from tacit.privacy.gaussian_loss import lattice_delta
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.rounding import per_scale, sum_up
 
 __all__ = [
@@ -54,7 +54,7 @@ class GuaranteedRelease:
     promise: Guarantee
 
     def __post_init__(self) -> None:
-        if self.promise.kind is Kind.K_QUERY:
+        if self.promise.kind is GuaranteeKind.K_QUERY:
             remedy = "Record it as KQueryRelease."
             raise ParameterError("a k-query release has no guarantee to charge.", remedy)
 
@@ -98,7 +98,7 @@ class LaplaceCounts:
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(Kind.PURE, self.neighbours, sum_up([self.loss]))
+        return Guarantee(GuaranteeKind.PURE, self.neighbours, sum_up([self.loss]))
 
     @property
     def loss(self) -> Fraction | float:
@@ -132,7 +132,7 @@ class RareDisclosure:
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         return {"event": "rare-disclosure", "delta": self.delta, "neighbours": self.neighbours.value}
@@ -165,9 +165,9 @@ class GaussianRounds:
     @property
     def guarantee(self) -> Guarantee:
         if not math.isfinite(self.mu):
-            return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
+            return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
         delta = sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])
-        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -194,7 +194,7 @@ class Together:
                 "events under different neighbour relations cannot be composed.",
                 "Convert each with Guarantee.as_replace first.",
             )
-        if any(part.guarantee.kind is Kind.K_QUERY for part in self.parts):
+        if any(part.guarantee.kind is GuaranteeKind.K_QUERY for part in self.parts):
             raise ParameterError("a k-query release has no epsilon and cannot be composed.")
 
     @property
@@ -202,8 +202,8 @@ class Together:
         promises = [part.guarantee for part in self.parts]
         epsilon = sum_up(_losses(self))
         delta = min(1.0, sum_up(promise.delta for promise in promises))
-        pure = all(promise.kind is Kind.PURE for promise in promises)
-        kind = Kind.PURE if pure else Kind.INDISTINGUISHABILITY
+        pure = all(promise.kind is GuaranteeKind.PURE for promise in promises)
+        kind = GuaranteeKind.PURE if pure else GuaranteeKind.INDISTINGUISHABILITY
         return Guarantee(kind, promises[0].neighbours, epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class ThresholdedCounts:
         from tacit.privacy.loss import split_delta
 
         delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
-        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -272,7 +272,7 @@ class KQueryRelease:
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(Kind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
+        return Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
 
     def to_dict(self) -> dict[str, Any]:
         return {"event": "k-query-release", "k": self.k}

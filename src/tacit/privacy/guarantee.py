@@ -20,7 +20,7 @@ from typing import Any
 
 from tacit.errors import ParameterError
 
-__all__ = ["Guarantee", "Kind", "Neighbours"]
+__all__ = ["Guarantee", "GuaranteeKind", "Neighbours"]
 
 
 class Neighbours(StrEnum):
@@ -44,7 +44,7 @@ class Neighbours(StrEnum):
         return 2 if self is Neighbours.REPLACE else 1
 
 
-class Kind(StrEnum):
+class GuaranteeKind(StrEnum):
     """The form of the promise."""
 
     PURE = "pure"
@@ -61,7 +61,7 @@ class Kind(StrEnum):
 class Guarantee:
     """A promise about a release, for one user's whole history."""
 
-    kind: Kind
+    kind: GuaranteeKind
     neighbours: Neighbours
     epsilon: float = math.inf
     delta: float = 0.0
@@ -72,17 +72,17 @@ class Guarantee:
             raise ParameterError.outside("epsilon", self.epsilon, "at least 0")
         if not 0 <= self.delta <= 1:
             raise ParameterError.outside("delta", self.delta, "in [0, 1]")
-        if self.kind is Kind.PURE and self.delta:
+        if self.kind is GuaranteeKind.PURE and self.delta:
             raise ParameterError.outside("delta", self.delta, "0 for a pure guarantee")
-        if (self.kind is Kind.K_QUERY) != (self.k is not None):
+        if (self.kind is GuaranteeKind.K_QUERY) != (self.k is not None):
             raise ParameterError.outside("k", self.k, "given for k-query anonymity, and only for it")
 
     def __str__(self) -> str:
-        if self.kind is Kind.K_QUERY:
+        if self.kind is GuaranteeKind.K_QUERY:
             return f"{self.k}-query anonymity (no protection against an active attacker)"
-        if self.kind is Kind.PURE:
+        if self.kind is GuaranteeKind.PURE:
             promise = f"{self.epsilon:g}-differential privacy"
-        elif self.kind is Kind.PROBABILISTIC:
+        elif self.kind is GuaranteeKind.PROBABILISTIC:
             promise = f"({self.epsilon:g}, {self.delta:g})-probabilistic differential privacy"
         else:
             promise = f"({self.epsilon:g}, {self.delta:g})-indistinguishability"
@@ -97,12 +97,12 @@ class Guarantee:
         Pure: δ = 0. Probabilistic: with B the bad outputs, P[O] ≤ P[O∖B] + P[B] ≤ e^ε P'[O] + δ, so
         the same ε and δ serve. The reverse does not hold.
         """
-        if self.kind is Kind.K_QUERY:
+        if self.kind is GuaranteeKind.K_QUERY:
             raise ParameterError(
                 "k-query anonymity implies no (epsilon, delta)-indistinguishability.",
                 "Choose a mechanism with a provable guarantee, such as zealous.",
             )
-        return Guarantee(Kind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
 
     def as_replace(self) -> Guarantee:
         """What holds under REPLACE: to replace a history is to remove one user and add another.
@@ -110,14 +110,14 @@ class Guarantee:
         Twice over: P ≤ e^ε(e^ε P' + δ) + δ, that is (2ε, (1 + e^ε)δ); pure ε gives pure 2ε. A
         probabilistic guarantee is weakened to indistinguishability first.
         """
-        if self.neighbours is Neighbours.REPLACE or self.kind is Kind.K_QUERY:
+        if self.neighbours is Neighbours.REPLACE or self.kind is GuaranteeKind.K_QUERY:
             return self
         epsilon = 2 * self.epsilon
-        if self.kind is Kind.PURE:
-            return Guarantee(Kind.PURE, Neighbours.REPLACE, epsilon)
+        if self.kind is GuaranteeKind.PURE:
+            return Guarantee(GuaranteeKind.PURE, Neighbours.REPLACE, epsilon)
         growth = 1 + math.exp(min(self.epsilon, 700.0))
         delta = min(1.0, growth * self.delta) if self.delta else 0.0
-        return Guarantee(Kind.INDISTINGUISHABILITY, Neighbours.REPLACE, epsilon, delta)
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.REPLACE, epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an infinite ε is null, and k appears only where it means something."""
@@ -137,7 +137,7 @@ class Guarantee:
         try:
             epsilon = form["epsilon"]
             return cls(
-                Kind(form["kind"]),
+                GuaranteeKind(form["kind"]),
                 Neighbours(form["neighbours"]),
                 math.inf if epsilon is None else float(epsilon),
                 float(form["delta"]),

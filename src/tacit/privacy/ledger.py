@@ -26,10 +26,10 @@ from typing import Any
 
 from tacit.errors import InputError, IntegrityError, ParameterError
 from tacit.privacy.account import Account
-from tacit.privacy.composition import Rule
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.events import Event, event_from_dict
-from tacit.privacy.guarantee import Guarantee, Kind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.identity import begins_as, opening_fingerprint
 from tacit.privacy.journal import Chain, Journal, Record
 from tacit.privacy.ledger_place import refuse_second_ledger
@@ -55,7 +55,7 @@ class Ledger:
         budget: Guarantee,
         *,
         label: str = "",
-        composition: Rule = Rule.BASIC,
+        composition: CompositionRule = CompositionRule.BASIC,
         log: str | Path | None = None,
     ) -> Ledger:
         """Open a new ledger. Budget, relation and rule are fixed from here on.
@@ -100,7 +100,7 @@ class Ledger:
         epsilon: float | None = None,
         delta: float = 0.0,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-        composition: Rule | str = Rule.BASIC,
+        composition: CompositionRule | str = CompositionRule.BASIC,
         label: str = "",
         log: str | Path | None = None,
     ) -> Ledger:
@@ -111,7 +111,7 @@ class Ledger:
         """
         budget = None
         if epsilon is not None:
-            kind = Kind.INDISTINGUISHABILITY if delta else Kind.PURE
+            kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
             budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
         if not Path(path).exists():
             if budget is None:
@@ -119,7 +119,7 @@ class Ledger:
                     f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
                     "Give `epsilon` (and `delta`) once to open it.",
                 )
-            return cls.create(path, budget, label=label, composition=Rule(composition), log=log)
+            return cls.create(path, budget, label=label, composition=CompositionRule(composition), log=log)
         ledger = cls.open(path)
         ledger.require_budget(budget)
         if log is not None:
@@ -174,7 +174,7 @@ class Ledger:
 
         def charged(chain: Chain) -> Record:
             state = replay(chain)
-            if event.guarantee.kind is not Kind.K_QUERY:
+            if event.guarantee.kind is not GuaranteeKind.K_QUERY:
                 state.account.charge(event)
             return body
 

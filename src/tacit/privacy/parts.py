@@ -27,7 +27,7 @@ from tacit.privacy.events import (
     Together,
 )
 from tacit.privacy.gaussian_loss import lattice_delta
-from tacit.privacy.guarantee import Kind
+from tacit.privacy.guarantee import GuaranteeKind
 from tacit.privacy.rounding import round_up
 
 __all__ = ["LARGEST_LOSS", "Parts", "parts_of_events"]
@@ -68,7 +68,7 @@ def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[
             _gather(part, counts, gathered)
         return
     promise = event.guarantee
-    if promise.kind is Kind.K_QUERY:
+    if promise.kind is GuaranteeKind.K_QUERY:
         raise ParameterError("a k-query release has no epsilon and does not compose.")
     if not promise.epsilon <= LARGEST_LOSS:
         rule = f"at most {LARGEST_LOSS:g} for composition by privacy loss"

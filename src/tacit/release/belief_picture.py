@@ -6,7 +6,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from tacit.release.verdict import Verdict
+from tacit.release.verdict import ReleaseVerdict
 
 __all__ = ["draw_belief"]
 
@@ -17,7 +17,7 @@ def _x(belief: float) -> float:
     return _LEFT + (_RIGHT - _LEFT) * belief
 
 
-def draw_belief(verdict: Verdict) -> Markup:
+def draw_belief(verdict: ReleaseVerdict) -> Markup:
     """An SVG of the scale from "surely not" to "surely", with the reach of a belief that began in the
     middle.
     """

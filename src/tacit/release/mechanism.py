@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import pyarrow as pa
 
 from tacit.errors import InfeasibleError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
@@ -91,7 +91,7 @@ class Mechanism(ABC, Generic[P]):
     def _require_what_was_asked(self) -> None:
         """Given parameters must keep to the ε and δ that were asked for, if any were."""
         found = self.guarantee()
-        if found.kind is Kind.K_QUERY:
+        if found.kind is GuaranteeKind.K_QUERY:
             return
         for name, limit, value in (
             ("epsilon", self.asked.epsilon, found.epsilon),

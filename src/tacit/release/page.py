@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.belief_picture import draw_belief
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Mechanism
@@ -43,7 +43,7 @@ def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: 
         about=manifest["about"],
         budget=_budget(manifest["budget"]),
         guarantee=guarantee,
-        protected=guarantee.kind is not Kind.K_QUERY,
+        protected=guarantee.kind is not GuaranteeKind.K_QUERY,
         verdict=verdict,
         belief_picture=draw_belief(verdict),
         meaning=meaning_of(guarantee),
@@ -90,7 +90,7 @@ def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
     compares two histories, one taken out and another put in: odds move by e^(2ε). Under replace the
     number of users is public, and the latter is e^ε. Without any ε nothing is bounded.
     """
-    if guarantee.kind is Kind.K_QUERY:
+    if guarantee.kind is GuaranteeKind.K_QUERY:
         return [(percent(prior), "certain", "certain") for prior in _PRIORS]
     times = (1, 2) if guarantee.neighbours is Neighbours.ADD_REMOVE else (1,)
     return [

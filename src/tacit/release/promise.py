@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.analysis.threshold import lean
 
 __all__ = ["counted", "leaning", "meaning_of", "still_learns"]
@@ -26,7 +26,7 @@ def leaning(noise: float) -> str:
 
 def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
     """What is promised, to whom."""
-    if guarantee.kind is Kind.K_QUERY:
+    if guarantee.kind is GuaranteeKind.K_QUERY:
         return (
             f"Every published query was asked by at least {guarantee.k} users of the log.",
             "This is not differential privacy, and it gives no protection against an active attacker: "
@@ -43,9 +43,9 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
         "From anybody who sees the release, whatever else they know, however they compute, and even if they "
         "know or control all other users.",
     ]
-    if guarantee.kind is Kind.PURE:
+    if guarantee.kind is GuaranteeKind.PURE:
         lines.append(f"Nothing seen in the release becomes more than {_times(guarantee)} times as likely.")
-    elif guarantee.kind is Kind.PROBABILISTIC:
+    elif guarantee.kind is GuaranteeKind.PROBABILISTIC:
         lines.append(
             f"Except with probability {guarantee.delta:.3g}, nothing seen in the release becomes more than "
             f"{_times(guarantee)} times as likely."
@@ -67,7 +67,7 @@ def _times(guarantee: Guarantee) -> str:
 
 def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
     """What the guarantee does not keep from an attacker."""
-    if guarantee.kind is Kind.K_QUERY:
+    if guarantee.kind is GuaranteeKind.K_QUERY:
         return (
             "Whether a particular person asked a published query, given accounts of their own or knowledge "
             "of the other users: the counts are exact.",

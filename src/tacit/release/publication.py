@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, TacitError
 from tacit.files import atomic_directory
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.ledger import Entry, Ledger
 from tacit.privacy.ledger_place import default_ledger, refuse_second_ledger
 from tacit.privacy.noise import exact_scale
@@ -124,7 +124,7 @@ def _check(order: Order) -> None:
     order.mechanism.check()
     for noise in order.mechanism.schedule().noises():
         exact_scale(noise.scale)  # refuses what no noise can be drawn for
-    if order.mechanism.guarantee().kind is not Kind.K_QUERY:
+    if order.mechanism.guarantee().kind is not GuaranteeKind.K_QUERY:
         order.ledger.state().account.charge(order.mechanism.event())  # a dry run: refused now or never
     needed = max(_LEAST_SPACE, order.log.stat().st_size)
     for folder in (order.output.absolute().parent, Path(tempfile.gettempdir())):

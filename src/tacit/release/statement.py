@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release.analysis.charge import PaperFigure, parts_document
 from tacit.release.promise import meaning_of
 
@@ -147,7 +147,7 @@ def state_guarantee(mechanism: Mechanism[Any]) -> Statement:
 def _rows(
     found: Guarantee, figure: PaperFigure | None, paper: Mapping[str, Any]
 ) -> list[tuple[str, str, str]]:
-    if found.kind is Kind.K_QUERY:
+    if found.kind is GuaranteeKind.K_QUERY:
         return [("epsilon", "none", "none")]
     if figure is None:
         printed = ("", "", "")

@@ -12,14 +12,14 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 
 __all__ = [
     "NO_PROTECTION_ABOVE",
     "STRONG_UP_TO",
     "WEAK_ABOVE",
     "Strength",
-    "Verdict",
+    "ReleaseVerdict",
     "belief_after",
     "percent",
     "verdict_on",
@@ -43,7 +43,7 @@ class Strength(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReleaseVerdict:
     """What is to be said first about a release."""
 
     strength: Strength
@@ -68,7 +68,7 @@ class Verdict:
 
 
 def _strength(guarantee: Guarantee) -> Strength:
-    if guarantee.kind is Kind.K_QUERY:
+    if guarantee.kind is GuaranteeKind.K_QUERY:
         return Strength.NONE
     if guarantee.epsilon > NO_PROTECTION_ABOVE:
         return Strength.NONE_TO_SPEAK_OF
@@ -94,11 +94,11 @@ def _one_in(delta: float) -> str:
     return f"1 in {int(1 / delta * (1 + 1e-12)):,}" if delta < 0.5 else f"{delta:.0%}"
 
 
-def verdict_on(guarantee: Guarantee) -> Verdict:
+def verdict_on(guarantee: Guarantee) -> ReleaseVerdict:
     """The verdict on what a release promises."""
     strength = _strength(guarantee)
     if strength is Strength.NONE:
-        return Verdict(
+        return ReleaseVerdict(
             strength,
             "No protection against anybody who knows the method",
             "Somebody who knows or controls the other people behind a published row learns with"
@@ -120,7 +120,7 @@ def verdict_on(guarantee: Guarantee) -> Verdict:
         if guarantee.delta
         else ""
     )
-    verdict = Verdict(strength, headline, "", after)
+    verdict = ReleaseVerdict(strength, headline, "", after)
     return replace(
         verdict,
         sentence="Take somebody who knows everything else in the log, and holds it for an even chance that a"

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from tacit import __version__
 from tacit.device import Guard
 from tacit.web.admission import Admission
-from tacit.web.rules import Action, Rule, RuleBook
+from tacit.web.rules import Action, RuleBook, SiteRule
 from tacit.web.search import SearchDesk
 from tacit.web.sent_requests import SentRequests
 from tacit.web.sent_tree import branch
@@ -26,7 +26,7 @@ from tacit.web.settings import Settings, engines, load_settings
 from tacit.web.state import PageState
 from tacit.web.suggestions import Suggestions
 from tacit.web.topic_names import readable_topic
-from tacit.web.upstreams import EngineDescription, Result
+from tacit.web.upstreams import EngineDescription, SearchResult
 from tacit.web.upstreams.engine import RESULTS_ASKED
 from tacit.web.write_behind import WriteBehind
 from tacit.world import wordnet_corpus, wordnet_engine
@@ -110,7 +110,7 @@ class Console:
         if self._rules is None:
             rows = self.state.rows("SELECT action, pattern, source, number FROM page_rule ORDER BY number")
             self._rules = RuleBook(
-                Rule(Action(str(action)), str(pattern), str(source), int(str(number)))
+                SiteRule(Action(str(action)), str(pattern), str(source), int(str(number)))
                 for action, pattern, source, number in rows
             )
         return self._rules
@@ -190,10 +190,10 @@ class Console:
         return said
 
 
-def _embedded_search(query: str) -> list[Result]:
+def _embedded_search(query: str) -> list[SearchResult]:
     corpus = wordnet_corpus()
     found = []
     for hit in wordnet_engine().search(query, RESULTS_ASKED):
         document = corpus[hit.document]
-        found.append(Result(document.url, document.title, document.text))
+        found.append(SearchResult(document.url, document.title, document.text))
     return found

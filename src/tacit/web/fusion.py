@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from tacit.web.upstreams.answer import Answer, Result
+from tacit.web.upstreams.answer import Answer, SearchResult
 
 __all__ = ["FusedResult", "canonical_address", "fuse"]
 
@@ -21,7 +21,7 @@ _DAMPING = 60
 class FusedResult:
     """A result, and which engines named it at which place."""
 
-    result: Result
+    result: SearchResult
     places: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -56,5 +56,5 @@ def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[Fus
     return sorted(found.values(), key=lambda fused: -fused.score)
 
 
-def _plain(place: int, result: Result) -> int:
+def _plain(place: int, result: SearchResult) -> int:
     return result.plain_place if result.plain_place is not None else place + 1

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tacit.errors import InputError
-from tacit.web.rules import Action, Rule, check_pattern
+from tacit.web.rules import Action, SiteRule, check_pattern
 
 __all__ = ["ReadRules", "read_rules"]
 
@@ -19,7 +19,7 @@ _SITE = re.compile(r"\bsite=([^,\s]+)")
 class ReadRules:
     """The rules of a file, and how many of its lines could not be used."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[SiteRule, ...]
     passed_over: int
 
 
@@ -35,7 +35,7 @@ def read_rules(text: str, source: str) -> ReadRules:
     text = text.removeprefix("\ufeff")
     lines = [line.strip() for line in _without_front_matter(text).splitlines()]
     goggle = any(_GOGGLE.search(line) for line in lines if not line.startswith("!"))
-    rules: list[Rule] = []
+    rules: list[SiteRule] = []
     passed_over = 0
     for line in lines:
         if not line or line.startswith(("!", "#")):
@@ -60,7 +60,7 @@ def _without_front_matter(text: str) -> str:
     return parts[2] if len(parts) == 3 else text
 
 
-def _blacklist_rule(line: str, source: str) -> Rule | None:
+def _blacklist_rule(line: str, source: str) -> SiteRule | None:
     action = Action.BLOCK
     marked = re.match(r"@(\d*)\s*", line)
     if marked:
@@ -71,7 +71,7 @@ def _blacklist_rule(line: str, source: str) -> Rule | None:
     return _rule(action, line, source)
 
 
-def _goggle_rule(line: str, source: str) -> Rule | None:
+def _goggle_rule(line: str, source: str) -> SiteRule | None:
     found = _GOGGLE.search(line)
     if found is None:
         return None
@@ -92,8 +92,8 @@ def _goggle_rule(line: str, source: str) -> Rule | None:
     return _rule(action, f"/{body}/", source)
 
 
-def _rule(action: Action, pattern: str, source: str) -> Rule | None:
+def _rule(action: Action, pattern: str, source: str) -> SiteRule | None:
     try:
-        return Rule(action, check_pattern(pattern), source)
+        return SiteRule(action, check_pattern(pattern), source)
     except InputError:
         return None

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tacit.errors import InputError
 
-__all__ = ["Action", "Rule", "RuleBook", "check_pattern"]
+__all__ = ["Action", "SiteRule", "RuleBook", "check_pattern"]
 
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*", re.IGNORECASE)
 _MATCH = re.compile(r"(\*|https?|ftp)://(\*|(?:\*\.)?[^/*:]+)(?::\d+)?(/.*)?")
@@ -38,7 +38,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class SiteRule:
     """One rule."""
 
     action: Action
@@ -106,10 +106,10 @@ def _is_nested(body: str) -> bool:
 class RuleBook:
     """Rules, ready to be applied: hosts by look-up, the few expressions one by one."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self.rules: Sequence[Rule] = tuple(rules)
-        self._hosts: dict[str, Rule] = {}
-        self._expressions: list[tuple[re.Pattern[str], Rule]] = []
+    def __init__(self, rules: Iterable[SiteRule]) -> None:
+        self.rules: Sequence[SiteRule] = tuple(rules)
+        self._hosts: dict[str, SiteRule] = {}
+        self._expressions: list[tuple[re.Pattern[str], SiteRule]] = []
         for rule in self.rules:
             compiled = _compiled(rule.pattern)
             if isinstance(compiled, str):
@@ -117,7 +117,7 @@ class RuleBook:
             else:
                 self._expressions.append((compiled, rule))
 
-    def rule_for(self, url: str) -> Rule | None:
+    def rule_for(self, url: str) -> SiteRule | None:
         """The rule that holds for an address: expressions before hosts, near hosts before wide ones."""
         for expression, rule in self._expressions:
             if expression.search(url):

@@ -16,14 +16,22 @@ from datetime import UTC, datetime
 import anyio
 from anyio import to_thread
 
-from tacit.device import Click, Guard, Placement, Protection
+from tacit.device import ClickedPage, Guard, Placement, Protection
 from tacit.web.fusion import FusedResult, canonical_address, fuse
-from tacit.web.rules import Rule, RuleBook
+from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.sent_requests import SentRequests
 from tacit.web.settings import Settings
 from tacit.web.suggestions import Suggestions
 from tacit.web.topic_names import leaf_words
-from tacit.web.upstreams import Answer, Carriage, Courier, EngineDescription, Outgoing, Result, upstream_of
+from tacit.web.upstreams import (
+    Answer,
+    Carriage,
+    Courier,
+    EngineDescription,
+    Outgoing,
+    SearchResult,
+    upstream_of,
+)
 from tacit.web.upstreams.engine import NOTHING_EXPOSED, Exposed
 
 __all__ = ["EngineTurn", "FoundPage", "SearchDesk", "ShownResult"]
@@ -31,7 +39,7 @@ __all__ = ["EngineTurn", "FoundPage", "SearchDesk", "ShownResult"]
 _KEPT_PAGES = 200
 _KEPT_SECONDS = 900.0
 
-LocalEngine = Callable[[str], Sequence[Result]]
+LocalEngine = Callable[[str], Sequence[SearchResult]]
 
 
 @dataclass
@@ -51,15 +59,15 @@ class ShownResult:
 
     number: int
     """Under which the page knows it, whatever the order."""
-    result: Result
+    result: SearchResult
     host: str
     engines: tuple[str, ...]
     rank: int
     was: int
     """Its place before personalisation."""
     reason: str
-    because: tuple[Click, ...] = ()
-    rule: Rule | None = None
+    because: tuple[ClickedPage, ...] = ()
+    rule: SiteRule | None = None
     before: int | None = None
     """Its place without any profile, where an engine personalised it too and the reason does not say it."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.evaluate.report.charts import bars_by_mechanism, curve, lines, scatter
 from tacit.evaluate.report.figure import Figure
-from tacit.evaluate.sweep.table import Result, Results
+from tacit.evaluate.sweep.table import Measurement, Results
 from tacit.evaluate.tasks import TASKS
 
 __all__ = ["MEANINGS", "all_figures", "headlines", "kept_rows", "share_of_original"]
@@ -61,7 +61,7 @@ def headlines(results: Results) -> dict[str, str]:
     return {task: TASKS[task]().headline for task in there}
 
 
-def share_of_original(results: Results, result: Result, *, of_all: bool = False) -> float:
+def share_of_original(results: Results, result: Measurement, *, of_all: bool = False) -> float:
     """A result over that of the original log; NaN where that is nothing."""
     original = next(
         r
@@ -84,7 +84,7 @@ def all_figures(results: Results) -> list[Figure]:
     return found
 
 
-def _row(results: Results, result: Result) -> dict[str, Any]:
+def _row(results: Results, result: Measurement) -> dict[str, Any]:
     about = results.settings[result.setting]
     difference = result.to_original
     return {

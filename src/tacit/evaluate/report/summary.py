@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from tacit.evaluate.report.figures import MEANINGS, headlines, kept_rows, share_of_original
-from tacit.evaluate.sweep.table import Result, Results
+from tacit.evaluate.sweep.table import Measurement, Results
 
 __all__ = ["summarise"]
 
@@ -27,7 +27,7 @@ def summarise(results: Results) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _budget(results: Results, task: str, measure: str) -> list[tuple[str, float, Result]]:
+def _budget(results: Results, task: str, measure: str) -> list[tuple[str, float, Measurement]]:
     """Mechanism, ε and result of the budget series."""
     return [
         (results.settings[key]["mechanism"], results.settings[key]["asked_epsilon"], result)

@@ -1,7 +1,7 @@
 """Sweeps: mechanisms, budgets and parameters against each other, on every task, with repeated draws."""
 
 from tacit.evaluate.sweep.grid import BUDGETS, DELTA, KS, grid
-from tacit.evaluate.sweep.setting import ORIGINAL, Setting
+from tacit.evaluate.sweep.setting import ORIGINAL, ReleaseSetting
 from tacit.evaluate.sweep.sweeping import SweepPlan, evaluate_release
 from tacit.evaluate.sweep.table import Results
 
@@ -11,7 +11,7 @@ __all__ = [
     "KS",
     "ORIGINAL",
     "Results",
-    "Setting",
+    "ReleaseSetting",
     "SweepPlan",
     "evaluate_release",
     "grid",

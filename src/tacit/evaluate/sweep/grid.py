@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tacit.errors import ParameterError
-from tacit.evaluate.sweep.setting import ORIGINAL, Setting
+from tacit.evaluate.sweep.setting import ORIGINAL, ReleaseSetting
 from tacit.release.registry import MECHANISMS, parameters_class
 
 __all__ = ["BUDGETS", "DELTA", "IMPACTS", "KS", "budget_settings", "grid", "impact_settings"]
@@ -46,27 +46,27 @@ def _base(mechanism: str) -> dict[str, Any]:
 
 def budget_settings(
     mechanisms: Iterable[str], epsilons: Sequence[float], ks: Sequence[int], delta: float
-) -> Iterator[Setting]:
+) -> Iterator[ReleaseSetting]:
     """Every mechanism at every ε, or k where it has no ε."""
     for name in mechanisms:
         if name not in MECHANISMS:
             raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
         if "k" in _fields(name):
             for k in ks:
-                yield Setting(name, _base(name) | {"k": k}, "k")
+                yield ReleaseSetting(name, _base(name) | {"k": k}, "k")
         else:
             for epsilon in epsilons:
-                yield Setting(name, _base(name) | {"epsilon": epsilon, "delta": delta}, "budget")
+                yield ReleaseSetting(name, _base(name) | {"epsilon": epsilon, "delta": delta}, "budget")
 
 
-def impact_settings(mechanisms: Iterable[str], delta: float) -> Iterator[Setting]:
+def impact_settings(mechanisms: Iterable[str], delta: float) -> Iterator[ReleaseSetting]:
     """The impact of K and b, q_f and m, for mechanisms of the sweep that have them."""
     chosen = set(mechanisms)
     for series, (mechanism, fixed, varied) in IMPACTS.items():
         if mechanism in chosen:
             options = {**_base(mechanism), "delta": delta, **fixed}
             for values in _combinations(list(varied.items())):
-                yield Setting(mechanism, options | values, series)
+                yield ReleaseSetting(mechanism, options | values, series)
 
 
 def _combinations(varied: list[tuple[str, tuple[Any, ...]]]) -> Iterator[dict[str, Any]]:
@@ -86,7 +86,7 @@ def grid(
     delta: float = DELTA,
     *,
     impact: bool = True,
-) -> tuple[Setting, ...]:
+) -> tuple[ReleaseSetting, ...]:
     """The original, then all settings; every registered mechanism unless some are named."""
     names = tuple(mechanisms) or tuple(MECHANISMS)
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]

@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InputError
-from tacit.evaluate.sweep.setting import Setting
+from tacit.evaluate.sweep.setting import ReleaseSetting
 from tacit.files import atomic_file
 
-__all__ = ["Run", "RunStore", "file_digest"]
+__all__ = ["SweepRun", "RunStore", "file_digest"]
 
 _STATE = "sweep.json"
 _FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SweepRun:
     """One setting on one fold with one draw.
 
     Args:
@@ -83,14 +83,14 @@ class RunStore:
                 "Go on with what it was begun with, or choose another output.",
             )
 
-    def _path(self, setting: Setting, fold: int, draw: int) -> Path:
+    def _path(self, setting: ReleaseSetting, fold: int, draw: int) -> Path:
         return self._runs / f"{setting.key}-{fold}-{draw}.npz"
 
-    def has(self, setting: Setting, fold: int, draw: int) -> bool:
+    def has(self, setting: ReleaseSetting, fold: int, draw: int) -> bool:
         """Whether a run is done."""
         return self._path(setting, fold, draw).exists()
 
-    def save(self, setting: Setting, run: Run) -> None:
+    def save(self, setting: ReleaseSetting, run: SweepRun) -> None:
         """Keep a run."""
         about = json.dumps({"rows": dict(run.rows), "seconds": dict(run.seconds)})
         path = self._path(setting, run.fold, run.draw)
@@ -98,12 +98,12 @@ class RunStore:
         with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **stored)
 
-    def load(self, setting: Setting, fold: int, draw: int) -> Run:
+    def load(self, setting: ReleaseSetting, fold: int, draw: int) -> SweepRun:
         """A run that was kept."""
         with np.load(self._path(setting, fold, draw)) as stored:
             about = json.loads(str(stored["about"]))
             values = {name: stored[name] for name in stored.files if name != "about"}
-        return Run(fold, draw, values, about["rows"], about["seconds"])
+        return SweepRun(fold, draw, values, about["rows"], about["seconds"])
 
     def done(self) -> int:
         """How many runs are kept."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release.mechanism import Mechanism
 from tacit.release.registry import mechanism_class
 
-__all__ = ["ORIGINAL", "Setting"]
+__all__ = ["ORIGINAL", "ReleaseSetting"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class ReleaseSetting:
     """A mechanism and what it is asked.
 
     Args:
@@ -56,7 +56,7 @@ class Setting:
     @property
     def exact(self) -> bool:
         """Whether it draws no noise, so that once is enough."""
-        return self.promise is None or self.promise.kind is Kind.K_QUERY
+        return self.promise is None or self.promise.kind is GuaranteeKind.K_QUERY
 
     def describe(self) -> dict[str, Any]:
         """What the report says of it: the mechanism, its options, and what it guarantees."""
@@ -71,7 +71,7 @@ class Setting:
         }
         if self.promise is None:
             return form
-        if self.promise.kind is Kind.K_QUERY:
+        if self.promise.kind is GuaranteeKind.K_QUERY:
             return form | {"k": self.promise.k}
         return form | {"epsilon": self.promise.epsilon, "delta": self.promise.delta}
 
@@ -97,5 +97,5 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-ORIGINAL = Setting("original")
+ORIGINAL = ReleaseSetting("original")
 """The log itself, without privacy."""

@@ -26,8 +26,8 @@ from tacit.evaluate.folds import split
 from tacit.evaluate.from_log import released_whole
 from tacit.evaluate.log_part import LogPart
 from tacit.evaluate.released import ReleasedData
-from tacit.evaluate.sweep.runs import Run, RunStore, file_digest
-from tacit.evaluate.sweep.setting import Setting
+from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
+from tacit.evaluate.sweep.setting import ReleaseSetting
 from tacit.evaluate.sweep.table import Results, gather
 from tacit.evaluate.task import Trial
 from tacit.evaluate.tasks import TASKS
@@ -55,7 +55,7 @@ class SweepPlan:
         scrub: drop records that look as if they named somebody, as a release does.
     """
 
-    settings: tuple[Setting, ...]
+    settings: tuple[ReleaseSetting, ...]
     tasks: tuple[str, ...] = tuple(TASKS)
     folds: int = 5
     draws: int = 1
@@ -73,7 +73,7 @@ class SweepPlan:
         if not self.tasks:
             raise ParameterError("a sweep needs a task.")
 
-    def runs(self, fold: int) -> Iterator[tuple[Setting, list[int]]]:
+    def runs(self, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
         """Each setting to try on a fold, with its draws. What draws no noise is run once."""
         for setting in self.settings:
             if setting.series.startswith("impact") and fold >= self.impact_folds:
@@ -140,7 +140,7 @@ def _done(plan: SweepPlan) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-def _missing(store: RunStore, plan: SweepPlan, fold: int) -> Iterator[tuple[Setting, list[int]]]:
+def _missing(store: RunStore, plan: SweepPlan, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
     for setting, draws in plan.runs(fold):
         left = [draw for draw in draws if not store.has(setting, fold, draw)]
         if left:
@@ -221,13 +221,13 @@ def run_fold(
                         values[f"{task}/{name}"] = measured.values.astype(np.float32)
                     seconds[task] = time.process_time() - begun
                 rows = {kind: table.num_rows for kind, table in released.tables.items()}
-                store.save(setting, Run(fold, draw, values, rows, seconds))
+                store.save(setting, SweepRun(fold, draw, values, rows, seconds))
                 done()
                 begun = time.process_time()
 
 
 def _releases(
-    setting: Setting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
+    setting: ReleaseSetting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
 ) -> Iterator[tuple[int, ReleasedData]]:
     """What would be released, a draw after another; counted once."""
     if setting.is_original:

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.evaluate.sweep.runs import Run, RunStore
-from tacit.evaluate.sweep.setting import Setting
+from tacit.evaluate.sweep.runs import RunStore, SweepRun
+from tacit.evaluate.sweep.setting import ReleaseSetting
 from tacit.evaluate.sweep.significance import Difference, holm, mean_interval, paired
 from tacit.evaluate.tasks import TASKS
 
-__all__ = ["Contrast", "Result", "Results", "gather"]
+__all__ = ["Contrast", "Measurement", "Results", "gather"]
 
 
 @dataclass(frozen=True)
-class Result:
+class Measurement:
     """One measure of one setting.
 
     Args:
@@ -75,7 +75,7 @@ class Results:
     """
 
     settings: Mapping[str, Mapping[str, Any]]
-    results: tuple[Result, ...]
+    results: tuple[Measurement, ...]
     contrasts: tuple[Contrast, ...]
     rows: Mapping[str, Mapping[str, float]]
     seconds: Mapping[str, Mapping[str, float]]
@@ -102,14 +102,14 @@ class Results:
             ]
         )
 
-    def of(self, task: str, measure: str) -> dict[str, Result]:
+    def of(self, task: str, measure: str) -> dict[str, Measurement]:
         """One measure by setting."""
         return {r.setting: r for r in self.results if (r.task, r.measure) == (task, measure)}
 
 
 def gather(
     store: RunStore,
-    settings: Sequence[Setting],
+    settings: Sequence[ReleaseSetting],
     tasks: Sequence[str],
     runs: Mapping[str, Sequence[tuple[int, int]]],
 ) -> Results:
@@ -117,7 +117,7 @@ def gather(
     original = next((setting for setting in settings if setting.is_original), None)
     baseline = _by_fold(_load(store, original, runs)) if original else {}
     unit_values: dict[tuple[str, str], dict[str, NDArray[np.float32]]] = {}
-    results: list[Result] = []
+    results: list[Measurement] = []
     rows, seconds, repetitions = {}, {}, {}
     listed = {setting.key: setting for setting in settings}
     for key, setting in listed.items():
@@ -151,13 +151,15 @@ def gather(
     )
 
 
-def _load(store: RunStore, setting: Setting, runs: Mapping[str, Sequence[tuple[int, int]]]) -> list[Run]:
+def _load(
+    store: RunStore, setting: ReleaseSetting, runs: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[SweepRun]:
     return [store.load(setting, fold, draw) for fold, draw in runs[setting.key]]
 
 
-def _by_fold(runs: Iterable[Run]) -> dict[int, dict[str, NDArray[np.float32]]]:
+def _by_fold(runs: Iterable[SweepRun]) -> dict[int, dict[str, NDArray[np.float32]]]:
     """For each fold the values of its units, the mean over draws that answered."""
-    grouped: dict[int, list[Run]] = {}
+    grouped: dict[int, list[SweepRun]] = {}
     for run in runs:
         grouped.setdefault(run.fold, []).append(run)
     found: dict[int, dict[str, NDArray[np.float32]]] = {}
@@ -179,7 +181,7 @@ def _mean_of_answered(stacked: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
-def _result(key: str, task: str, measure: str, name: str, runs: Sequence[Run]) -> Result:
+def _result(key: str, task: str, measure: str, name: str, runs: Sequence[SweepRun]) -> Measurement:
     means, alls, answered, units = [], [], [], {}
     for run in runs:
         values = run.values[name]
@@ -189,7 +191,7 @@ def _result(key: str, task: str, measure: str, name: str, runs: Sequence[Run]) -
         answered.append(float(there.mean()) if len(values) else math.nan)
         units[run.fold] = len(values)
     mean, low, high = mean_interval(means)
-    return Result(
+    return Measurement(
         key,
         task,
         measure,
@@ -202,15 +204,15 @@ def _result(key: str, task: str, measure: str, name: str, runs: Sequence[Run]) -
     )
 
 
-def _with_difference(result: Result, difference: Difference) -> Result:
-    return Result(**{**_shallow(result), "to_original": difference})
+def _with_difference(result: Measurement, difference: Difference) -> Measurement:
+    return Measurement(**{**_shallow(result), "to_original": difference})
 
 
-def _shallow(result: Result) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in Result.__dataclass_fields__}
+def _shallow(result: Measurement) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in Measurement.__dataclass_fields__}
 
 
-def _corrected(results: Sequence[Result]) -> list[Result]:
+def _corrected(results: Sequence[Measurement]) -> list[Measurement]:
     """Holm's correction over the settings, measure by measure."""
     groups: dict[tuple[str, str], list[int]] = {}
     for place, result in enumerate(results):
@@ -220,7 +222,7 @@ def _corrected(results: Sequence[Result]) -> list[Result]:
     for places in groups.values():
         tested = [results[place].to_original for place in places]
         for place, p in zip(places, holm([d.p for d in tested if d is not None]), strict=True):
-            corrected[place] = Result(**{**_shallow(results[place]), "p_corrected": p})
+            corrected[place] = Measurement(**{**_shallow(results[place]), "p_corrected": p})
     return corrected
 
 

@@ -20,7 +20,7 @@ from ir_measures import AP, P, nDCG
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.log_part import Clicks, LogPart, Numbers
+from tacit.evaluate.log_part import LoggedClicks, LogPart, Numbers
 from tacit.evaluate.ranking import Ranked, judge, ranked_by
 from tacit.evaluate.released import ReleasedData
 from tacit.evaluate.task import Measured, Measures
@@ -105,7 +105,7 @@ class AdhocTrial:
 class _Judged:
     """Distinct queries with a click among some of the clicks, and the urls clicked for each."""
 
-    def __init__(self, clicks: Clicks, which: NDArray[np.bool_]) -> None:
+    def __init__(self, clicks: LoggedClicks, which: NDArray[np.bool_]) -> None:
         pairs = np.unique(np.stack([clicks.query[which], clicks.url[which]]), axis=1)
         self.queries, unit = np.unique(pairs[0], return_inverse=True)
         self.unit, self.url = unit.astype(np.int64), pairs[1]
@@ -126,7 +126,7 @@ def _feedback(
     released: ReleasedData,
     judged: _Judged,
     known: Numbers,
-    clicks: Clicks,
+    clicks: LoggedClicks,
     which: NDArray[np.bool_],
     test: LogPart,
 ) -> Ranked:

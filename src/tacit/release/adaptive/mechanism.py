@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.events import Event, GaussianRounds
 from tacit.privacy.gaussian_loss import lattice_delta
 from tacit.privacy.randomness import RandomSource
@@ -108,7 +108,10 @@ class Adaptive(Mechanism[AdaptiveParameters]):
         """(ε, δ) at the ε for which the rounds are laid out."""
         epsilon, _ = self.parameters.laid_out_for
         return Guarantee(
-            Kind.INDISTINGUISHABILITY, self.neighbours, epsilon=epsilon, delta=self.cost.delta(epsilon)
+            GuaranteeKind.INDISTINGUISHABILITY,
+            self.neighbours,
+            epsilon=epsilon,
+            delta=self.cost.delta(epsilon),
         )
 
     def charges(self) -> tuple[Charge, ...]:

@@ -21,18 +21,18 @@ from tacit.release.adaptive.rounds_schedule import (
     ONE,
     Round,
     RoundsSchedule,
-    Steps,
+    StepFunction,
     TallySchedule,
 )
 
-__all__ = ["DEFAULT", "Shape", "plan_rounds"]
+__all__ = ["DEFAULT", "RoundsLayout", "plan_rounds"]
 
 _CUTS = 24
 _UNIT_COEFFICIENT = 64
 
 
 @dataclass(frozen=True)
-class Shape:
+class RoundsLayout:
     """How rounds are laid out. τ runs from 0 (before the second round) to 1 (before the last).
 
     Args:
@@ -80,7 +80,7 @@ class Shape:
     power: float = 0.75
 
 
-DEFAULT = Shape()
+DEFAULT = RoundsLayout()
 
 
 def plan_rounds(
@@ -90,7 +90,7 @@ def plan_rounds(
     *,
     keys_only: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
-    shape: Shape = DEFAULT,
+    shape: RoundsLayout = DEFAULT,
 ) -> RoundsSchedule:
     """The schedule that costs at most (ε, δ).
 
@@ -136,7 +136,7 @@ def plan_rounds(
 
 
 def _blank(sigmas: list[int], coefficients: list[int]) -> list[Round]:
-    steering = Steps((0,), (1,))
+    steering = StepFunction((0,), (1,))
     last = len(sigmas) - 1
     return [
         Round(sigma, coefficient, 0, None if r == last else steering)
@@ -186,7 +186,7 @@ def _with_threshold(schedule: RoundsSchedule, r: int, allowed: float) -> RoundsS
         threshold += grain
 
 
-def _with_steering(schedule: RoundsSchedule, r: int, shape: Shape) -> RoundsSchedule:
+def _with_steering(schedule: RoundsSchedule, r: int, shape: RoundsLayout) -> RoundsSchedule:
     """From the standing after round ``r`` to the weight in the next."""
     width = _width(schedule, r)
     step = schedule.rounds[r - 1]
@@ -205,10 +205,10 @@ def _with_steering(schedule: RoundsSchedule, r: int, shape: Shape) -> RoundsSche
     values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
     grain = _grain(width)
     cuts = [grain * math.floor(level * width / grain) for level in levels]
-    return _replaced(schedule, r, replace(step, steering=Steps(tuple(cuts), tuple(values))))
+    return _replaced(schedule, r, replace(step, steering=StepFunction(tuple(cuts), tuple(values))))
 
 
-def _tally(mu: float, part: float, first_sigma: int, shape: Shape) -> TallySchedule:
+def _tally(mu: float, part: float, first_sigma: int, shape: RoundsLayout) -> TallySchedule:
     reference = shape.reference * first_sigma
     cuts = [0] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
     values = [LARGEST_VALUE] + [
@@ -221,5 +221,5 @@ def _tally(mu: float, part: float, first_sigma: int, shape: Shape) -> TallySched
         norm_edges=tuple(edges),
         covered=shape.covered,
         sigma=_sigma(ONE, mu, part * (1 - shape.norm_part)),
-        weighing=Steps((lowest, *cuts[1:]), tuple(values)),
+        weighing=StepFunction((lowest, *cuts[1:]), tuple(values)),
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.compiled import compiled
 from tacit.privacy.gaussian import discrete_gaussian
 from tacit.privacy.randomness import RandomSource
-from tacit.release.adaptive.rounds_schedule import LARGEST_VALUE, RoundsSchedule, Steps
+from tacit.release.adaptive.rounds_schedule import LARGEST_VALUE, RoundsSchedule, StepFunction
 
 __all__ = ["Found", "Holdings", "add_weights", "cut_to", "find", "noisy_weights", "stepped"]
 
@@ -118,7 +118,7 @@ def noisy_weights(
     return totals[present] + discrete_gaussian(sigma, present.size, source)
 
 
-def stepped(steps: Steps, numbers: Whole) -> NDArray[np.uint8]:
+def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint8]:
     """The value of the step function at each number."""
     values = np.array((0, *steps.values), dtype=np.uint8)
     return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]

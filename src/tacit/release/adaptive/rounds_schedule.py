@@ -16,7 +16,7 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.privacy.gaussian_loss import ROUNDING
 
-__all__ = ["LARGEST_VALUE", "ONE", "Round", "RoundsSchedule", "Steps", "TallySchedule"]
+__all__ = ["LARGEST_VALUE", "ONE", "Round", "RoundsSchedule", "StepFunction", "TallySchedule"]
 
 ONE = 1 << 16
 """The largest norm of one user's weights in a round."""
@@ -26,7 +26,7 @@ LARGEST_VALUE = 255
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepFunction:
     """A step function of an item's own noisy number: ``values[j]`` from ``cuts[j]`` on, 0 below the first."""
 
     cuts: tuple[int, ...]
@@ -55,7 +55,7 @@ class Round:
     sigma: int
     coefficient: int
     threshold: int
-    steering: Steps | None = None
+    steering: StepFunction | None = None
 
     def __post_init__(self) -> None:
         if self.sigma <= ROUNDING and self.sigma != 0:
@@ -81,7 +81,7 @@ class TallySchedule:
     norm_edges: tuple[int, ...]
     covered: float
     sigma: int
-    weighing: Steps
+    weighing: StepFunction
 
     def __post_init__(self) -> None:
         if not all(self.weighing.values):

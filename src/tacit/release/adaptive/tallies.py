@@ -20,11 +20,11 @@ from tacit.privacy.randomness import RandomSource
 from tacit.release.adaptive.rounds import Found, Holdings, noisy_weights, stepped
 from tacit.release.adaptive.rounds_schedule import ONE, TallySchedule
 
-__all__ = ["Clipping", "Tally", "take_tally"]
+__all__ = ["Clipping", "NoisyTally", "take_tally"]
 
 
 @dataclass(frozen=True)
-class Tally:
+class NoisyTally:
     """Counts of the found items, in their order, and the standard deviation of each one's noise."""
 
     counts: NDArray[np.int64]
@@ -47,7 +47,7 @@ def _squared_norms(
 squared_norms = compiled(_squared_norms)
 
 
-def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source: RandomSource) -> Tally:
+def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source: RandomSource) -> NoisyTally:
     """Count the found items."""
     relative = stepped(schedule.weighing, found.first)
     values = np.zeros(holdings.kinds, dtype=np.uint8)
@@ -65,7 +65,7 @@ def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source
     clipped = noisy * (limit / (ONE * weights))
     left = clipping.left_of(weights, clipped)
     counts = np.maximum(1, np.rint(clipped / left)).astype(np.int64)
-    return Tally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
+    return NoisyTally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
 
 
 @dataclass(frozen=True)

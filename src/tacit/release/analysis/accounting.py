@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event, GuaranteedRelease, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.charge import Charge, total_epsilon
@@ -62,9 +62,9 @@ def guarantee_of(schedule: Schedule, neighbours: Neighbours) -> Guarantee:
     """What carrying out the schedule provably promises: pure, or (ε,δ)-indistinguishability."""
     epsilon = total_epsilon(charges_of(schedule), neighbours)
     if all(part.keys is Keys.PUBLIC for part in schedule):
-        return Guarantee(Kind.PURE, neighbours, epsilon=epsilon)
+        return Guarantee(GuaranteeKind.PURE, neighbours, epsilon=epsilon)
     delta = appearance(sum_up(fresh_loss(part) for part in schedule))
-    return Guarantee(Kind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
+    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
 
 
 def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
@@ -75,11 +75,11 @@ def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
             parts += _moved(part, _scale(part), _step(part), neighbours)
         else:  # a sampled set is more than noise on counts: known by its ε
             cost = _selection(part).epsilon * neighbours.histories
-            parts.append(GuaranteedRelease(Guarantee(Kind.PURE, neighbours, epsilon=cost)))
+            parts.append(GuaranteedRelease(Guarantee(GuaranteeKind.PURE, neighbours, epsilon=cost)))
         if part.fresh is not None:
             parts += _moved(part, part.fresh.scale, 1, neighbours)
     whole = guarantee_of(schedule, neighbours)
-    if whole.kind is not Kind.PURE:
+    if whole.kind is not GuaranteeKind.PURE:
         parts.append(RareDisclosure(whole.delta, neighbours))
     return Together(tuple(_gathered(parts)))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.events import Event, KQueryRelease
 from tacit.release.analysis.charge import Charge
 from tacit.release.engines import Engine
@@ -51,7 +51,7 @@ class KQuery(Mechanism[KQueryParameters]):
 
     def guarantee(self) -> Guarantee:
         """k, and nothing else."""
-        return Guarantee(Kind.K_QUERY, self.neighbours, k=self.k)
+        return Guarantee(GuaranteeKind.K_QUERY, self.neighbours, k=self.k)
 
     def charges(self) -> tuple[Charge, ...]:
         """None: no ε describes it."""

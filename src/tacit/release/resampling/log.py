@@ -15,7 +15,7 @@ from tacit.errors import ParameterError
 from tacit.files import atomic_file
 from tacit.release.resampling.people import deal_out, when
 from tacit.release.resampling.sessions import Sessions, link_sessions
-from tacit.release.resampling.tables import Clicks, Released, read_released
+from tacit.release.resampling.tables import ReleasedClicks, ReleasedCounts, read_released
 from tacit.searchlog.schema import SCHEMA
 from tacit.searchlog.writing import LogWriter
 
@@ -91,7 +91,7 @@ def resample(
     )
 
 
-def _clicks_on(sessions: Sessions, clicks: Clicks) -> tuple[Whole, Whole]:
+def _clicks_on(sessions: Sessions, clicks: ReleasedClicks) -> tuple[Whole, Whole]:
     """Pairs of a search and a row of clicks: each url on different searches of its query, in turn."""
     order = np.argsort(sessions.query, kind="stable")
     searches = np.bincount(sessions.query, minlength=int(clicks.query.max(initial=-1)) + 1)
@@ -106,7 +106,13 @@ def _clicks_on(sessions: Sessions, clicks: Clicks) -> tuple[Whole, Whole]:
 
 
 def _write(
-    path: Path, released: Released, sessions: Sessions, user: Whole, times: Whole, search: Whole, click: Whole
+    path: Path,
+    released: ReleasedCounts,
+    sessions: Sessions,
+    user: Whole,
+    times: Whole,
+    search: Whole,
+    click: Whole,
 ) -> None:
     """Write records in order of user and time: a search without a click, or one record for each click."""
     silent = np.setdiff1d(np.arange(sessions.query.size), search)
@@ -134,7 +140,7 @@ def _write(
             writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
 
-def _kept(released: Released, sessions: Sessions, click: Whole) -> dict[str, Kept]:
+def _kept(released: ReleasedCounts, sessions: Sessions, click: Whole) -> dict[str, Kept]:
     found: dict[str, Kept] = {}
     searches = np.bincount(sessions.query, minlength=released.searches.size)
     if released.known:
@@ -166,7 +172,7 @@ def _compare(released: Whole, made: Whole) -> Kept:
     )
 
 
-def _compare_sequences(released: Released, sessions: Sessions) -> Kept:
+def _compare_sequences(released: ReleasedCounts, sessions: Sessions) -> Kept:
     """How many sessions hold each sequence as an ordered part."""
     wanted = dict(released.sequences)
     made: Counter[tuple[int, ...]] = Counter()

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.release.resampling.tables import Released, Steps
+from tacit.release.resampling.tables import ReleasedCounts, ReleasedSteps
 
 __all__ = ["Sessions", "link_sessions"]
 
@@ -31,7 +31,7 @@ class Sessions:
         return int(self.session[-1]) + 1 if self.session.size else 0
 
 
-def link_sessions(released: Released) -> Sessions:
+def link_sessions(released: ReleasedCounts) -> Sessions:
     """Every search of the release, in sessions."""
     left = released.searches.copy()
     if not released.known:  # then as many as whole sessions need
@@ -76,13 +76,13 @@ def _without_repetitions(query: Whole, session: Whole, place: Whole) -> tuple[Wh
         session[moved] = number[session[moved]]
 
 
-def _after(released: Released, left: Whole) -> Whole:
+def _after(released: ReleasedCounts, left: Whole) -> Whole:
     """What is left of so many searches when all whole sessions are made."""
     _whole_sessions(released, left)
     return left
 
 
-def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ...], int]]:
+def _whole_sessions(released: ReleasedCounts, left: Whole) -> list[tuple[tuple[int, ...], int]]:
     """How many sessions of exactly these queries to make; takes their searches off ``left``."""
     remaining = dict(released.sequences)
     made = []
@@ -101,7 +101,7 @@ def _whole_sessions(released: Released, left: Whole) -> list[tuple[tuple[int, ..
     return made
 
 
-def _unexplained(steps: Steps, whole: list[tuple[tuple[int, ...], int]]) -> Steps:
+def _unexplained(steps: ReleasedSteps, whole: list[tuple[tuple[int, ...], int]]) -> ReleasedSteps:
     """Steps less those that whole sessions hold already."""
     held: Counter[tuple[int, int]] = Counter()
     for found, count in whole:
@@ -110,10 +110,12 @@ def _unexplained(steps: Steps, whole: list[tuple[tuple[int, ...], int]]) -> Step
     if not held:
         return steps
     explained = [held[pair] for pair in zip(steps.before.tolist(), steps.after.tolist(), strict=True)]
-    return Steps(steps.before, steps.after, np.maximum(steps.count - np.array(explained, np.int64), 0))
+    return ReleasedSteps(
+        steps.before, steps.after, np.maximum(steps.count - np.array(explained, np.int64), 0)
+    )
 
 
-def _links(steps: Steps, searches: Whole) -> Whole:
+def _links(steps: ReleasedSteps, searches: Whole) -> Whole:
     """For each search (numbered query by query) the one that follows it, or -1.
 
     A query's searches take their next ones from the front and their previous ones from the back, so that

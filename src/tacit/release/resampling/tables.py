@@ -19,14 +19,14 @@ from tacit.errors import InfeasibleError, IntegrityError
 from tacit.release.manifest import read_manifest
 from tacit.release.registry import mechanism_class
 
-__all__ = ["Clicks", "Released", "Steps", "read_released"]
+__all__ = ["ReleasedClicks", "ReleasedCounts", "ReleasedSteps", "read_released"]
 
 Whole = NDArray[np.int64]
 _MEASURES = ("count", "deviation")
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class ReleasedSteps:
     """How often one query follows another."""
 
     before: Whole
@@ -35,7 +35,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Clicks:
+class ReleasedClicks:
     """How often a url is clicked for a query; ``rank`` is its place among the query's urls by count."""
 
     query: Whole
@@ -45,7 +45,7 @@ class Clicks:
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class ReleasedCounts:
     """Released counts over a numbered list of queries.
 
     Attributes:
@@ -62,8 +62,8 @@ class Released:
     searches: Whole
     known: bool
     once: bool
-    steps: Steps
-    clicks: Clicks
+    steps: ReleasedSteps
+    clicks: ReleasedClicks
     sequences: list[tuple[tuple[int, ...], int]]
     beginnings: bool = False
 
@@ -75,7 +75,7 @@ class Released:
         return {part for size in sizes for part in combinations(session, size)}
 
 
-def read_released(folder: str | Path) -> Released:
+def read_released(folder: str | Path) -> ReleasedCounts:
     """The tables of a release's folder.
 
     Raises:
@@ -121,7 +121,7 @@ def read_released(folder: str | Path) -> Released:
     parts = manifest.get("schedule") or []
     once = all(part["contribution"]["once"] for part in parts if isinstance(part.get("contribution"), dict))
     beginnings = mechanism_class(manifest["mechanism"]).counts_beginnings
-    return Released(
+    return ReleasedCounts(
         list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
     )
 
@@ -138,24 +138,24 @@ def _number(numbers: dict[str, int], query: str) -> int:
     return numbers.setdefault(query, len(numbers))
 
 
-def _steps(rows: list[tuple[int, int, int]]) -> Steps:
+def _steps(rows: list[tuple[int, int, int]]) -> ReleasedSteps:
     rows.sort(key=lambda row: (-row[2], row[0], row[1]))
     columns = np.array(rows, np.int64).reshape(-1, 3)
-    return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
+    return ReleasedSteps(columns[:, 0], columns[:, 1], columns[:, 2])
 
 
-def _clicks(rows: list[tuple[int, str, int]]) -> Clicks:
+def _clicks(rows: list[tuple[int, str, int]]) -> ReleasedClicks:
     rows.sort(key=lambda row: (row[0], -row[2], row[1]))
     query = np.array([row[0] for row in rows], np.int64)
     first = np.flatnonzero(np.diff(query, prepend=-1))
     sizes = np.diff(np.append(first, query.size))
     rank = np.arange(query.size) - np.repeat(first, sizes) + 1
     url = np.array([row[1] for row in rows], np.object_)
-    return Clicks(query, url, rank, np.array([row[2] for row in rows], np.int64))
+    return ReleasedClicks(query, url, rank, np.array([row[2] for row in rows], np.int64))
 
 
 def _needed(
-    queries: int, steps: Steps, clicks: Clicks, sequences: list[tuple[tuple[int, ...], int]]
+    queries: int, steps: ReleasedSteps, clicks: ReleasedClicks, sequences: list[tuple[tuple[int, ...], int]]
 ) -> Whole:
     """The fewest searches of each query that the other tables need."""
     needed = np.zeros(queries, np.int64)

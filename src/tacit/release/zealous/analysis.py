@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event, ThresholdedCounts
 from tacit.privacy.rounding import sum_up
 from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
@@ -112,7 +112,7 @@ def probabilistic_guarantee(
     epsilon = total_epsilon(probabilistic_charges(parameters, users, neighbours), neighbours)
     items = _items_at_first_threshold(parameters, users) * parameters.histograms
     delta = appearance(items * _miss_loss(parameters))
-    return Guarantee(Kind.PROBABILISTIC, neighbours, epsilon=epsilon, delta=delta)
+    return Guarantee(GuaranteeKind.PROBABILISTIC, neighbours, epsilon=epsilon, delta=delta)
 
 
 _WHY_INDISTINGUISHABLE = (

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Kind
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.events import Event, GuaranteedRelease
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.contribution import bounded_items
@@ -51,7 +51,7 @@ class Zealous(Mechanism[ZealousParameters]):
     def charges(self) -> tuple[Charge, ...]:
         """One a histogram."""
         p = self.parameters
-        if p.kind is Kind.PROBABILISTIC and p.users is not None:
+        if p.kind is GuaranteeKind.PROBABILISTIC and p.users is not None:
             return analysis.probabilistic_charges(p, p.users)
         if p.at_epsilon is not None:
             delta = self.guarantee().delta
@@ -60,7 +60,7 @@ class Zealous(Mechanism[ZealousParameters]):
 
     def event(self) -> Event:
         """What is charged: noisy counts and a rare disclosure; a probabilistic guarantee as it is stated."""
-        if self.parameters.kind is Kind.PROBABILISTIC:
+        if self.parameters.kind is GuaranteeKind.PROBABILISTIC:
             return GuaranteedRelease(self.guarantee())
         if self.parameters.at_epsilon is not None:
             return analysis.exact_event(self.parameters, self.parameters.at_epsilon)
@@ -69,7 +69,7 @@ class Zealous(Mechanism[ZealousParameters]):
     def paper(self) -> PaperFigure:
         """The figure of paper 004 for the same kind of guarantee."""
         p = self.parameters
-        if p.kind is Kind.PROBABILISTIC and p.users is not None:
+        if p.kind is GuaranteeKind.PROBABILISTIC and p.users is not None:
             return analysis.paper_probabilistic(p, p.users)
         return analysis.paper_figure(p, self.asked.threshold_2)
 
@@ -108,7 +108,7 @@ class Zealous(Mechanism[ZealousParameters]):
         How many there are is protected, and not said.
         """
         p = self.parameters
-        if p.kind is not Kind.PROBABILISTIC:
+        if p.kind is not GuaranteeKind.PROBABILISTIC:
             return
         found = engine.table(log.aggregate(users=log.user.nunique())).column("users")[0].as_py()
         if p.users is None or found > p.users:
@@ -131,7 +131,7 @@ class Zealous(Mechanism[ZealousParameters]):
         return cls(
             items=tuple(Item(item) for item in form["items"]),
             per_user=form["per_user"],
-            kind=Kind(form["kind"]),
+            kind=GuaranteeKind(form["kind"]),
             users=form["users"],
             take=form["choice"],
             noise=form["noise"],

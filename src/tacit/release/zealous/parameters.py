@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tacit.errors import ParameterError
-from tacit.privacy.guarantee import Kind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.release.item_kinds import Item
 from tacit.release.parameters import (
     GIVEN,
@@ -36,8 +36,8 @@ class ZealousParameters(Parameters):
         (Item.QUERIES,), "What is counted; repeat it for several histograms.", option="--item"
     )
     per_user: int = declared(1, "m: the most distinct items a user gives to each histogram.", least=1)
-    kind: Kind = declared(
-        Kind.INDISTINGUISHABILITY,
+    kind: GuaranteeKind = declared(
+        GuaranteeKind.INDISTINGUISHABILITY,
         "Which guarantee: indistinguishability or probabilistic.",
         option_type=Literal["indistinguishability", "probabilistic"],
     )
@@ -67,18 +67,18 @@ class ZealousParameters(Parameters):
             raise ParameterError.outside(
                 "items", ", ".join(self.items) or "none", "different from each other"
             )
-        if self.kind not in (Kind.INDISTINGUISHABILITY, Kind.PROBABILISTIC):
+        if self.kind not in (GuaranteeKind.INDISTINGUISHABILITY, GuaranteeKind.PROBABILISTIC):
             raise ParameterError.outside("kind", self.kind.value, "indistinguishability or probabilistic")
         if (self.noise is None) != (self.threshold_2 is None):
             raise ParameterError(
                 "`noise` and `threshold_2` are given together, or neither.",
                 "Give `epsilon` (and `delta`) alone to have both planned.",
             )
-        if self.kind is Kind.PROBABILISTIC and self.at_epsilon is not None:
+        if self.kind is GuaranteeKind.PROBABILISTIC and self.at_epsilon is not None:
             raise ParameterError("`at_epsilon` is for indistinguishability.", "Leave one of the two out.")
         if self.at_epsilon is not None and self.neighbours is not Neighbours.ADD_REMOVE:
             raise ParameterError("`at_epsilon` is for adding or removing a user.", "Leave it out.")
-        if self.kind is Kind.PROBABILISTIC and self.users is None:
+        if self.kind is GuaranteeKind.PROBABILISTIC and self.users is None:
             raise ParameterError(
                 "the probabilistic guarantee depends on the number of users; none was given.",
                 "Give `users`: the number of users, or under add-remove neighbours a public bound on it.",

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.privacy import Guarantee, Kind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.loss import laplace_loss
 from tacit.release.analysis.threshold import survival
 from tacit.release.planning.setting import DEFAULT_DELTA, PaperSetting, asked_budget, noise_for, smallest
@@ -18,7 +18,7 @@ __all__ = ["figures", "paper_setting", "plan", "promise"]
 
 def promise(p: ZealousParameters) -> Guarantee:
     """The guarantee of complete parameters, of the kind asked for."""
-    if p.kind is Kind.PROBABILISTIC:
+    if p.kind is GuaranteeKind.PROBABILISTIC:
         assert p.users is not None  # checked on construction
         return analysis.probabilistic_guarantee(p, p.users)
     if p.at_epsilon is not None:
@@ -55,10 +55,10 @@ def plan(asked: ZealousParameters) -> ZealousParameters:
         return tried(noise, first, smallest(holds, first))
 
     firsts = [1]
-    if asked.kind is Kind.PROBABILISTIC:
+    if asked.kind is GuaranteeKind.PROBABILISTIC:
         firsts = list(_first_thresholds(noise, asked.per_user, asked.users or 1))
     best = min(map(least_second, firsts), key=lambda p: (p.second, promise(p).delta))
-    if asked.kind is Kind.PROBABILISTIC or not delta:
+    if asked.kind is GuaranteeKind.PROBABILISTIC or not delta:
         return best
     exact = _planned_by_loss(best, epsilon, delta)
     return exact if exact.second <= _WORTH_IT * best.second else best
@@ -128,7 +128,7 @@ def paper_setting(asked: ZealousParameters) -> PaperSetting | None:
     epsilon = asked.epsilon / asked.histograms
     delta = (asked.delta or DEFAULT_DELTA) / asked.histograms
     noise = 2 * per_user / epsilon
-    if asked.kind is Kind.INDISTINGUISHABILITY:
+    if asked.kind is GuaranteeKind.INDISTINGUISHABILITY:
         values = {
             "noise": noise,
             "threshold_1": 1.0,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tacit.searchlog.readers.instants import compact_instants, iso_instants
 
-__all__ = ["ADDRESS", "DATES", "NUMBER", "Kind", "kind_of"]
+__all__ = ["ADDRESS", "DATES", "NUMBER", "ColumnKind", "kind_of"]
 
 NUMBER = r"^-?[0-9]+(\.[0-9]*)?$"
 """What a rank looks like, sound or not."""
@@ -24,7 +24,7 @@ _SLASHED = re.compile(rb"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?:[ T,].*)?", re.DOTAL
 _ADDRESS = re.compile(rb"(?:[a-z]+://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[:/]\S*)?)", re.IGNORECASE)
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What the values of a column look like; its text is how a message says so."""
 
     NOTHING = "nothing"
@@ -42,46 +42,46 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
-DATES = (Kind.DATES, Kind.DAY_FIRST, Kind.MONTH_FIRST, Kind.EITHER_ORDER)
+DATES = (ColumnKind.DATES, ColumnKind.DAY_FIRST, ColumnKind.MONTH_FIRST, ColumnKind.EITHER_ORDER)
 """What can only be times."""
 
 
-def _slashed(values: Sequence[bytes]) -> Kind | None:
+def _slashed(values: Sequence[bytes]) -> ColumnKind | None:
     found = [match for value in values if (match := _SLASHED.fullmatch(value))]
     if len(found) * 2 <= len(values):
         return None
     day_first = any(int(match[1]) > 12 for match in found)
     month_first = any(int(match[3]) > 12 for match in found)
     if day_first == month_first:
-        return Kind.EITHER_ORDER
-    return Kind.DAY_FIRST if day_first else Kind.MONTH_FIRST
+        return ColumnKind.EITHER_ORDER
+    return ColumnKind.DAY_FIRST if day_first else ColumnKind.MONTH_FIRST
 
 
-def _numbers(values: Sequence[bytes]) -> Kind | None:
+def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
     whole = [value for value in values if _WHOLE.fullmatch(value)]
     decimals = [value for value in values if _WHOLE_DECIMAL.fullmatch(value)]
     if len(whole) * 2 > len(values):
         if all(len(value) == 10 for value in whole):
-            return Kind.SECONDS
+            return ColumnKind.SECONDS
         if all(len(value) == 13 for value in whole):
-            return Kind.MILLISECONDS
+            return ColumnKind.MILLISECONDS
         compact = compact_instants(pa.array(whole, pa.binary()))[1]
-        return Kind.COMPACT if compact.all() else Kind.WHOLE
+        return ColumnKind.COMPACT if compact.all() else ColumnKind.WHOLE
     if (len(whole) + len(decimals)) * 2 > len(values):
-        return Kind.WHOLE_DECIMALS
+        return ColumnKind.WHOLE_DECIMALS
     fractions = sum(bool(_DECIMAL.fullmatch(value)) for value in values)
-    return Kind.DECIMALS if (len(whole) + fractions) * 2 > len(values) else None
+    return ColumnKind.DECIMALS if (len(whole) + fractions) * 2 > len(values) else None
 
 
-def kind_of(sample: Sequence[bytes]) -> Kind:
+def kind_of(sample: Sequence[bytes]) -> ColumnKind:
     """What most of the values that are not empty look like."""
     values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
     if not values:
-        return Kind.NOTHING
+        return ColumnKind.NOTHING
     if found := _numbers(values) or _slashed(values):
         return found
     if int(iso_instants(pa.array(values, pa.binary()))[1].sum()) * 2 > len(values):
-        return Kind.DATES
+        return ColumnKind.DATES
     if sum(bool(_ADDRESS.fullmatch(value)) for value in values) * 2 > len(values):
-        return Kind.ADDRESSES
-    return Kind.TEXT
+        return ColumnKind.ADDRESSES
+    return ColumnKind.TEXT

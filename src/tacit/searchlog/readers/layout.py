@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tacit.searchlog.readers.kinds import Kind, kind_of
+from tacit.searchlog.readers.kinds import ColumnKind, kind_of
 from tacit.searchlog.readers.mapping import ColumnMapping
 from tacit.searchlog.readers.time_formats import TimeReader
 
@@ -24,7 +24,7 @@ HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 
 Row = list[bytes]
 
-_NUMBERS = (Kind.WHOLE, Kind.WHOLE_DECIMALS, Kind.DECIMALS)
+_NUMBERS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS, ColumnKind.DECIMALS)
 _NEEDED = 3
 
 
@@ -94,8 +94,8 @@ def _clicks(rows: Sequence[Row]) -> dict[str, int]:
     """Where the rank and the url stand, after user, query and time."""
     kinds = [kind_of([row[place] for row in rows if len(row) > place]) for place in (3, 4)]
     if _usual_width(rows) == _NEEDED + 1:
-        return {"url" if kinds[0] is Kind.ADDRESSES else "rank": 3}
-    if kinds[0] in (Kind.ADDRESSES, Kind.TEXT) or kinds[1] in _NUMBERS:
+        return {"url" if kinds[0] is ColumnKind.ADDRESSES else "rank": 3}
+    if kinds[0] in (ColumnKind.ADDRESSES, ColumnKind.TEXT) or kinds[1] in _NUMBERS:
         return {"url": 3} | ({"rank": 4} if kinds[1] in _NUMBERS else {})
     return {"rank": 3, "url": 4}
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.searchlog.bad_lines import Reason
-from tacit.searchlog.readers.kinds import DATES, Kind, kind_of
+from tacit.searchlog.readers.kinds import DATES, ColumnKind, kind_of
 from tacit.searchlog.readers.reading import Reading
 from tacit.searchlog.readers.source import Opening
 
@@ -22,8 +22,8 @@ DELIMITERS_IN_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bar
 
 _SAMPLE = 200
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NUMBERS_AS_TIMES = (Kind.COMPACT, Kind.SECONDS, Kind.MILLISECONDS)
-_RANKS = (Kind.WHOLE, Kind.WHOLE_DECIMALS)
+_NUMBERS_AS_TIMES = (ColumnKind.COMPACT, ColumnKind.SECONDS, ColumnKind.MILLISECONDS)
+_RANKS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS)
 _COLUMN_OF = {Reason.USER: "user", Reason.QUERY: "query", Reason.TIME: "time", Reason.RANK: "rank"}
 
 
@@ -38,12 +38,12 @@ class Look:
 
     delimiter: str | None
     """What separates its columns, or None when it has but one."""
-    columns: tuple[Kind, ...]
+    columns: tuple[ColumnKind, ...]
     mean_lengths: tuple[float, ...]
     widths: Counter[int]
     """How many lines have how many columns."""
 
-    def first(self, kinds: Sequence[Kind]) -> int | None:
+    def first(self, kinds: Sequence[ColumnKind]) -> int | None:
         """The first column of one of ``kinds``."""
         return next((place for place, kind in enumerate(self.columns) if kind in kinds), None)
 
@@ -60,10 +60,10 @@ class Look:
             return None
         found = {"time": self.time}
         left = [place for place in range(len(self.columns)) if place != self.time]
-        url = self.first((Kind.ADDRESSES,))
+        url = self.first((ColumnKind.ADDRESSES,))
         if url is not None:
             left.remove(url)
-        words = [place for place in left if self.columns[place] is Kind.TEXT]
+        words = [place for place in left if self.columns[place] is ColumnKind.TEXT]
         if not words:
             return None
         found["query"] = max(words, key=lambda place: self.mean_lengths[place])
@@ -99,7 +99,7 @@ class Look:
         if self.delimiter is None:
             return "Say what stands between its columns with `delimiter`. "
         order = ""
-        if self.time is not None and self.columns[self.time] is Kind.EITHER_ORDER:
+        if self.time is not None and self.columns[self.time] is ColumnKind.EITHER_ORDER:
             order = " `time_format=day-first` (or month-first)"
         if self.guess is None:
             return f"Say{order}. " if order else ""

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from tacit.errors import InputError, TacitError
 from tacit.web.console import Console
 from tacit.web.rule_files import read_rules
-from tacit.web.rules import Action, Rule, check_pattern
+from tacit.web.rules import Action, SiteRule, check_pattern
 from tacit.web.settings import Settings, remove_engine, save_engine, save_settings
 from tacit.web.upstreams.catalogue import EMBEDDED, KINDS, engine_from_data
 
@@ -127,7 +127,7 @@ class _Room:
         form = await request.form(max_files=0)
         back = _back(form, "/settings#rules")
         try:
-            rule = Rule(Action(str(form.get("action", ""))), check_pattern(str(form.get("pattern", ""))))
+            rule = SiteRule(Action(str(form.get("action", ""))), check_pattern(str(form.get("pattern", ""))))
         except ValueError as error:
             raise InputError("choose block, lower, raise or pin.") from error
         except TacitError as error:
@@ -165,7 +165,7 @@ class _Room:
         passed = f" {read.passed_over:,} lines could not be used." if read.passed_over else ""
         return self._console.done("/settings#rules", f"{len(read.rules):,} rules were imported.{passed}")
 
-    def _store(self, rules: list[Rule]) -> None:
+    def _store(self, rules: list[SiteRule]) -> None:
         with self._console.state.transaction() as connection:
             connection.executemany(
                 "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
@@ -190,7 +190,7 @@ class _Room:
         self._console.changed()
 
         def undo() -> str:
-            self._store([Rule(Action(str(a)), str(p), str(s)) for a, p, s in rows])
+            self._store([SiteRule(Action(str(a)), str(p), str(s)) for a, p, s in rows])
             return "The rules are back."
 
         return self._console.done("/settings#rules", f"{len(rows):,} rules are gone.", undo)

@@ -4,7 +4,7 @@ An :class:`Upstream` only writes requests and reads answers; :class:`Courier` ca
 time and size, and records every byte before it leaves.
 """
 
-from tacit.web.upstreams.answer import Answer, Result
+from tacit.web.upstreams.answer import Answer, SearchResult
 from tacit.web.upstreams.catalogue import KINDS, parse_engine, upstream_of
 from tacit.web.upstreams.courier import Courier, Limits
 from tacit.web.upstreams.engine import Carriage, EngineDescription, Upstream
@@ -18,7 +18,7 @@ __all__ = [
     "EngineDescription",
     "Limits",
     "Outgoing",
-    "Result",
+    "SearchResult",
     "Upstream",
     "parse_engine",
     "upstream_of",

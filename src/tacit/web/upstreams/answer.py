@@ -12,7 +12,7 @@ __all__ = [
     "LONGEST_TITLE",
     "LONGEST_URL",
     "Answer",
-    "Result",
+    "SearchResult",
     "clean_result",
     "plain_text",
 ]
@@ -27,7 +27,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SearchResult:
     """One result: plain text, and an address a browser may be sent to."""
 
     url: str
@@ -42,7 +42,7 @@ class Answer:
     """What one engine answered, or why it did not."""
 
     engine: str
-    results: tuple[Result, ...] = ()
+    results: tuple[SearchResult, ...] = ()
     milliseconds: float = 0.0
     problem: str = ""
     """What went wrong, for the person to read; empty if nothing did. Never contains the query."""
@@ -62,7 +62,9 @@ def plain_text(marked: object, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def clean_result(url: object, title: object, snippet: object, plain_place: object = None) -> Result | None:
+def clean_result(
+    url: object, title: object, snippet: object, plain_place: object = None
+) -> SearchResult | None:
     """A result fit to show, or None where its address is not one that a page may link to."""
     if not isinstance(url, str):
         return None
@@ -78,4 +80,4 @@ def clean_result(url: object, title: object, snippet: object, plain_place: objec
         return None
     shown = plain_text(title, LONGEST_TITLE) or host
     place = plain_place if isinstance(plain_place, int) and not isinstance(plain_place, bool) else None
-    return Result(address, shown, plain_text(snippet, LONGEST_SNIPPET), place)
+    return SearchResult(address, shown, plain_text(snippet, LONGEST_SNIPPET), place)

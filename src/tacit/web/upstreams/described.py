@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from tacit.errors import InputError
-from tacit.web.upstreams.answer import Result, clean_result
+from tacit.web.upstreams.answer import SearchResult, clean_result
 from tacit.web.upstreams.engine import RESULTS_ASKED, Carriage, Exposed
 from tacit.web.upstreams.wire import Outgoing, outgoing_request
 
@@ -126,7 +126,7 @@ class DescribedEngine:
         body = json.dumps(_filled(self.description["body"], words), ensure_ascii=False).encode()
         return outgoing_request("POST", url, headers, body, "application/json")
 
-    def read(self, body: bytes, content_type: str) -> list[Result]:
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
         """The results, in the engine's order; those without a usable address are left out."""
         del content_type
         try:

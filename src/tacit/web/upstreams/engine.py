@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from tacit.web.upstreams.answer import Result
+from tacit.web.upstreams.answer import SearchResult
 from tacit.web.upstreams.wire import Outgoing
 
 __all__ = ["NOTHING_EXPOSED", "RESULTS_ASKED", "Carriage", "EngineDescription", "Exposed", "Upstream"]
@@ -69,7 +69,7 @@ class Upstream(Protocol):
         """What to send for ``query`` with what is exposed of the profile."""
         ...
 
-    def read(self, body: bytes, content_type: str) -> list[Result]:
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
         """The results in an answer.
 
         Raises:

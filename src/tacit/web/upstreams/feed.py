@@ -10,7 +10,7 @@ from defusedxml import DefusedXmlException
 from defusedxml import ElementTree as Safe
 
 from tacit.errors import InputError
-from tacit.web.upstreams.answer import Result, clean_result
+from tacit.web.upstreams.answer import SearchResult, clean_result
 from tacit.web.upstreams.described import expanded
 from tacit.web.upstreams.engine import RESULTS_ASKED, Carriage, Exposed
 from tacit.web.upstreams.wire import Outgoing, outgoing_request
@@ -49,7 +49,7 @@ class FeedEngine:
 
         return outgoing_request("GET", _PLACE.sub(fill, self.template))
 
-    def read(self, body: bytes, content_type: str) -> list[Result]:
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
         """The entries of the feed. Entities, document types and outside references are refused."""
         del content_type
         try:

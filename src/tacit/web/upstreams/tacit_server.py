@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.web.upstreams.answer import Result, clean_result
+from tacit.web.upstreams.answer import SearchResult, clean_result
 from tacit.web.upstreams.engine import RESULTS_ASKED, Carriage, Exposed
 from tacit.web.upstreams.wire import Outgoing, outgoing_request
 
@@ -30,7 +30,7 @@ class TacitServer:
         body = json.dumps(message, ensure_ascii=False).encode()
         return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
 
-    def read(self, body: bytes, content_type: str) -> list[Result]:
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
         """The results in the server's order, with their places before it personalised."""
         del content_type
         try:

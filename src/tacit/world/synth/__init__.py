@@ -5,7 +5,7 @@ down, widen, drift, come back and click. :class:`SyntheticLog` makes the log; th
 second file.
 """
 
-from tacit.world.synth.calibration import AOL, HEAPS_EXPONENT, Shape, target
+from tacit.world.synth.calibration import AOL, HEAPS_EXPONENT, LogShape, target
 from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.log import SynthesisOutcome, SyntheticLog
 from tacit.world.synth.truth import TRUTH_SCHEMA
@@ -16,7 +16,7 @@ __all__ = [
     "TRUTH_SCHEMA",
     "RecordKind",
     "SynthesisOutcome",
-    "Shape",
+    "LogShape",
     "SyntheticLog",
     "target",
 ]

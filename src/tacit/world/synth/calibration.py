@@ -25,13 +25,13 @@ from tacit.world.synth.kinds import RecordKind
 from tacit.world.synth.queries import KIND, PAUSE, SLIP
 from tacit.world.synth.randomness import GOLDEN
 
-__all__ = ["AOL", "HEAPS_EXPONENT", "RECORDS_PER_USER_WEEK", "Shape", "Tally", "target"]
+__all__ = ["AOL", "HEAPS_EXPONENT", "RECORDS_PER_USER_WEEK", "LogShape", "LogTally", "target"]
 
 AOL_WEEKS = 13
 
 
 @dataclass(frozen=True)
-class Shape:
+class LogShape:
     """How large a log is, in the measures that AOL published."""
 
     users: int
@@ -50,7 +50,7 @@ class Shape:
         }
 
 
-AOL = Shape(
+AOL = LogShape(
     users=657_426,
     records=36_389_567,
     clicks=19_442_629,
@@ -64,11 +64,11 @@ RECORDS_PER_USER_WEEK = AOL.records / AOL.users / AOL_WEEKS
 HEAPS_EXPONENT = math.log(AOL.distinct_queries) / math.log(AOL.new_queries)
 
 
-def target(users: int, weeks: int) -> Shape:
+def target(users: int, weeks: int) -> LogShape:
     """AOL's shape for ``users`` users over ``weeks`` weeks."""
     scale = users / AOL.users * weeks / AOL_WEEKS
     new_queries = AOL.new_queries * scale
-    return Shape(
+    return LogShape(
         users=users,
         records=round(AOL.records * scale),
         clicks=round(AOL.clicks * scale),
@@ -86,7 +86,7 @@ def _asked_by(hashes: npt.NDArray[np.uint64], bounds: npt.NDArray[np.int64]) -> 
 
 
 @dataclass
-class Tally:
+class LogTally:
     """Counts a log as its blocks come.
 
     Queries are told apart by 64-bit hashes: among ten million queries two share one with a probability
@@ -125,11 +125,11 @@ class Tally:
         counts: npt.NDArray[np.int64] = np.diff(np.append(begins.astype(np.int64), len(asked)))
         return counts
 
-    def summary(self) -> tuple[Shape, dict[str, float]]:
+    def summary(self) -> tuple[LogShape, dict[str, float]]:
         """The shape of the log, and what else describes it."""
         users_per_query = self._users_per_query()
         distinct = len(users_per_query)
-        shape = Shape(
+        shape = LogShape(
             users=self.users,
             records=self.records,
             clicks=self.clicks,

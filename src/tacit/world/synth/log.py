@@ -17,7 +17,7 @@ from tacit.files import atomic_file
 from tacit.searchlog import SCHEMA, LogWriter
 from tacit.world.synth.activity import quotas
 from tacit.world.synth.block import Factory, UserBlock
-from tacit.world.synth.calibration import RECORDS_PER_USER_WEEK, Shape, Tally, target
+from tacit.world.synth.calibration import RECORDS_PER_USER_WEEK, LogShape, LogTally, target
 from tacit.world.synth.truth import truth_table, truth_writer
 
 __all__ = ["SynthesisOutcome", "SyntheticLog"]
@@ -29,8 +29,8 @@ _BLOCK_USERS = 4096
 class SynthesisOutcome:
     """What was made, beside what AOL's shape asks for."""
 
-    target: Shape
-    got: Shape
+    target: LogShape
+    got: LogShape
     further: dict[str, float]
 
 
@@ -113,7 +113,7 @@ class SyntheticLog:
             raise ParameterError(
                 "the log and the truth behind it cannot be the same file.", "Give the truth another name."
             )
-        tally = Tally()
+        tally = LogTally()
         with ExitStack() as files:
             temporary = files.enter_context(atomic_file(path, mode=0o600))
             log_file = files.enter_context(LogWriter(temporary, origin="synthetic"))
