@@ -133,7 +133,7 @@ def main() -> None:
     chosen = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    agents = 1_000 if chosen.quick else min(10_000, hard // 2 - 500)
+    agents = 1_000 if chosen.quick else min(10_000, hard - 500)
     timing = ["--window", "500", "--count", "60", "--identify", "60", "--form", "20", "--skew", "10"]
     if not chosen.updates:
         with served_pool("--k", "30", *timing) as (address, _):

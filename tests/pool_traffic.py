@@ -23,13 +23,20 @@ from tacit.pool.companion import Companion
 from tacit.pool.population import Population
 from tacit.pool.query_log import AuditedLog
 
-__all__ = ["served_pool", "traffic"]
+__all__ = ["served", "served_pool", "traffic"]
 
 
 @contextmanager
 def served_pool(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """``tacit pool serve`` on a free port, until the block ends: its address and process."""
-    command = [sys.executable, "-m", "tacit", "pool", "serve", "--port", "0", "--json", *arguments]
+    with served("pool", "serve", *arguments) as (said, running):
+        yield said["address"], running
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
+    """A ``tacit`` command that serves on a free port, until the block ends: what it says, and its process."""
+    command = [sys.executable, "-m", "tacit", *arguments, "--port", "0", "--json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None and running.stderr is not None
     try:
@@ -40,7 +47,7 @@ def served_pool(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
             if line.rstrip() == "}":
                 break
             assert line, running.stderr.read()
-        yield json.loads(text)["address"], running
+        yield json.loads(text), running
     finally:
         if running.poll() is None:
             os.kill(running.pid, signal.SIGTERM)

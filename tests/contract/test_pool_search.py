@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,11 +17,14 @@ from tests.served_app import served_app
 from tacit.device import Guard
 from tacit.errors import InputError
 from tacit.pool.agent_service import agent_app, read_record
+from tacit.pool.batches import BatchKeeper
+from tacit.pool.channel.batch_routes import batch_routes
 from tacit.pool.channel.gateway import gateway_app
 from tacit.pool.channel.oblivious import GatewayKey
 from tacit.pool.channel.relay import relay_app
 from tacit.pool.machine import Pool
 from tacit.pool.protocol import Rules
+from tacit.pool.relay_client import RelayHandover
 from tacit.pool.service import pool_app
 from tacit.pool.store import MemoryStore
 from tacit.pool.template import parse_template
@@ -51,6 +55,19 @@ class WatchedEngine(EngineService):
         return super().search(*asked, **named)
 
 
+class WatchedKeeper(BatchKeeper):
+    """The real keeper of sealed records, with what it handed over."""
+
+    def __init__(self, least: int, began: float) -> None:
+        super().__init__(least, began)
+        self.handed: list[list[str]] = []
+
+    def hand_over(self, announcements: Sequence[str], now: float) -> dict[str, list[str]]:
+        batches = super().hand_over(announcements, now)
+        self.handed.extend(batches.values())
+        return batches
+
+
 def address(client: httpx.Client) -> str:
     return str(client.base_url).rstrip("/")
 
@@ -61,23 +78,31 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
             guard.clicked("java", COFFEE, time=datetime(2026, 1, 1, 12, minute, tzinfo=UTC))
         message = guard.protect("java").message
     assert message["topics"]
-    rules = Rules(k=3, window=50.0, count=4.0, identify=4.0, form=4.0, skew=10.0)
-    engine = WatchedEngine()
+    rules = Rules(k=3, window=40.0, count=4.0, identify=4.0, form=2.0, skew=8.0)
+    engine, keeper = WatchedEngine(), WatchedKeeper(3, time.monotonic() - 60.0)
     with ExitStack() as stack:
-        search = address(stack.enter_context(served_app(engine_application(engine)))) + "/search"
-        pool = address(stack.enter_context(served_app(pool_app(Pool(rules, TEMPLATE, MemoryStore())))))
-        gateway = stack.enter_context(served_app(gateway_app(GatewayKey(), pool)))
-        relay = address(stack.enter_context(served_app(relay_app(address(gateway) + "/")))) + "/"
+
+        def serve(app: Any) -> httpx.Client:
+            return stack.enter_context(served_app(app))
+
+        search = address(serve(engine_application(engine))) + "/search"
+        # One party runs the relay before the pool and keeps sealed records; the other runs the pool and the
+        # relay before that. So each sees the addresses or the content of a message, and never both.
+        keeping = address(serve(relay_app(None, batches=batch_routes(keeper, "secret"))))
+        handover = RelayHandover(keeping, "secret", rules.form)
+        pool = address(serve(pool_app(Pool(rules, TEMPLATE, MemoryStore(), relay=handover))))
+        to_pool = address(serve(relay_app(address(serve(gateway_app(GatewayKey(), pool))) + "/")))
+        to_keeper = address(serve(relay_app(address(serve(gateway_app(GatewayKey(), keeping))) + "/")))
         agents = [
-            stack.enter_context(
-                served_app(
-                    agent_app(
-                        pool,
-                        person,
-                        engine=search,
-                        wait=0.0,
-                        channel=f"ohttp:{relay}" if number == 0 else "direct",
-                    )
+            serve(
+                agent_app(
+                    pool,
+                    person,
+                    engine=search,
+                    wait=0.0,
+                    channel=f"ohttp:{to_pool}/" if number == 0 else "direct",
+                    relay=keeping,
+                    relay_channel=f"ohttp:{to_keeper}/" if number == 0 else "direct",
                 )
             )
             for number, person in enumerate(PEOPLE)
@@ -95,6 +120,7 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
         query, topics, _, _, person = engine.told[-1]
         assert query == "java" and topics == message["topics"]
         assert "name" not in person and person.get("age") != "20"
+        assert keeper.handed and min(map(len, keeper.handed)) >= rules.k
 
 
 def ask_until_all_are_guarded(agents: list[httpx.Client]) -> list[httpx.Response]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tacit.pool.agent import Agent, Planned
+from tacit.pool.batches import SealedMessage
 from tacit.pool.machine import Pool
 from tacit.pool.protocol import AgentState, FirstMessage, Phase, Reply, Rules, SecondMessage
 from tacit.pool.query_log import AuditedLog
@@ -47,8 +48,13 @@ class SpyingEnvelope(OpenEnvelope):
         return super().unseal(secret, epoch, group, sealed.partition(";")[0])
 
 
+Message = FirstMessage | SecondMessage | SealedMessage
+
+
 class CarelessAgents(RuleBasedStateMachine):
     """Honest agents over a bad network, with workers and clocks that fail."""
+
+    relayed = False
 
     def make_store(self) -> PoolStore:
         return MemoryStore()
@@ -64,20 +70,30 @@ class CarelessAgents(RuleBasedStateMachine):
         self.envelope = SpyingEnvelope()
         self.pool = self.worker()
         self.agents: list[tuple[int, Record, Agent]] = []
-        self.flying: list[tuple[float, int, FirstMessage | SecondMessage]] = []
-        self.delivered: list[FirstMessage | SecondMessage] = []
+        self.flying: list[tuple[float, int, Message]] = []
+        self.delivered: list[Message] = []
         self.accepted: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.entries: list[tuple[float, int, Record, Any, bool]] = []
         self.rate = 0.15
         self.joined = 0
         self.pool.tick(self.now)
+        for _ in range(self.random.randrange(12)):
+            self.join((self.random.randrange(8), self.random.randrange(4)))
 
     def worker(self) -> Pool:
         return Pool(RULES, TEMPLATE, self.store, sealing=self.envelope)
 
     def join(self, record: Record) -> None:
         without = "hold" if self.hold and self.random.random() < 0.5 else "general"
-        agent = Agent(RULES, TEMPLATE, record, self.envelope, without=without, choose=self.random)  # type: ignore[arg-type]
+        agent = Agent(
+            RULES,
+            TEMPLATE,
+            record,
+            self.envelope,
+            without=without,  # type: ignore[arg-type]
+            relayed=self.relayed,
+            choose=self.random,
+        )
         self.agents.append((self.joined, record, agent))
         self.joined += 1
 
@@ -100,6 +116,18 @@ class CarelessAgents(RuleBasedStateMachine):
     def time_passes(self, steps: int, loss: float, late: int) -> None:
         for _ in range(steps):
             self.step(1.0, loss, late)
+
+    @rule(phase=st.sampled_from([Phase.COUNT, Phase.IDENTIFY, Phase.OPEN]), more=st.integers(0, 3))
+    def the_pool_comes_to_a_phase(self, phase: Phase, more: int) -> None:
+        """Time passes until the phase has begun, and a little more: where faults do the most harm."""
+        before = self.pool.tick(self.now).epoch
+        for _ in range(90):
+            self.step(1.0, 0.0, 0.0)
+            standing = self.pool.tick(self.now)
+            if standing.phase is phase and (standing.epoch > before or phase is not Phase.OPEN):
+                break
+        for _ in range(more):
+            self.step(1.0, 0.0, 0.0)
 
     def step(self, seconds: float, loss: float, late: float) -> None:
         self.now += seconds
@@ -139,10 +167,11 @@ class CarelessAgents(RuleBasedStateMachine):
             if number in agents:
                 agents[number].on_reply(reply, self.real)
 
-    def send(self, message: FirstMessage | SecondMessage) -> Reply:
+    def send(self, message: Message) -> Reply:
         self.delivered.append(message)
         if isinstance(message, FirstMessage):
             return self.pool.first(message)
+        assert isinstance(message, SecondMessage)
         reply = self.pool.second(message)
         if reply is Reply.ACCEPTED:
             self.accepted[message.epoch][message.group].add(message.token)
@@ -246,7 +275,7 @@ class LyingAgents(CarelessAgents):
         epoch = standing.epoch + data.draw(st.integers(-1, 1))
         group = data.draw(st.integers(-3, 6))
         token = f"{data.draw(st.integers(0, 9)):032x}"
-        message: FirstMessage | SecondMessage = FirstMessage(epoch, group, token)
+        message: Message = FirstMessage(epoch, group, token)
         if data.draw(st.booleans()):
             sealed = data.draw(st.sampled_from(["", "x", "1", "0,0", "7,3", "9,9", "1,2,3"]))
             message = SecondMessage(epoch, group, token, f"{sealed};{token}")

@@ -1,7 +1,8 @@
-"""``tacit pool``: the pool as a service, an agent beside a person, and the verifier of query logs."""
+"""``tacit pool``: the pool as a service, who stands between, an agent beside a person, and the verifier."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.panels import Panel
+from tacit.commands.pool_relay import gateway, relay
 from tacit.terminal import emit
 
 __all__ = ["PANEL", "register"]
@@ -34,6 +36,11 @@ def register(app: typer.Typer) -> None:
         epilog="Example: tacit pool agent --pool http://127.0.0.1:8460 --record me.json "
         "--engine http://127.0.0.1:8480/search",
     )(agent)
+    group.command(
+        "relay",
+        epilog="Example: tacit pool relay --gateway https://gateway.example/ --k 30 --secret pool.secret",
+    )(relay)
+    group.command("gateway", epilog="Example: tacit pool gateway --target http://127.0.0.1:8460")(gateway)
     group.command("verify", epilog="Example: tacit pool verify log.parquet --k 30 --window 50")(verify)
     app.add_typer(group, name="pool")
 
@@ -54,6 +61,12 @@ def serve(
         str | None, typer.Option(help="Keep the epoch in this Redis: redis://HOST:PORT/0.")
     ] = None,
     name: Annotated[str, typer.Option(help="The pool's name in Redis.")] = "pool",
+    relay: Annotated[
+        str | None, typer.Option(help="Take sealed records only in batches, from this relay.")
+    ] = None,
+    relay_secret: Annotated[
+        Path | None, typer.Option(help="With --relay: the file with the secret that it wants to be shown.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="So many processes; more than one needs Redis.", min=1)] = 1,
     listeners: Annotated[int, typer.Option(help="How many may follow each worker's broadcast.")] = 20_000,
     requests_at_once: Annotated[int, typer.Option(help="Requests each worker serves at once.")] = 1_000,
@@ -64,14 +77,23 @@ def serve(
     The operator's page is at the address itself, the description of the API at /openapi.json.
     """
     from tacit.errors import ParameterError
+    from tacit.pool.machine import Pool
     from tacit.pool.protocol import Rules
+    from tacit.pool.redis_store import RedisStore
+    from tacit.pool.service import pool_app
+    from tacit.pool.store import MemoryStore
+    from tacit.pool.workers import run_workers
     from tacit.web.serving import bound_socket
+    from tacit.web.serving import serve as run
 
     if workers > 1 and redis is None:
         raise ParameterError(
             "several workers need a Redis that they share.", "Say --redis redis://HOST:PORT/0."
         )
+    if (relay is None) != (relay_secret is None):
+        raise ParameterError("--relay and --relay-secret belong together.", "Say both, or neither.")
     rules = Rules(k, window, overlap, count, identify, form, skew, margin)
+    handover = _handover(relay, relay_secret, rules)
     chosen = _template(template)
     opened = bound_socket(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}"
@@ -82,6 +104,7 @@ def serve(
         "open_length": rules.open_length,
         "template_digest": chosen.digest,
         "workers": workers,
+        "relay": relay,
     }
 
     def render(console: Console) -> None:
@@ -91,41 +114,33 @@ def serve(
             f"who share a region asked at most {rules.window:g} s apart",
             markup=False,
         )
+        kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
+        console.print(f"sealed records are {kept}", markup=False)
 
     def started() -> None:
         emit(result, as_json=as_json, render=render)
 
-    _serve(rules, chosen, opened, redis, name, workers, listeners, requests_at_once, started)
-
-
-def _serve(
-    rules: Any,
-    template: Any,
-    opened: Any,
-    redis: str | None,
-    name: str,
-    workers: int,
-    listeners: int,
-    requests_at_once: int,
-    started: Any,
-) -> None:
-    from tacit.pool.machine import Pool
-    from tacit.pool.redis_store import RedisStore
-    from tacit.pool.service import pool_app
-    from tacit.pool.store import MemoryStore
-    from tacit.pool.workers import run_workers
-    from tacit.web.serving import serve as run
-
     def work(then: Any = lambda: None) -> None:
         store = MemoryStore() if redis is None else RedisStore(redis, name, 3 * rules.window)
-        app = pool_app(Pool(rules, template, store), listeners=listeners, requests_at_once=requests_at_once)
-        run(app, opened, then)
+        pool = Pool(rules, chosen, store, relay=handover())
+        run(pool_app(pool, listeners=listeners, requests_at_once=requests_at_once), opened, then)
 
     if workers == 1:
         work(started)
         return
     opened.listen(2048)
     run_workers(workers, work, started)
+
+
+def _handover(relay: str | None, secret: Path | None, rules: Any) -> Callable[[], Any]:
+    """What makes the way to the relay, in each worker anew."""
+    from tacit.pool.relay_client import RelayHandover
+    from tacit.pool.secret_file import read_secret
+
+    if relay is None or secret is None:
+        return lambda: None
+    shown = read_secret(secret)
+    return lambda: RelayHandover(relay, shown, rules.form)
 
 
 def _template(name: str) -> Any:
@@ -153,6 +168,15 @@ def agent(
     ] = "direct",
     keys: Annotated[
         Path | None, typer.Option(help="With ohttp: the gateway's keys, got from elsewhere than the relay.")
+    ] = None,
+    relay: Annotated[
+        str | None, typer.Option(help="Hand your sealed record to this relay, which the pool must name too.")
+    ] = None,
+    relay_channel: Annotated[
+        str, typer.Option(help="How to reach that relay: direct, socks5://… or ohttp:….")
+    ] = "direct",
+    relay_keys: Annotated[
+        Path | None, typer.Option(help="With ohttp: the keys of the gateway before that relay.")
     ] = None,
     port: PortOption = 8470,
     as_json: JsonFlag = False,
@@ -183,13 +207,25 @@ def agent(
         channel=channel,
         engine_channel=engine_channel,
         keys=None if keys is None else keys.read_bytes(),
+        relay=relay,
+        relay_channel=relay_channel,
+        relay_keys=None if relay_keys is None else relay_keys.read_bytes(),
     )
 
     def render(console: Console) -> None:
         console.print(f"Agent at {address}, for {pool} (stop with Ctrl-C)", markup=False)
-        console.print(f"channel: {what_it_gives(channel)}", markup=False)
+        console.print(f"pool: {what_it_gives(channel)}", markup=False)
+        if relay is not None:
+            console.print(f"relay: {what_it_gives(relay_channel)}", markup=False)
 
-    result = {"address": address, "pool": pool, "engine": engine, "without": without, "channel": channel}
+    result = {
+        "address": address,
+        "pool": pool,
+        "engine": engine,
+        "without": without,
+        "channel": channel,
+        "relay": relay,
+    }
     run(app, opened, lambda: emit(result, as_json=as_json, render=render))
 
 

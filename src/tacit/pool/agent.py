@@ -6,11 +6,13 @@ goes back to the beginning when it hears nothing. Only its own second message, s
 
 from __future__ import annotations
 
+import math
 import random
 import secrets
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit.pool.batches import SealedMessage, announcement_digest
 from tacit.pool.protocol import (
     READY,
     UNGROUPED,
@@ -36,7 +38,7 @@ class Planned:
     """A message, and the moment to send it."""
 
     at: float
-    message: FirstMessage | SecondMessage
+    message: FirstMessage | SecondMessage | SealedMessage
 
 
 class Agent:
@@ -48,6 +50,7 @@ class Agent:
         record: the person's own d.
         sealing: how to seal it for the pool.
         without: what to do with queries while no region guards them.
+        relayed: second messages go through a relay that keeps them until a batch is there.
         choose: where random moments come from.
     """
 
@@ -59,11 +62,13 @@ class Agent:
         sealing: Sealing,
         *,
         without: Without = "hold",
+        relayed: bool = False,
         choose: random.Random | None = None,
     ) -> None:
         self.rules = rules
         self.template = template
         self.without = without
+        self.relayed = relayed
         self.state = AgentState.NEW
         self.epoch = -1
         self.group = UNGROUPED
@@ -78,7 +83,7 @@ class Agent:
         self._counted_in = -1
         self._waiting = False
         self._first: FirstMessage | None = None
-        self._second: SecondMessage | None = None
+        self._second: SecondMessage | SealedMessage | None = None
 
     def on_table(self, table: Table, public_key: str, expires_in: float, now: float) -> None:
         """A table was fetched; ``now`` is when it was asked for, so that its way shortens its life."""
@@ -133,8 +138,11 @@ class Agent:
         self._waiting = True
         return None
 
-    def on_count(self, epoch: int, now: float) -> Planned | None:
-        """The count is open: M1 at a random moment, if a query was sent under this table in the overlap."""
+    def on_count(self, epoch: int, now: float, ends_in: float = math.inf) -> Planned | None:
+        """The count is open: M1 at a random moment, if a query was sent under this table in the overlap.
+
+        ``ends_in`` is how long the phase still lasts, where the agent heard of it late.
+        """
         self.on_time(now)
         if epoch != self.epoch or self.state not in (AgentState.GUARDED, AgentState.WAITING):
             return None
@@ -150,9 +158,11 @@ class Agent:
         self._first = FirstMessage(epoch, group, secrets.token_hex(16))
         self._counted_in = epoch
         self.state = AgentState.COUNTED
-        return Planned(now + self._choose.uniform(0, 0.75 * self.rules.count), self._first)
+        return Planned(self._moment(now, min(ends_in, self.rules.count)), self._first)
 
-    def on_identify(self, epoch: int, asked: list[int], now: float) -> Planned | None:
+    def on_identify(
+        self, epoch: int, asked: list[int], now: float, ends_in: float = math.inf
+    ) -> Planned | None:
         """Groups are asked: M2 at a random moment, if the own group is among them and M1 was sent."""
         self.on_time(now)
         if epoch != self.epoch or self.state is not AgentState.COUNTED or self._first is None:
@@ -160,11 +170,21 @@ class Agent:
         if self._first.group not in asked:
             return None
         if self._second is None:
-            group, token = self._first.group, self._first.token
-            sealed = self._sealing.seal(self._public_key, epoch, group, self._record)
-            self._second = SecondMessage(epoch, group, token, sealed)
+            self._second = self._sealed(epoch, self._first.group, self._first.token)
         self.state = AgentState.IDENTIFIED
-        return Planned(now + self._choose.uniform(0, 0.75 * self.rules.identify), self._second)
+        return Planned(self._moment(now, min(ends_in, self.rules.identify)), self._second)
+
+    def _moment(self, now: float, left: float) -> float:
+        """A random moment that leaves a message time to arrive."""
+        return now + self._choose.uniform(0, 0.75 * max(0.0, left))
+
+    def _sealed(self, epoch: int, group: int, token: str) -> SecondMessage | SealedMessage:
+        """M2; through a relay it shares nothing with M1, not even the token."""
+        sealed = self._sealing.seal(self._public_key, epoch, group, self._record)
+        if not self.relayed:
+            return SecondMessage(epoch, group, token, sealed)
+        announcement = announcement_digest(epoch, group, self._public_key)
+        return SealedMessage(announcement, secrets.token_hex(16), sealed)
 
     def on_reply(self, reply: Reply, now: float) -> None:
         """What the pool said to a message: where it was too late or refused, begin again."""

@@ -23,6 +23,7 @@ from tacit.pool.agent import Without
 from tacit.pool.channel.choice import channel_transport
 from tacit.pool.companion import Companion
 from tacit.pool.extended import divide, generalised_query
+from tacit.pool.relay_client import RelayClient
 
 __all__ = ["agent_app", "read_record"]
 
@@ -130,6 +131,9 @@ def agent_app(
     channel: str = "direct",
     engine_channel: str = "direct",
     keys: bytes | None = None,
+    relay: str | None = None,
+    relay_channel: str = "direct",
+    relay_keys: bytes | None = None,
 ) -> Starlette:
     """The agent's application.
 
@@ -141,16 +145,21 @@ def agent_app(
         wait: how long a query is held back, in seconds.
         channel, engine_channel: how pool and search server are reached (:mod:`tacit.pool.channel.choice`).
         keys: with Oblivious HTTP, the gateway's key configurations, if they came from elsewhere.
+        relay: the relay that keeps sealed records for the pool, if it has one.
+        relay_channel, relay_keys: how it is reached.
     """
     service = _AgentService(engine, wait)
     to_pool, to_engine = channel_transport(channel, keys=keys), channel_transport(engine_channel)
+    to_relay = channel_transport(relay_channel, keys=relay_keys)
 
-    async def join(http: Any) -> None:
+    async def join(http: Any, relay_http: Any) -> None:
         pause = 0.2
+        streaming = not channel.startswith("ohttp:")
         while True:
             try:
+                known = None if relay is None else RelayClient(relay, relay_http)
                 service.companion = await Companion.join(
-                    pool, record, http, without=without, streaming=not channel.startswith("ohttp:")
+                    pool, record, http, without=without, streaming=streaming, relay=known
                 )
                 break
             except TacitError as error:
@@ -165,9 +174,10 @@ def agent_app(
 
         async with (
             httpx.AsyncClient(transport=to_pool, trust_env=False, timeout=10.0) as pool_http,
+            httpx.AsyncClient(transport=to_relay, trust_env=False, timeout=10.0) as relay_http,
             httpx.AsyncClient(transport=to_engine, trust_env=False, timeout=10.0) as service.http,
         ):
-            running = asyncio.create_task(join(pool_http))
+            running = asyncio.create_task(join(pool_http, relay_http))
             try:
                 yield
             finally:

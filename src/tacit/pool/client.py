@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError, TacitError
@@ -37,6 +38,8 @@ class Terms:
 
     rules: Rules
     template: Template
+    relay: str | None = None
+    """The relay that takes second messages; where there is none, the pool does itself."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Announcement:
     epoch: int
     phase: str
     asked: tuple[int, ...] = ()
+    ends_in: float = field(default=math.inf, compare=False)
+    """Seconds until the phase ends, as far as the agent was told."""
 
 
 class PoolClient:
@@ -55,7 +60,7 @@ class PoolClient:
         address: the pool's, such as ``https://pool.example``.
         http: how to reach it.
         streaming: the channel carries server-sent events; otherwise the standing is asked for now and then.
-        every: seconds between two such questions.
+        every: seconds between two such questions, at most.
     """
 
     def __init__(
@@ -64,7 +69,7 @@ class PoolClient:
         self._address = address.rstrip("/")
         self._http = http
         self._streaming = streaming
-        self._every = every
+        self.every = every
 
     async def _get(self, path: str) -> httpx.Response:
         import httpx
@@ -83,7 +88,14 @@ class PoolClient:
         try:
             if given["version"] != VERSION:
                 raise InputError(f"the pool speaks version {given['version']}; this agent speaks {VERSION}.")
-            return Terms(Rules(**given["rules"]), parse_template(given["template"]))
+            relay = given.get("relay")
+            rules = Rules(**given["rules"])
+            self.every = min(self.every, rules.count / 4, rules.identify / 4)
+            return Terms(
+                rules,
+                parse_template(given["template"]),
+                None if relay is None else str(relay).rstrip("/"),
+            )
         except (KeyError, TypeError) as error:
             raise InputError("the pool's terms cannot be read.") from error
 
@@ -122,7 +134,7 @@ class PoolClient:
             if announcement != last:
                 last = announcement
                 yield announcement
-            await asyncio.sleep(self._every * random.uniform(0.7, 1.3))
+            await asyncio.sleep(self.every * random.uniform(0.7, 1.3))
 
     async def _stream(self) -> AsyncGenerator[Announcement, None]:
         import httpx
@@ -143,6 +155,11 @@ class PoolClient:
 
 def _announcement(given: Any) -> Announcement:
     try:
-        return Announcement(int(given["epoch"]), str(given["phase"]), tuple(given.get("asked", ())))
+        return Announcement(
+            int(given["epoch"]),
+            str(given["phase"]),
+            tuple(given.get("asked", ())),
+            float(given.get("ends_in", math.inf)),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("the pool's announcement cannot be read.") from error

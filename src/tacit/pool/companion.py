@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import InputError
 from tacit.pool.agent import Agent, Planned, Without
+from tacit.pool.batches import SealedMessage
 from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
 from tacit.pool.protocol import AgentState, Reply
 from tacit.pool.region import Region
+from tacit.pool.relay_client import RelayClient
 from tacit.pool.sealing import HpkeSealing
 
 if TYPE_CHECKING:
@@ -41,15 +43,29 @@ class Companion:
         terms: its rules and template.
         record: the person's own values.
         without: what to do with queries while no region guards them.
+        relay: the relay that takes second messages, where the pool has one.
     """
 
     def __init__(
-        self, client: PoolClient, terms: Terms, record: Mapping[str, object], *, without: Without = "hold"
+        self,
+        client: PoolClient,
+        terms: Terms,
+        record: Mapping[str, object],
+        *,
+        without: Without = "hold",
+        relay: RelayClient | None = None,
     ) -> None:
+        _check_relay(terms, relay)
         self.client = client
+        self.relay = relay
         self.terms = terms
         self.agent = Agent(
-            terms.rules, terms.template, terms.template.encode(record), HpkeSealing(), without=without
+            terms.rules,
+            terms.template,
+            terms.template.encode(record),
+            HpkeSealing(),
+            without=without,
+            relayed=relay is not None,
         )
         self.reachable = True
         self._changed = asyncio.Condition()
@@ -64,10 +80,15 @@ class Companion:
         *,
         without: Without = "hold",
         streaming: bool = True,
+        relay: RelayClient | None = None,
     ) -> Companion:
-        """Ask a pool for its terms; the record follows its template."""
+        """Ask a pool, and the relay if there is one, for their terms; the record follows the template."""
         client = PoolClient(address, http, streaming=streaming)
-        return cls(client, await client.terms(), record, without=without)
+        terms = await client.terms()
+        companion = cls(client, terms, record, without=without, relay=relay)
+        if relay is not None:
+            (await relay.promise()).check(terms.rules)
+        return companion
 
     async def run(self) -> None:
         """Follow the pool until cancelled, through whatever it suffers."""
@@ -123,9 +144,11 @@ class Companion:
             return
         planned: Planned | None = None
         if announcement.phase == "count":
-            planned = agent.on_count(announcement.epoch, time.monotonic())
+            planned = agent.on_count(announcement.epoch, time.monotonic(), announcement.ends_in)
         elif announcement.phase == "identify":
-            planned = agent.on_identify(announcement.epoch, list(announcement.asked), time.monotonic())
+            planned = agent.on_identify(
+                announcement.epoch, list(announcement.asked), time.monotonic(), announcement.ends_in
+            )
         if planned is not None:
             task = asyncio.create_task(self._send(planned))
             self._sending.add(task)
@@ -140,7 +163,11 @@ class Companion:
     async def _send(self, planned: Planned) -> None:
         await asyncio.sleep(max(0.0, planned.at - time.monotonic()))
         for pause in (0.2, 0.5, 0.0):
-            reply = await self.client.send(planned.message)
+            message = planned.message
+            if not isinstance(message, SealedMessage):
+                reply = await self.client.send(message)
+            else:
+                reply = None if self.relay is None else await self.relay.send(message)
             if reply is Reply.FULL or reply is None:
                 await asyncio.sleep(pause)  # the same token: it counts once
                 continue
@@ -167,3 +194,18 @@ class Companion:
         general = self.terms.template.values(self.terms.template.domain)
         values = self.terms.template.values(region)
         return {name: said for name, said in values.items() if said != general[name]}
+
+
+def _check_relay(terms: Terms, relay: RelayClient | None) -> None:
+    """Whom to trust with sealed records is the person's choice: what the pool says must agree with it."""
+    if terms.relay is not None and relay is None:
+        raise InputError(
+            f"this pool takes sealed records through a relay alone, {terms.relay}.",
+            "If you trust whoever runs it not to work together with the pool, name it with `relay`.",
+        )
+    if relay is not None and terms.relay != relay.address:
+        named = "takes none through a relay" if terms.relay is None else f"names {terms.relay}"
+        raise InputError(
+            f"the relay {relay.address} takes no records for this pool, which {named}.",
+            "Name the pool's own relay, or another pool.",
+        )

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tacit.pool.batches import Handover, announcement_digest
 from tacit.pool.formation import Formation, together, valid_records
 from tacit.pool.protocol import READY, FirstMessage, Phase, Reply, Rules, SecondMessage
 from tacit.pool.sealing import HpkeSealing, Sealing
@@ -42,6 +43,8 @@ class Pool:
         sealing: how records are sealed.
         formation: how tables are made.
         clock: what time it is after a table was made, which takes a while; without one, no time passes.
+        relay: the party that keeps sealed records until a batch is there; without one, the store does, and
+            what the pool never sees rests on the word of whoever runs it.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Pool:
         sealing: Sealing | None = None,
         formation: Formation = together,
         clock: Callable[[], float] | None = None,
+        relay: Handover | None = None,
     ) -> None:
         self.rules = rules
         self.template = template
@@ -60,6 +64,7 @@ class Pool:
         self._sealing = sealing or HpkeSealing()
         self._formation = formation
         self.clock = clock
+        self.relay = relay
         self._public: Publication | None = None
 
     def tick(self, now: float) -> Standing:
@@ -118,9 +123,10 @@ class Pool:
 
     def _form(self, standing: Standing, now: float) -> None:
         rules, epoch, secret = self.rules, standing.epoch, self.store.document("secret key")
-        old, batches = self.publication(), self.store.batches(rules.k)
+        old = self.publication()
         if secret is None or old is None or old.table.epoch != epoch:
             return  # another worker has published, and the epoch is gone
+        batches = self.store.batches(rules.k) if self.relay is None else self._handed_over(self.relay, old)
         opened = {
             group: [self._sealing.unseal(secret, epoch, group, sealed) for sealed in batch]
             for group, batch in batches.items()
@@ -132,6 +138,14 @@ class Pool:
         if self._too_late(self._counted_from(), now):
             table = whole_domain(epoch + 1, self.template)
         self._publish(standing, table, now)
+
+    def _handed_over(self, relay: Handover, public: Publication) -> dict[int, list[str]]:
+        """What the relay kept of the groups that were asked; a batch that is too small is not opened."""
+        groups = {
+            announcement_digest(public.table.epoch, group, public.public_key): group for group in self.asked()
+        }
+        found = relay.hand_over(list(groups)) if groups else {}
+        return {groups[digest]: batch for digest, batch in found.items() if len(batch) >= self.rules.k}
 
     def _publish(self, standing: Standing | None, table: Table, now: float) -> None:
         public, secret = self._sealing.keys()
@@ -176,5 +190,5 @@ class Pool:
         return self.store.first(message, self.rules.capacity)
 
     def second(self, message: SecondMessage) -> Reply:
-        """M2: kept sealed until its group has k."""
-        return self.store.second(message)
+        """M2: kept sealed until its group has k. Where there is a relay, it goes there and not here."""
+        return self.store.second(message) if self.relay is None else Reply.REFUSED

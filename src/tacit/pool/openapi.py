@@ -89,6 +89,7 @@ def description() -> dict[str, Any]:
             "epoch": _WHOLE,
             "phase": {"enum": ["open", "count", "identify", "form"]},
             "asked": {"type": "array", "items": _WHOLE},
+            "ends_in": {"type": "number", "minimum": 0, "description": "Seconds, of the phase."},
         },
     }
     shown = _answer(

@@ -10,7 +10,7 @@
   token). It says that somebody in the group was online, and not who.
 - IDENTIFY: groups with at least k + margin counts are asked. Whoever sent M1 for one sends M2 = (epoch,
   group, token, sealed record). A relay keeps the sealed records and hands over a group's only when k of them
-  are there.
+  are there (:mod:`tacit.pool.batches`); where the pool has no relay, its own store does the same.
 - FORM: the records that were handed over are partitioned into the regions of the next table.
 
 **Agent**::
@@ -41,7 +41,9 @@ from typing import Any
 from tacit.errors import InputError, ParameterError
 
 __all__ = [
+    "LONGEST_SEALED",
     "READY",
+    "TOKEN",
     "UNGROUPED",
     "VERSION",
     "AgentState",
@@ -61,8 +63,11 @@ UNGROUPED = -1
 READY = -2
 """People without a region who hold a query back, and will ask it as soon as they have one."""
 
-_TOKEN = re.compile(r"[0-9a-f]{32}")
-_LONGEST_SEALED = 4096
+TOKEN = re.compile(r"[0-9a-f]{32}")
+"""What a token looks like."""
+
+LONGEST_SEALED = 4096
+"""Characters of a sealed record."""
 
 
 class Phase(StrEnum):
@@ -190,7 +195,7 @@ def _checked(given: Mapping[str, Any], keys: set[str]) -> None:
     wrong = [key for key in ("epoch", "group") if type(given.get(key)) is not int]
     if wrong:
         raise InputError(f"a message's {wrong[0]} must be a whole number.")
-    if not isinstance(given.get("token"), str) or not _TOKEN.fullmatch(given["token"]):
+    if not isinstance(given.get("token"), str) or not TOKEN.fullmatch(given["token"]):
         raise InputError("a message's token must be 32 hexadecimal digits.")
     if set(given) - keys - {"version"}:
         raise InputError(f"a message has unknown keys; it has {', '.join(sorted(keys))}.")
@@ -229,8 +234,8 @@ class SecondMessage:
         """The message, or an error that says what is wrong with its form."""
         _checked(given, {"epoch", "group", "token", "sealed"})
         sealed = given.get("sealed")
-        if not isinstance(sealed, str) or not 0 < len(sealed) <= _LONGEST_SEALED:
-            raise InputError(f"a message's sealed record must have 1 to {_LONGEST_SEALED} characters.")
+        if not isinstance(sealed, str) or not 0 < len(sealed) <= LONGEST_SEALED:
+            raise InputError(f"a message's sealed record must have 1 to {LONGEST_SEALED} characters.")
         return cls(given["epoch"], given["group"], given["token"], sealed)
 
     def as_dict(self) -> dict[str, Any]:

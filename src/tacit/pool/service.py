@@ -22,6 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.errors import InputError
+from tacit.pool.bodies import read_object
 from tacit.pool.broadcast import Broadcast, Clock, steady_clock
 from tacit.pool.formation import warm_up
 from tacit.pool.machine import Pool
@@ -78,22 +79,6 @@ def _error(status: int, why: str) -> Response:
     return JSONResponse({"error": why}, status, _HEADERS)
 
 
-async def _body(request: Request) -> Any:
-    """The request's JSON object; an error that repeats nothing of it otherwise."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise InputError(f"a message has at most {LARGEST_BODY:,} bytes.")
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError("a message must be JSON.") from error
-    if not isinstance(given, dict):
-        raise InputError("a message must be a JSON object.")
-    return given
-
-
 class _Service:
     """The handlers of one worker."""
 
@@ -118,6 +103,7 @@ class _Service:
                 "lifetime": rules.lifetime,
                 "template": self.pool.template.as_dict(),
                 "template_digest": self.pool.template.digest,
+                "relay": getattr(self.pool.relay, "address", None),
             },
             headers=_HEADERS,
         )
@@ -149,21 +135,23 @@ class _Service:
         if standing is None:
             return _busy("the pool has just begun")
         asked = await self.ask(self.pool.asked) if standing.phase.value == "identify" else None
-        said = {"epoch": standing.epoch, "phase": standing.phase.value}
+        left = max(0.0, standing.until - await self.ask(self.broadcast.clock))
+        said = {"epoch": standing.epoch, "phase": standing.phase.value, "ends_in": round(left, 3)}
         return JSONResponse(said if asked is None else said | {"asked": asked}, headers=_HEADERS)
 
     async def first(self, request: Request) -> Response:
-        message = FirstMessage.parse(await _body(request))
+        message = FirstMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.first, message))
 
     async def second(self, request: Request) -> Response:
-        message = SecondMessage.parse(await _body(request))
+        message = SecondMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.second, message))
 
     async def statistics(self, _request: Request) -> Response:
         found = await run_in_threadpool(lambda: statistics(self.pool, self.broadcast.clock()))
         found["listeners"] = self.broadcast.listeners
         found["store_reachable"] = not self.broadcast.trouble
+        found["relay_reachable"] = getattr(self.pool.relay, "reachable", None)
         return JSONResponse(found, headers=_HEADERS)
 
     async def describe(self, _request: Request) -> Response:

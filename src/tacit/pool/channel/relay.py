@@ -6,7 +6,7 @@ nothing about who sent them (no ``Forwarded``, no cookie, no header of the clien
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import httpx
@@ -24,16 +24,24 @@ _SECONDS = 30.0
 _PLAIN = {"cache-control": "no-store"}
 
 
-def relay_app(gateway: str, *, transport: httpx.AsyncBaseTransport | None = None) -> Starlette:
+def relay_app(
+    gateway: str | None,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    batches: Sequence[Route] = (),
+) -> Starlette:
     """A relay for one gateway.
 
     Args:
-        gateway: the address that takes sealed requests; ``GET`` of the same address gives its keys.
+        gateway: the address that takes sealed requests; ``GET`` of the same address gives its keys. None for
+            a relay that keeps sealed records and passes nothing on.
         transport: how the gateway is reached.
+        batches: the routes of a relay that keeps sealed records (:mod:`tacit.pool.channel.batch_routes`).
     """
     client = httpx.AsyncClient(transport=transport, timeout=_SECONDS, follow_redirects=False, trust_env=False)
 
     async def keys(_request: Request) -> Response:
+        assert gateway is not None
         return await _answer(client.get(gateway, headers={"accept": KEYS_TYPE}), KEYS_TYPE)
 
     async def forward(request: Request) -> Response:
@@ -44,10 +52,12 @@ def relay_app(gateway: str, *, transport: httpx.AsyncBaseTransport | None = None
             body += chunk
             if len(body) > LARGEST_MESSAGE:
                 return Response(f"a message has at most {LARGEST_MESSAGE:,} bytes", 413, _PLAIN, "text/plain")
+        assert gateway is not None
         headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit-relay"}
         return await _answer(client.post(gateway, content=bytes(body), headers=headers), RESPONSE_TYPE)
 
-    routes = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
+    passing = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
+    routes = [*batches, *(passing if gateway is not None else [])]
     return Starlette(routes=routes, lifespan=closing(client))
 
 

@@ -1,0 +1,117 @@
+"""``tacit pool relay`` and ``tacit pool gateway``: the parties between agents and a pool."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tacit.commands.options import JsonFlag
+from tacit.terminal import emit
+
+__all__ = ["gateway", "relay"]
+
+HostOption = Annotated[str, typer.Option(help="The address to listen on.")]
+PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
+
+
+def relay(
+    gateway: Annotated[
+        str | None, typer.Option(help="Pass Oblivious HTTP on to this gateway, without addresses.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option(help="Keep sealed records, and hand over batches of at least so many.")
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(help="With --k: a file with what the pool must show; made if it is not there."),
+    ] = None,
+    hold: Annotated[float, typer.Option(help="Keep sealed records for at most so many seconds.")] = 60.0,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8462,
+    as_json: JsonFlag = False,
+) -> None:
+    """Stand between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
+
+    With --gateway it passes sealed requests on: it sees addresses, and nothing of the content. With --k it
+    keeps the sealed records of each group, and gives the pool none before k are there.
+    """
+    from tacit.errors import ParameterError
+    from tacit.pool.batches import BatchKeeper
+    from tacit.pool.channel.batch_routes import batch_routes
+    from tacit.pool.channel.relay import relay_app
+    from tacit.pool.secret_file import kept_secret
+
+    if gateway is None and k is None:
+        raise ParameterError(
+            "a relay needs something to do.",
+            "Say --gateway to pass Oblivious HTTP on, --k to keep sealed records, or both.",
+        )
+    if (k is None) != (secret is None):
+        raise ParameterError("--k and --secret belong together.", "Say both, or neither.")
+    routes: list[Any] = []
+    if k is not None and secret is not None:
+        routes = batch_routes(BatchKeeper(k, time.monotonic(), hold=hold), kept_secret(secret))
+    says = []
+    if gateway is not None:
+        says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays sealed")
+    if k is not None:
+        says.append(
+            f"keeps sealed records for {hold:g} s at most and hands over batches of at least {k}; takes the "
+            f"first in {hold:g} s, when whatever was announced before it began is over"
+        )
+    result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None}
+    _run("Relay", relay_app(gateway, batches=routes), host, port, result, says, as_json)
+
+
+def gateway(
+    target: Annotated[str, typer.Option(help="The address that requests are passed on to, without a path.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with the gateway's secret key; made if it is not there. Default: a new key."
+        ),
+    ] = None,
+    write_keys: Annotated[
+        Path | None,
+        typer.Option(help="Write the public keys to this file, for people to get elsewhere than the relay."),
+    ] = None,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8464,
+    as_json: JsonFlag = False,
+) -> None:
+    """Open Oblivious HTTP for one server behind it, until Ctrl-C. Nothing is logged.
+
+    It sees what is asked, and the relay's address instead of the person's.
+    """
+    from tacit.files.atomic import atomic_file
+    from tacit.pool.channel.gateway import gateway_app
+    from tacit.pool.channel.oblivious import GatewayKey
+    from tacit.pool.secret_file import kept_secret
+
+    own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(key)))
+    if write_keys is not None:
+        with atomic_file(write_keys) as temporary:
+            temporary.write_bytes(own.configurations())
+    says = [f"opens Oblivious HTTP for {target}; addresses stay with the relay before it"]
+    result = {"target": target, "public_key": own.configuration.public_key.hex()}
+    _run("Gateway", gateway_app(own, target), host, port, result, says, as_json)
+
+
+def _run(
+    name: str, app: Any, host: str, port: int, result: dict[str, Any], says: list[str], as_json: bool
+) -> None:
+    from tacit.web.serving import bound_socket, serve
+
+    opened = bound_socket(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}"
+
+    def render(console: Console) -> None:
+        console.print(f"{name} at {address} (stop with Ctrl-C)", markup=False)
+        for line in says:
+            console.print(line, markup=False)
+
+    serve(app, opened, lambda: emit({"address": address} | result, as_json=as_json, render=render))
