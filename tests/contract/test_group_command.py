@@ -11,10 +11,12 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from tests.realdata import shared_data
 
 from tacit.groups import Groups
+from tacit.text import normalise, words
 
 CANARY = "canary-7f3a9c"
 SECRET = "xylophonist"
@@ -66,6 +68,24 @@ def test_a_real_log_is_grouped_and_the_figures_agree_with_the_files(excite: Path
     assert found["linkability"]["owned_max"] <= 0.4
     assert [line["known_terms"] for line in found["attackers"]] == [0, 1, 5, 10]
     assert all(line["belief_max"] <= 0.4 for line in found["attackers"])
+
+
+def test_no_term_that_one_user_of_the_log_alone_has_is_released(excite: Path) -> None:
+    """Counted from the log's own words, and not in a bundling that leaves the rule out."""
+    holders: dict[str, set[str]] = {}
+    for record in pq.read_table(excite / "log.parquet", columns=["user", "query"]).to_pylist():
+        for word in words(normalise(record["query"])):
+            holders.setdefault(word, set()).add(record["user"])
+
+    def alone(folder: Path) -> int:
+        shown = {term for line in lines(folder / "representatives.jsonl") for term in dict(line["terms"])}  # type: ignore[call-overload]
+        assert shown <= holders.keys()
+        return sum(len(holders[term]) == 1 for term in shown)
+
+    assert alone(excite / "groups") == 0
+    done = tacit("group", excite / "log.parquet", "--fewest-holders", 1, "-o", excite / "anyones")
+    assert done.returncode == 0, done.stderr
+    assert alone(excite / "anyones") > 100
 
 
 def test_membership_is_for_the_operator_alone(excite: Path) -> None:

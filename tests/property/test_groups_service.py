@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError, InputError
+from tacit.evaluate.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Groups, Profiles
 from tacit.groups.store import FILE, GroupsStore
-from tacit.groups.succession import Observer
+from tacit.groups.succession import Learnt, Observer
 from tacit.groups.writing import fill
 
 WORDS = [f"word{n}" for n in range(14)]
@@ -169,6 +170,67 @@ def test_an_observer_of_successive_representatives_learns_no_term_of_who_comes_o
         assert here.learnt().right == here.learnt().terms == 0.0
         assert anew.learnt().people > 0.8
         assert anew.learnt().terms > 0.5
+
+
+def observed(folder: Path, held: list[set[str]], p: float, known_terms: int) -> Learnt:
+    """What the observer learns while 80 of 400 people leave and as many come."""
+    population = {f"user-{row}": held[row] for row in range(400)}
+    draw = random.Random(4)
+    with make(folder, population, p, known_terms) as groups:
+        observer = Observer(Observer.look(groups))
+        for late in range(400, len(held)):
+            user = draw.choice(sorted(population))
+            own = population.pop(user)
+            groups.remove(user)
+            observer.step(Observer.look(groups), own)
+            population[f"user-{late}"] = held[late]
+            groups.assign(f"user-{late}", dict.fromkeys(held[late], 1.0))
+            observer.step(Observer.look(groups), held[late])
+    return observer.learnt()
+
+
+def test_a_group_that_vanishes_tells_no_more_of_who_left_than_it_showed(tmp_path: Path) -> None:
+    everybody = interest_profiles(480, 12, seed=3)
+    found = observed(tmp_path / "g", [set(everybody.profile(row)) for row in range(480)], 0.4, 0)
+    assert found.right == found.terms == 0.0
+    assert found.vanished > 300
+    # Condition 2: nobody holds more than a share p of what a group shows.
+    assert found.vanished_right <= 0.4
+
+
+def test_nor_does_it_where_attackers_may_know_a_term(tmp_path: Path) -> None:
+    draw = random.Random(6)
+    found = observed(tmp_path / "g", [set(draw.sample(WORDS, 5)) for _ in range(480)], 0.6, 1)
+    assert found.guesses == 0
+    assert found.vanished > 10
+    assert found.vanished_right <= 0.6
+
+
+def test_nobody_is_counted_in_two_groups_between_bundlings(tmp_path: Path) -> None:
+    population = population_of(120, 8)
+    counted: dict[str, set[int]] = {user: set() for user in population}
+    draw = random.Random(9)
+
+    def note(groups: Groups) -> None:
+        for shown in groups.representatives():
+            for user in groups.members(shown.group):
+                counted[user].add(shown.group)
+
+    with make(tmp_path / "g", population, 0.4) as groups:
+        note(groups)
+        for number in range(60):
+            user = draw.choice(sorted(population))
+            if number % 3 == 0:
+                del population[user]
+                groups.remove(user)
+            elif number % 3 == 1:
+                groups.move(user)
+            else:
+                groups.update(user, dict.fromkeys(population[user] | {"t1w1"}, 1.0))
+            note(groups)
+        assert max(len(found) for found in counted.values()) == 1
+        groups.rebundle()
+        assert all(place is not None and place.member for place in map(groups.place, population))
 
 
 def test_rebundling_in_the_background_keeps_who_came_went_and_changed(

@@ -11,8 +11,10 @@ import pytest
 
 from tacit.evaluate.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Bundling, Profiles
+from tacit.groups.reading import profiles_from_log
 from tacit.groups.report import report
 from tacit.groups.weight_attacker import attack_weights
+from tacit.world.synth import SyntheticLog
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +25,21 @@ def people() -> Profiles:
     weights = draw.integers(1, 6, profiles.terms.size) * np.repeat(draw.integers(1, 40, 400), profiles.sizes)
     total = np.add.reduceat(weights.astype(float), profiles.offsets[:-1])
     return replace(profiles, weights=(weights / np.repeat(total, profiles.sizes)).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def searchers(tmp_path_factory: pytest.TempPathFactory) -> Profiles:
+    """The users of a synthetic log, their terms weighed by how many of their queries have them."""
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    SyntheticLog(1000, seed=1).write(path)
+    return profiles_from_log(path)
+
+
+def normalised(profiles: Profiles) -> Profiles:
+    """Every user's weights divided by their sum."""
+    weights = profiles.weights.astype(float)
+    total = np.repeat(np.add.reduceat(weights, profiles.offsets[:-1]), profiles.sizes)
+    return replace(profiles, weights=(weights / total).astype(np.float32))
 
 
 def bundle(people: Profiles, representative: str) -> Bundling:
@@ -42,6 +59,27 @@ def test_the_papers_weights_betray_who_holds_two_terms(people: Profiles, represe
     assert found.right > 0.9 > 0.5 > found.chance
     assert found.singled_out > 0.9
     assert report(bundle(people, representative)).singled_out.high
+
+
+def test_on_a_log_the_default_weights_stay_at_chance(searchers: Profiles) -> None:
+    found = attack_weights(bundle(searchers, "share"), exclusive=False)
+    assert found.guesses > 5000
+    assert found.right_interval[0] <= found.chance <= found.right_interval[1]
+    assert found.singled_out == 0
+
+
+def test_on_a_log_the_papers_weights_are_above_chance(searchers: Profiles) -> None:
+    found = attack_weights(bundle(searchers, "centroid"), exclusive=False)
+    assert found.right_interval[0] > found.chance
+
+
+@pytest.mark.parametrize("representative", ["centroid", "union"])
+def test_on_a_log_normalised_weights_betray_nearly_everybody(
+    searchers: Profiles, representative: str
+) -> None:
+    found = attack_weights(bundle(normalised(searchers), representative), exclusive=False)
+    assert found.right > 0.9 > 0.5 > found.chance
+    assert found.singled_out > 0.75
 
 
 def test_the_report_says_by_whom_users_are_singled_out(people: Profiles) -> None:

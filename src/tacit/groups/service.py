@@ -9,6 +9,10 @@ whole groups appear, each of which met the criterion when it was formed, and nev
 terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
 that cannot go on dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
 
+**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or saw
+the group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that
+went with one that came would see whose terms are missing, or who is in both.
+
 After each step every shown term of every group is held by at most a share p of its members.
 """
 
@@ -183,8 +187,11 @@ class Groups:
         checked = newcomers_terms(user, terms)
         with self._lock, self._changing():
             self._leave(user)
+            rests = self._store.rests(user)
             self._store.delete(user)
             self._store.add(user, checked)
+            if rests:
+                self._store.rest([user])
             self._seat(user)
             return self._store.place(user) or Place(None, False)
 
@@ -263,6 +270,8 @@ class Groups:
             terms, weights = now[user]
             named = zip((texts[term] for term in terms.tolist()), weights.tolist(), strict=True)
             store.add(user, dict(named))
+            if user in before:
+                store.rest([user])
             self._seat(user)
 
     def _seat(self, user: str, group: int | None = None) -> None:
@@ -271,9 +280,9 @@ class Groups:
         if group is None:
             group = self._nearest().nearest(*store.profile(user))
         store.put([user], group, member=False)
-        if store.count_guests(group) < self._criterion.fewest_members:
+        if store.rests(user) or store.count_waiting(group) < self._criterion.fewest_members:
             return
-        guests = store.profiles_of(group, member=False)
+        guests = store.waiting(group)
         formed = stand_together(list(guests.values()), self._criterion, store.holders)
         if formed is not None:
             number = store.form(formed)
@@ -289,6 +298,7 @@ class Groups:
         store.put([user], NOWHERE, member=False)
         if not place.member or place.group is None:
             return
+        store.rest([user])
         shown = store.shown(place.group)
         assert shown is not None
         staying = store.profiles_of(place.group, member=True)
@@ -299,6 +309,7 @@ class Groups:
                 self._index = None
             return
         homeless = [*staying, *store.profiles_of(place.group, member=False)]
+        store.rest(staying)
         self._nearest().drop(place.group)
         store.put(homeless, NOWHERE, member=False)
         store.dissolve(place.group)

@@ -7,7 +7,6 @@ renumbered, so that a judgement costs what these people hold and not what everyb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +70,11 @@ def still_shown(shown: Shown, people: Sequence[Terms], criterion: Criterion) -> 
     Terms above p are withdrawn. The others keep the weights they had, **held by those who stay or not**: a
     weight that moved, or a term that went, when somebody left would tell what that person held. Terms above p
     among those who stay are terms that the one who left did not hold.
+
+    With ``known_terms`` this is not enough: that a set B of known terms links t only now tells that the one
+    who left held B. So such a group always dissolves, whoever leaves it.
     """
-    if len(people) < criterion.fewest_members:
+    if len(people) < criterion.fewest_members or criterion.known_terms:
         return None
     vocabulary = np.unique(np.concatenate([*people, shown.terms]))
     counts = np.zeros(vocabulary.size, np.int64)
@@ -80,11 +82,6 @@ def still_shown(shown: Shown, people: Sequence[Terms], criterion: Criterion) -> 
         counts[np.searchsorted(vocabulary, held)] += 1
     shares = counts[np.searchsorted(vocabulary, shown.terms)] / len(people)
     kept = shares <= criterion.p
-    if criterion.known_terms:
-        relaxed = replace(criterion, fewest_holders=1, fewest_in_group=1, keep=0.0)
-        safe = _judge(people, relaxed, np.ones(vocabulary.size, np.bool_), vocabulary)
-        held_by_some = counts[np.searchsorted(vocabulary, shown.terms)] > 0
-        kept &= ~held_by_some | np.isin(shown.terms, safe if safe is not None else np.empty(0, np.int32))
     terms = shown.terms[kept]
     if not terms.size or any(np.isin(held, terms).sum() / terms.size > criterion.p for held in people):
         return None

@@ -5,7 +5,8 @@ is whole after a crash. Deleted rows are overwritten in the file (``secure_delet
 any more is deleted with its last holder.
 
 A user is a **member** of a group (counted in what it shows) or a **guest** (uses what it shows, not counted;
-of no group at all where none is near).
+of no group at all where none is near). A guest who was counted in a group before **rests**: until the next
+bundling such a person is counted in no other.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ __all__ = ["FILE", "NOWHERE", "Place", "Shown", "GroupsStore"]
 FILE = "groups.sqlite"
 NOWHERE = -1
 """Where a user stands in the middle of a step: in no group, and not among those who wait for one."""
-_FORMAT = 1
+_FORMAT = 2
 
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, holders INTEGER NOT NULL)",
     "CREATE TABLE user (name TEXT PRIMARY KEY, team INTEGER, member INTEGER NOT NULL,"
-    " terms BLOB NOT NULL, weights BLOB NOT NULL) WITHOUT ROWID",
+    " rests INTEGER NOT NULL, terms BLOB NOT NULL, weights BLOB NOT NULL) WITHOUT ROWID",
     "CREATE INDEX user_by_team ON user (team, member)",
     "CREATE TABLE team (id INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER NOT NULL,"
     " terms BLOB NOT NULL, shares BLOB NOT NULL)",
@@ -119,6 +120,11 @@ class GroupsStore:
         row = self.connection.execute("SELECT team, member FROM user WHERE name = ?", (user,)).fetchone()
         return Place(row[0], bool(row[1])) if row else None
 
+    def rests(self, user: str) -> bool:
+        """Whether the user was counted in a group before, and must not be in another."""
+        row = self.connection.execute("SELECT rests FROM user WHERE name = ?", (user,)).fetchone()
+        return bool(row and row[0])
+
     def count_users(self) -> int:
         """How many people there are, guests included."""
         return int(self.connection.execute("SELECT count(*) FROM user").fetchone()[0])
@@ -142,12 +148,24 @@ class GroupsStore:
         )
         return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
 
-    def count_guests(self, group: int | None) -> int:
-        """How many guests a group has."""
+    def count_waiting(self, group: int | None) -> int:
+        """How many guests of a group may be counted in a new one."""
         found = self.connection.execute(
-            "SELECT count(*) FROM user WHERE team IS ? AND member = 0", (group,)
+            "SELECT count(*) FROM user WHERE team IS ? AND member = 0 AND rests = 0", (group,)
         ).fetchone()
         return int(found[0])
+
+    def waiting(self, group: int | None) -> dict[str, NDArray[np.int32]]:
+        """The terms of those guests."""
+        rows = self.connection.execute(
+            "SELECT name, terms FROM user WHERE team IS ? AND member = 0 AND rests = 0 ORDER BY name",
+            (group,),
+        )
+        return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
+
+    def rest(self, users: Iterable[str]) -> None:
+        """From now on these users are counted in no new group."""
+        self.connection.executemany("UPDATE user SET rests = 1 WHERE name = ?", ((user,) for user in users))
 
     def add(self, user: str, terms: Mapping[str, float]) -> None:
         """Add a user, as a guest of no group."""
@@ -155,13 +173,13 @@ class GroupsStore:
         order = np.argsort(ids)
         weights = np.array(list(terms.values()), np.float32)[order]
         self.connection.execute(
-            "INSERT INTO user VALUES (?, NULL, 0, ?, ?)", (user, ids[order].tobytes(), weights.tobytes())
+            "INSERT INTO user VALUES (?, NULL, 0, 0, ?, ?)", (user, ids[order].tobytes(), weights.tobytes())
         )
 
     def add_rows(self, rows: Iterable[tuple[str, int, NDArray[np.int32], NDArray[np.float32]]]) -> None:
         """Add members of groups by term ids."""
         self.connection.executemany(
-            "INSERT INTO user VALUES (?, ?, 1, ?, ?)",
+            "INSERT INTO user VALUES (?, ?, 1, 0, ?, ?)",
             ((user, team, terms.tobytes(), weights.tobytes()) for user, team, terms, weights in rows),
         )
 

@@ -4,6 +4,9 @@ The observer sees every representative after each step and knows whose step it w
 that person: a term that is new, gone or of another weight is guessed to be one that the person holds. Against
 groups whose profiles are computed anew at each step this is nearly always right; :mod:`tacit.groups.service`
 is made so that it finds next to nothing, and this measures it.
+
+A group that vanishes when somebody leaves is remembered: terms of it that no group formed since shows are
+guessed to be the leaver's, for those who stayed would have brought theirs into a new group.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ class Learnt:
         right: the share of guesses that are right; 0 where there were none.
         people: the share of steps with a right guess.
         terms: the share of the people's terms that were guessed.
+        vanished: how many terms of vanished groups were laid to who left.
+        vanished_right: the share of these guesses that are right; 0 where there were none.
     """
 
     steps: int
@@ -35,6 +40,8 @@ class Learnt:
     right: float
     people: float
     terms: float
+    vanished: int
+    vanished_right: float
 
 
 class Observer:
@@ -43,6 +50,7 @@ class Observer:
     def __init__(self, before: Seen) -> None:
         self._seen = before
         self._steps = self._guesses = self._right = self._people = self._held = 0
+        self._gone: list[tuple[set[str], set[str]]] = []
 
     @staticmethod
     def look(groups: Groups) -> Seen:
@@ -52,7 +60,7 @@ class Observer:
     def step(self, after: Seen, holds: Iterable[str]) -> None:
         """One person who ``holds`` these terms came or went.
 
-        Groups that appear or vanish whole tell of several people at once, and are not laid to one.
+        Groups that appear whole tell of several people at once, and are not laid to one.
         """
         own = set(holds)
         laid = {
@@ -61,6 +69,11 @@ class Observer:
             for term in self._seen[group].keys() | after[group].keys()
             if self._seen[group].get(term) != after[group].get(term)
         }
+        for group in self._seen.keys() - after.keys():
+            self._gone.append((set(self._seen[group]), own))
+        for group in after.keys() - self._seen.keys():
+            for terms, _ in self._gone:
+                terms.difference_update(after[group])
         self._seen = after
         self._steps += 1
         self._guesses += len(laid)
@@ -76,4 +89,6 @@ class Observer:
             self._right / self._guesses if self._guesses else 0.0,
             self._people / self._steps if self._steps else 0.0,
             self._right / self._held if self._held else 0.0,
+            laid := sum(len(terms) for terms, _ in self._gone),
+            sum(len(terms & own) for terms, own in self._gone) / laid if laid else 0.0,
         )
