@@ -1,4 +1,4 @@
-"""``tacit evaluate``: what privacy costs in search quality: of a release, of groups, on the device."""
+"""``tacit evaluate``: what privacy costs in search quality (release, groups, device, pool)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import typer
 
 from tacit.commands.evaluate.device import device
 from tacit.commands.evaluate.groups import groups
+from tacit.commands.evaluate.pool import pool
 from tacit.commands.evaluate.release import release
 from tacit.commands.panels import Panel
 
@@ -24,4 +25,5 @@ def register(app: typer.Typer) -> None:
     verbs.command("release", epilog="Example: tacit evaluate release log.parquet -o report")(release)
     verbs.command("groups", epilog="Example: tacit evaluate groups -o experiments")(groups)
     verbs.command("device", epilog="Example: tacit evaluate device -o device-quality --users 12")(device)
+    verbs.command("pool", epilog="Example: tacit evaluate pool --k 5 --k 30 --windows 20")(pool)
     app.add_typer(verbs, name="evaluate")
