@@ -86,7 +86,7 @@ def simulate(
     population = _population(users, template)
     result = _runs(setting, population, seeds, verify, log)
     if report is not None:
-        _report(setting, population, report)
+        _report(setting, population, report, seeds)
         result["report"] = str(report)
     emit(result, as_json=as_json, render=lambda console: _render(console, result))
 
@@ -144,12 +144,12 @@ def _runs(setting: Any, population: Any, seeds: int, verify: bool, log: Path | N
     return result
 
 
-def _report(setting: Any, population: Any, path: Path) -> None:
+def _report(setting: Any, population: Any, path: Path, seeds: int) -> None:
     from tacit.evaluate.pool_report import write_report
     from tacit.evaluate.pool_sweeps import settings_of, sweep
 
     with progress("Sweeping", total=len(list(settings_of(setting))) + 4, unit="simulations") as shown:
-        write_report(sweep(setting, population, shown.advance), path)
+        write_report(sweep(setting, population, shown.advance, seeds=seeds), path)
 
 
 def _render(console: Console, result: dict[str, Any]) -> None:

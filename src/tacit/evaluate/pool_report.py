@@ -29,6 +29,7 @@ def write_report(sweeps: Sweeps, path: str | Path) -> None:
     environment = Environment(loader=PackageLoader("tacit.evaluate"), autoescape=True)
     page = environment.get_template("pool_sweeps.html.j2").render(
         base=sweeps.base,
+        seeds=sweeps.seeds,
         figures=[
             {
                 "number": number,
@@ -82,8 +83,15 @@ def _base(altair: Any, rows: list[dict[str, Any]], width: int = 300) -> Any:
     return altair.Chart(altair.Data(values=rows)).mark_line(point=True).properties(width=width, height=220)
 
 
-def _loss(altair: Any) -> Any:
-    return altair.Y("information_loss:Q", title="information loss (AvgIL)", axis=altair.Axis(format="%"))
+def _loss(altair: Any, *, logarithmic: bool = False) -> Any:
+    scale = altair.Scale(type="log") if logarithmic else altair.Undefined
+    axis = altair.Axis(format="~p", values=[0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]) if logarithmic else None
+    return altair.Y(
+        "information_loss:Q",
+        title="information loss (AvgIL)",
+        scale=scale,
+        axis=axis or altair.Axis(format="%"),
+    )
 
 
 def _ncp(altair: Any) -> Any:
@@ -96,7 +104,9 @@ def _mode(altair: Any) -> Any:
 
 
 def _dash(altair: Any, field: str, title: str) -> Any:
-    legend = altair.Legend(symbolType="stroke", symbolStrokeColor="#7c8692")
+    legend = altair.Legend(
+        symbolType="stroke", symbolStrokeColor="#7c8692", symbolStrokeWidth=2, symbolSize=400, symbolOpacity=1
+    )
     return altair.StrokeDash(f"{field}:N", title=title, legend=legend)
 
 
@@ -113,7 +123,8 @@ def _figure_6(altair: Any, sweeps: Sweeps) -> Any:
         .mark_point(shape="cross", size=90, color="#888", strokeWidth=2)
         .encode(x="arrivals:Q", y="information_loss:Q")
     )
-    lines = _base(altair, rows).encode(x=x, y=_loss(altair), color=_mode(altair), strokeDash=dash)
+    loss = _loss(altair, logarithmic=True)
+    lines = _base(altair, rows).encode(x=x, y=loss, color=_mode(altair), strokeDash=dash)
     widths = _base(altair, rows).encode(x=x, y=_ncp(altair), color=_mode(altair), strokeDash=dash)
     return (lines + points) | widths
 

@@ -6,7 +6,8 @@ printed in numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,13 @@ STAYS = (10, 50, 100)
 KS = (5, 10, 20, 30, 40, 50)
 WINDOWS = (30, 50, 70, 90, 110)
 OVERLAPS = (0.1, 0.3, 0.5)
+_ADDED = (
+    "guarded",
+    "definition_2_violations",
+    "definition_3_violations",
+    "general",
+    "definition_2_violations_general",
+)
 
 PAPER_TABLE_1 = {
     "arrivals": (10, 50, 100, 150, 200, 250),
@@ -39,14 +47,15 @@ PAPER_SAYS = {
 
 @dataclass(frozen=True)
 class Point:
-    """One simulation of a figure."""
+    """One point of a figure: a setting, and means over its simulations."""
 
     figure: str
-    found: Simulated
+    setting: SimulationSetting
+    means: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
         """A row of the report."""
-        setting = self.found.setting
+        setting = self.setting
         return {
             "figure": self.figure,
             "mode": setting.mode,
@@ -56,7 +65,7 @@ class Point:
             "overlap": setting.overlap,
             "arrivals": setting.arrivals,
             "stay": setting.stay,
-        } | self.found.as_dict()
+        } | self.means
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,7 @@ class Sweeps:
     base: SimulationSetting
     points: tuple[Point, ...]
     verdicts: tuple[dict[str, Any], ...]
+    seeds: int = 1
 
     def of(self, figure: str) -> list[dict[str, Any]]:
         """The rows of a figure."""
@@ -76,9 +86,9 @@ def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSettin
     """The settings of each figure, around ``base``."""
     for mode in MODES:
         here = replace(base, mode=mode)
-        for stay in STAYS:
+        for stay in sorted({*map(float, STAYS), base.stay}):  # Table 1 is about that of the base
             for arrivals in ARRIVALS:
-                yield "Figure 6", replace(here, arrivals=float(arrivals), stay=float(stay))
+                yield "Figure 6", replace(here, arrivals=float(arrivals), stay=stay)
         for k in KS:
             yield "Figure 7", replace(here, k=k)
         for leavers in LEAVERS:
@@ -91,20 +101,42 @@ def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSettin
 
 
 def sweep(
-    base: SimulationSetting, population: Population, advance: Callable[[], None] = lambda: None
+    base: SimulationSetting,
+    population: Population,
+    advance: Callable[[], None] = lambda: None,
+    *,
+    seeds: int = 1,
 ) -> Sweeps:
-    """Run every setting once; ``advance`` is called after each."""
+    """Run every setting with so many seeds, from ``base``'s on; ``advance`` is called after each setting."""
     points = []
     for figure, setting in settings_of(base):
-        points.append(Point(figure, simulate(setting, population)))
+        runs = [simulate(each, population) for each in _seeded(setting, seeds)]
+        points.append(Point(figure, setting, _means(runs)))
         advance()
     verdicts = []
     for mode in MODES:
         for leavers in LEAVERS:
             setting = replace(base, mode=mode, leavers=leavers)
-            found = simulate(setting, population, keep_log=True)
-            assert found.log is not None
-            verdict = verify_log(found.log, setting.k, setting.window)
-            verdicts.append({"mode": mode, "leavers": leavers} | found.as_dict() | verdict.as_dict())
+            runs = [simulate(each, population, keep_log=True) for each in _seeded(setting, seeds)]
+            verdicts.append({"mode": mode, "leavers": leavers} | _means(runs) | _audited(runs))
             advance()
-    return Sweeps(base, tuple(points), tuple(verdicts))
+    return Sweeps(base, tuple(points), tuple(verdicts), seeds)
+
+
+def _seeded(setting: SimulationSetting, seeds: int) -> list[SimulationSetting]:
+    return [replace(setting, seed=setting.seed + number) for number in range(seeds)]
+
+
+def _means(runs: Sequence[Simulated]) -> dict[str, float]:
+    found = [run.as_dict() for run in runs]
+    return {name: sum(one[name] for one in found) / len(found) for name in found[0]}
+
+
+def _audited(runs: Sequence[Simulated]) -> dict[str, int]:
+    """Entries and violations in the query logs of all runs together."""
+    totals: Counter[str] = Counter()
+    for run in runs:
+        assert run.log is not None
+        verdict = verify_log(run.log, run.setting.k, run.setting.window).as_dict()
+        totals.update({name: verdict[name] for name in _ADDED})
+    return {name: totals[name] for name in _ADDED}

@@ -148,12 +148,19 @@ class Pool:
         return {groups[digest]: batch for digest, batch in found.items() if len(batch) >= self.rules.k}
 
     def _publish(self, standing: Standing | None, table: Table, now: float) -> None:
+        before = self.publication()
         public, secret = self._sealing.keys()
         opened = Standing(table.epoch, Phase.OPEN, now, now + self.rules.open_length)
         self.store.advance(
             standing,
             opened,
-            {"table": table.as_json(), "public key": public, "secret key": secret, "published": repr(now)},
+            {
+                "table": table.as_json(),
+                "public key": public,
+                "secret key": secret,
+                "published": repr(now),
+                "groups before": str(0 if before is None else len(before.table)),
+            },
         )
 
     def publication(self) -> Publication | None:
@@ -174,6 +181,10 @@ class Pool:
         """How long the present table may still be used."""
         public = self.publication()
         return 0.0 if public is None else max(0.0, public.since + self.rules.lifetime - now)
+
+    def groups_before(self) -> int:
+        """How many groups the table before this one had; the table says which of them survived."""
+        return int(self.store.document("groups before") or 0)
 
     def asked(self) -> list[int]:
         """The groups that are asked to identify themselves."""

@@ -30,6 +30,7 @@ def statistics(pool: Pool, now: float) -> dict[str, Any]:
                 }
             )
     people = sum(group["people"] for group in groups)
+    surviving = 0 if public is None else len(public.table.surviving)
     return {
         "epoch": None if standing is None else standing.epoch,
         "phase": None if standing is None else standing.phase.value,
@@ -39,7 +40,9 @@ def statistics(pool: Pool, now: float) -> dict[str, Any]:
         "window": pool.rules.window,
         "people": people,
         "everyone": public is not None and public.table.everyone,
-        "surviving": 0 if public is None else len(public.table.surviving),
+        "surviving": surviving,
+        "expired": max(0, pool.groups_before() - surviving),
+        "relay": getattr(pool.relay, "address", None),
         "information_loss": _mean(groups, "information_loss", people),
         "width_share": _mean(groups, "width_share", people),
         "attributes": [

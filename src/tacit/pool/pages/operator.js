@@ -96,6 +96,14 @@ function show(found) {
   byId("groups").textContent = found.groups.length.toLocaleString("en");
   byId("loss").textContent = percent(found.information_loss, 3);
   byId("width").textContent = percent(found.width_share, 1);
+  byId("expired").textContent = found.expired + " of " + (found.expired + found.surviving);
+  const kept = found.relay === null
+    ? "This pool keeps sealed records itself: that it opens none before k are there rests on your word."
+    : found.relay_reachable
+      ? "Sealed records are kept by " + found.relay + ", and come in batches of at least k."
+      : "The relay " + found.relay + " gave nothing when it was last asked: without it no group can form.";
+  if (byId("kept").textContent !== kept) byId("kept").textContent = kept;
+  byId("kept").className = found.relay !== null && !found.relay_reachable ? "trouble" : "";
   byId("expires").textContent = found.expires_in.toFixed(0) + " s";
   byId("listeners").textContent = found.listeners.toLocaleString("en");
   byId("k").textContent = byId("k2").textContent = found.k;
