@@ -37,3 +37,19 @@ def test_who_arrives_where_people_are_is_guarded_at_once() -> None:
     few, many = waiting_times(SimulationSetting(windows=20), adult(), (3, 50))
     assert many.at_once > 0.99 and many.never < 0.01
     assert 0 <= few.at_once <= 1 and few.at_once + few.never <= 1
+
+
+def test_the_command_gives_both_tables_as_json() -> None:
+    import json
+
+    from typer.testing import CliRunner
+
+    from tacit.commands import application
+
+    few = ["--k", "5", "--window", "50", "--arrivals", "50", "--windows", "3", "--json"]
+    done = CliRunner().invoke(application(), ["evaluate", "pool", *few])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert [(row["k"], row["window"]) for row in found["usefulness"]] == [(5, 50.0), (30, 50.0)]
+    assert all(row["d"] > row["region"] > row["d*"] for row in found["usefulness"])
+    assert [row["arrivals"] for row in found["waiting"]] == [50.0]

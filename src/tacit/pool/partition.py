@@ -33,10 +33,6 @@ _LOOKING = {"split": 0, "cheapest": 1, "ahead": 2}
 VOLUME_WEIGHT = 32.0
 """How much a cell's share of the domain's volume counts beside the shares of its attributes' widths."""
 
-LOOK_AHEAD_UP_TO = 250_000
-"""Beyond so many records the default takes the cheapest cut at once: looking ahead costs four times as much,
-and gains little where cells are small anyway."""
-
 
 @dataclass(frozen=True)
 class Partition:
@@ -132,7 +128,7 @@ def partition(
 
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows, order = np.array(records, np.uint16, order="C"), np.arange(number)
-    looking = _LOOKING["cheapest" if method == "ahead" and number > LOOK_AHEAD_UP_TO else method]
+    looking = _LOOKING[method]
     low, high = np.array((within or template.domain).low), np.array((within or template.domain).high)
     lows, highs, begins = cut_cells(rows, order, sizes, offsets, low, high, least, VOLUME_WEIGHT, looking)
     ranked = np.argsort(begins)
