@@ -48,6 +48,18 @@ def test_every_command_speaks_json_and_explains_every_option() -> None:
         assert unexplained == [], f"explain the options of tacit {' '.join(words)}"
 
 
+def test_an_output_can_be_replaced_when_asked() -> None:
+    """A release is never overwritten; the demo's folder is its own, and made anew each time."""
+    never = {"release", "demo"}
+    lacking = [
+        " ".join(words)
+        for words, command in LEAVES
+        for options in [{option for parameter in command.params for option in parameter.opts}]
+        if "--output" in options and "--force" not in options and words[0] not in never
+    ]
+    assert lacking == [], "take ForceFlag (tacit.commands.options)"
+
+
 def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
     verbs = typer.main.get_command(application()).commands
     unplaced = {name for name, verb in verbs.items() if verb.rich_help_panel == Panel.MORE}

@@ -218,7 +218,7 @@ def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
         {"time_zone": "Middle/Earth"},
         {"delimiter": ";;"},
         {"delimiter": "\n"},
-        {"largest_bad_share": 1.5},
+        {"max_bad": 1.5},
     ):
         with pytest.raises(ParameterError):
             import_log([tmp_path / "log.txt"], tmp_path / "log.parquet", ImportOptions(**options))
@@ -235,7 +235,7 @@ def test_too_many_bad_lines_stop_the_import(tmp_path: Path) -> None:
         _import(tmp_path, "log.txt", good * 95 + bad * 6)
     assert "canary" not in str(caught.value)
     assert not (tmp_path / "log.parquet").exists()
-    report, _ = _import(tmp_path, "log.txt", good * 95 + bad * 6, largest_bad_share=0.06)
+    report, _ = _import(tmp_path, "log.txt", good * 95 + bad * 6, max_bad=0.06)
     assert report.bad_lines == 6
     # Too few lines to judge by a share, but no record at all is always refused.
     with pytest.raises(LogError, match="no record in the 3 lines"):

@@ -54,7 +54,7 @@ def test_a_share_that_was_asked_for_holds_from_the_first_line_on(tmp_path: Path)
     source.write_text("user,query,time\n" + "u,flowers,2006-03-01 07:17:12\n" * 8 + "u,flowers,never\n" * 2)
     assert import_log([source], tmp_path / "log.parquet").records == 8
     with pytest.raises(LogError, match=r"2 bad lines .* more than the 10\.00%"):
-        import_log([source], tmp_path / "log.parquet", ImportOptions(largest_bad_share=0.1))
+        import_log([source], tmp_path / "log.parquet", ImportOptions(max_bad=0.1))
 
 
 def _started(hook: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,8 @@ from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress, stderr
 
 __all__ = ["PANEL", "register"]
+
+ExportFormat = Literal["aol", "tsv", "jsonl"]
 
 PANEL = Panel.LOG
 
@@ -29,7 +31,9 @@ def export(
         Path,
         typer.Option("--output", "-o", help="The file to write, gzipped if it ends in .gz; - is stdout."),
     ],
-    format_name: Annotated[str, typer.Option("--format", help="aol, tsv or jsonl.")] = "aol",
+    format_name: Annotated[
+        ExportFormat, typer.Option("--format", help="AOL's columns, tab-separated values or JSON Lines.")
+    ] = "aol",
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -22,6 +22,40 @@ __all__ = ["PANEL", "register"]
 
 PANEL = Panel.DEVICE
 
+AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp", "optimal", "brute-force"]
+SendingName = Literal["filtered", "strict", "unfiltered", "paper"]
+
+_Delta = Annotated[
+    float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity, from 0 to 1.")
+]
+_Algorithm = Annotated[AlgorithmName, typer.Option(help="How to look for the best profile within the bound.")]
+_Distinct = Annotated[
+    float,
+    typer.Option("--distinct", help="Queries with this discriminating power or more go out alone."),
+]
+_LeastUtility = Annotated[
+    float,
+    typer.Option(help="Profiles of at most this predicted utility stay at home; off at -1."),
+]
+_Sending = Annotated[
+    SendingName,
+    typer.Option(
+        help="Which documents have a say: none that may be about a sensitive topic (filtered), nor any that "
+        "is near one (strict), all (unfiltered), or all with the paper's own mapping (paper)."
+    ),
+]
+_Upstream = Annotated[
+    str | None,
+    typer.Option(help="Record the exposure in the profile as sent to this upstream."),
+]
+_Bound = Annotated[
+    float | None,
+    typer.Option(help="Highest risk of everything this upstream was told (needs --upstream)."),
+]
+_Days = Annotated[
+    float | None, typer.Option(help="Over how many days the bound counts; without it, for ever.")
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
@@ -34,38 +68,14 @@ def register(app: typer.Typer) -> None:
 def generalise(
     query: Annotated[str, typer.Argument(help="The query, as you would type it.")],
     profile: Annotated[Path, typer.Option("--profile", help="The profile file.")],
-    delta: Annotated[
-        float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity.")
-    ] = 0.1,
-    algorithm: Annotated[
-        str, typer.Option(help="greedy-ratio, greedy-il, greedy-dp, optimal or brute-force.")
-    ] = "greedy-ratio",
-    distinct: Annotated[
-        float,
-        typer.Option("--distinct", help="Queries with this discriminating power or more go out alone."),
-    ] = 0.82,
-    least_utility: Annotated[
-        float,
-        typer.Option(help="Profiles of at most this predicted utility stay at home; off at -1."),
-    ] = -1.0,
-    sending: Annotated[
-        str,
-        typer.Option(
-            help="Which documents have a say: filtered (none that may be about a sensitive topic), strict, "
-            "unfiltered, or paper (the paper's own mapping, unfiltered)."
-        ),
-    ] = "filtered",
-    upstream: Annotated[
-        str | None,
-        typer.Option(help="Record the exposure in the profile as sent to this upstream."),
-    ] = None,
-    bound: Annotated[
-        float | None,
-        typer.Option(help="Highest risk of everything this upstream was told (needs --upstream)."),
-    ] = None,
-    days: Annotated[
-        float | None, typer.Option(help="Over how many days the bound counts; without it, for ever.")
-    ] = None,
+    delta: _Delta = 0.1,
+    algorithm: _Algorithm = "greedy-ratio",
+    distinct: _Distinct = 0.82,
+    least_utility: _LeastUtility = -1.0,
+    sending: _Sending = "filtered",
+    upstream: _Upstream = None,
+    bound: _Bound = None,
+    days: _Days = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show which topics of your profile would go out with a query, and which stay hidden.
@@ -74,11 +84,8 @@ def generalise(
     recorded as exposed, and --bound limits what that upstream learns over time.
     """
     from tacit.device import ExposureLedger, Guard, ProfileStore, Sending, load_repository
-    from tacit.errors import ParameterError
 
     _check(delta, distinct, least_utility)
-    if sending not in list(Sending):
-        raise ParameterError.outside("--sending", sending, f"one of {', '.join(Sending)}")
     limit = _limit(bound, days, upstream)
     used = None
     repository = load_repository(ProfileStore.taxonomy_of(profile))
@@ -89,7 +96,7 @@ def generalise(
     ):
         guard.decide(query)
         profiler, result = guard.decide(query)  # once more, now that all is compiled
-        if sending == Sending.PAPER:
+        if Sending(sending) is Sending.PAPER:
             profiler.distinct, profiler.least_utility = distinct, least_utility
             result = profiler.profile_query(query)
         if upstream is not None:

@@ -85,13 +85,13 @@ def _rank(heading: str, panels: Sequence[str]) -> int:
 def _section(heading: str, rows: Iterable[tuple[str, str]], width: int) -> str:
     rows = [(name, " ".join(meaning.split())) for name, meaning in rows]
     column = 0 if width < _NARROW else min(_NAMES, max(len(name) for name, _ in rows))
-    lines = [_heading(heading)]
+    lines = [_heading(_filled(heading, width, ""))]
     for name, meaning in rows:
-        if column and len(name) <= column:
+        if column and len(name) <= column and meaning:
             lines.append(_filled(meaning, width, f"  {name:<{column}}  ", " " * (column + 4)).rstrip())
         else:
             lines.append(_filled(name, width, "  ", "    "))
-            lines.append(_filled(meaning, width, " " * (column + 4)))
+            lines += [_filled(meaning, width, " " * (column + 4))] if meaning else []
     return "\n".join(lines)
 
 

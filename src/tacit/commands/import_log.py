@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -17,7 +17,7 @@ from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.searchlog.intake import ImportReport
+    from tacit.searchlog.intake import ImportOptions, ImportReport
     from tacit.searchlog.look import FileSeen
 
 __all__ = ["PANEL", "register"]
@@ -25,6 +25,51 @@ __all__ = ["PANEL", "register"]
 PANEL = Panel.LOG
 
 _MEGABYTE = 1_000_000
+
+FormatName = Literal["aol", "excite", "csv", "tsv", "jsonl", "parquet"]
+TimeFormatName = Literal["auto", "iso", "day-first", "month-first", "epoch", "epoch-ms"]
+EncodingName = Literal["utf-8", "latin-1"]
+
+_Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files or folders, plain or compressed (gzip, bzip2, xz, zstd); - is the standard input.",
+        metavar="FILES",
+    ),
+]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", help="The Parquet file to write.")]
+_Look = Annotated[
+    bool,
+    typer.Option("--look", help="Import nothing; say what each column of the files would be taken for."),
+]
+_Format = Annotated[
+    FormatName | None,
+    typer.Option("--format", help="The format of all files; told from the content if absent."),
+]
+_Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="Where a csv, tsv, jsonl or parquet file keeps what: user=uid,query=q,time=ts,rank=r,url=u."
+    ),
+]
+_Delimiter = Annotated[
+    str | None,
+    typer.Option(help="What separates columns: one character, or tab, comma, semicolon, pipe, space."),
+]
+_TimeFormat = Annotated[TimeFormatName, typer.Option(help="How times are written.")]
+_TimeZone = Annotated[
+    str | None,
+    typer.Option(help="The zone of times that state none, such as Europe/Berlin; if absent, as they stand."),
+]
+_Encoding = Annotated[EncodingName, typer.Option(help="How the text is encoded.")]
+_Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")]
+_NoNormalise = Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")]
+_MaxBad = Annotated[
+    float | None,
+    typer.Option(
+        help="The share of a file's lines that may be bad; if absent, 0.05, judged from 100 lines on."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,53 +80,18 @@ def register(app: typer.Typer) -> None:
 
 
 def import_(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Files or folders, plain or compressed (gzip, bzip2, xz, zstd); - is the standard input.",
-            metavar="FILES…",
-        ),
-    ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The Parquet file to write.")] = None,
-    look: Annotated[
-        bool,
-        typer.Option("--look", help="Import nothing; say what each column of the files would be taken for."),
-    ] = False,
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="aol, excite, csv, tsv, jsonl or parquet; told from the content if absent."
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            help="Where a csv, tsv, jsonl or parquet file keeps what: user=uid,query=q,time=ts,rank=r,url=u."
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(help="What separates columns: one character, or tab, comma, semicolon, pipe, space."),
-    ] = None,
-    time_format: Annotated[
-        str,
-        typer.Option(help="How times are written: auto, iso, day-first, month-first, epoch or epoch-ms."),
-    ] = "auto",
-    time_zone: Annotated[
-        str | None,
-        typer.Option(
-            help="The zone of times that state none, such as Europe/Berlin; if absent, as they stand."
-        ),
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="utf-8 or latin-1.")] = "utf-8",
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
-    no_normalise: Annotated[bool, typer.Option("--no-normalise", help="Keep queries as written.")] = False,
-    max_bad: Annotated[
-        float | None,
-        typer.Option(
-            help="The share of a file's lines that may be bad; if absent, 0.05, judged from 100 lines on."
-        ),
-    ] = None,
+    files: _Files,
+    output: _Output = None,
+    look: _Look = False,
+    format_name: _Format = None,
+    columns: _Columns = None,
+    delimiter: _Delimiter = None,
+    time_format: _TimeFormat = "auto",
+    time_zone: _TimeZone = None,
+    encoding: _Encoding = "utf-8",
+    strict: _Strict = False,
+    no_normalise: _NoNormalise = False,
+    max_bad: _MaxBad = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -90,10 +100,9 @@ def import_(
     Bad lines are left out, and counted by reason; what stands in them is never shown.
     """
     from tacit.errors import ParameterError
-    from tacit.files import check_output
-    from tacit.searchlog.intake import ImportOptions, import_log
+    from tacit.searchlog.intake import ImportOptions
     from tacit.searchlog.look import look_at
-    from tacit.searchlog.readers import ColumnMapping, find_sources
+    from tacit.searchlog.readers import ColumnMapping
 
     options = ImportOptions(
         format_name,
@@ -112,11 +121,20 @@ def import_(
         return
     if output is None:
         raise ParameterError("an import needs an output.", "Name the Parquet file to write with -o.")
-    inputs = [source.path for source in find_sources(files, encoding=encoding)]
+    result = _result(_imported(files, output, options, force), options.normalise)
+    emit(result, as_json=as_json, render=lambda console: _render(console, result))
+
+
+def _imported(files: list[Path], output: Path, options: ImportOptions, force: bool) -> ImportReport:
+    from tacit.files import check_output
+    from tacit.searchlog.intake import import_log
+    from tacit.searchlog.readers import find_sources
+
+    inputs = [source.path for source in find_sources(files, encoding=options.encoding)]
     if _is_parquet(output):  # then it is an earlier import into the same folder, unless it is named
         inputs = files
     check_output(output, force=force, inputs=inputs, ledger_stays=True)
-    size = sum(source.size for source in find_sources(files, encoding=encoding, besides=output))
+    size = sum(source.size for source in find_sources(files, encoding=options.encoding, besides=output))
     with progress("Importing", total=-(-size // _MEGABYTE), unit="MB") as shown:
         begun = time.monotonic()
 
@@ -125,9 +143,7 @@ def import_(
             rate = records / max(time.monotonic() - begun, 1e-9)
             shown.describe(f"Importing: {records:,} records, {rate:,.0f} records/s")
 
-        report = import_log(files, output, options, watch)
-    result = _result(report, options.normalise)
-    emit(result, as_json=as_json, render=lambda console: _render(console, result))
+        return import_log(files, output, options, watch)
 
 
 def _seen(file: FileSeen) -> dict[str, Any]:

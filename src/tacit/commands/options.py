@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,9 @@ __all__ = [
     "OutputFolder",
     "ScrubFlag",
     "Seed",
+    "SessionGap",
+    "SessionMethodName",
+    "Sessions",
     "Since",
     "Threads",
     "Until",
@@ -47,7 +50,7 @@ LogFile = Annotated[
 OutputFile = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 """The file that a command makes."""
 
-OutputFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist.")]
+OutputFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to make.")]
 """The folder that a command makes."""
 
 Memory = Annotated[
@@ -78,6 +81,26 @@ Until = Annotated[
     datetime | None, typer.Option(help="Only records before this time (UTC).", rich_help_panel=RECORDS)
 ]
 """``--until``: a public date."""
+
+SessionMethodName = Literal["time", "words"]
+"""As :class:`tacit.searchlog.session_cut.SessionMethod`, which takes long to load."""
+
+Sessions = Annotated[
+    SessionMethodName,
+    typer.Option(
+        help="What ends a session: a pause (time), or a pause and other words (words).",
+        rich_help_panel=RECORDS,
+    ),
+]
+"""``--sessions``, of commands that cut histories into sessions."""
+
+SessionGap = Annotated[
+    float | None,
+    typer.Option(
+        help="Minutes of pause that always end a session: 30 for time, 90 for words.", rich_help_panel=RECORDS
+    ),
+]
+"""``--session-gap``, beside ``--sessions``."""
 
 ScrubFlag = Annotated[
     bool,

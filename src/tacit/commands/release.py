@@ -16,11 +16,11 @@ from typer.core import TyperGroup
 
 from tacit.commands.declared import declared_command, json_flag
 from tacit.commands.options import (
-    RECORDS,
     LogFile,
     Memory,
-    OutputFolder,
     ScrubFlag,
+    SessionGap,
+    Sessions,
     Since,
     Threads,
     Until,
@@ -57,7 +57,11 @@ def _shared(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> ins
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-_FIRST = (_shared("log", LogFile), _shared("output", OutputFolder))
+_NewFolder = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The folder to make; new, for a release is never overwritten."),
+]
+_FIRST = (_shared("log", LogFile), _shared("output", _NewFolder))
 _LAST = (
     _word(
         "ledger",
@@ -104,24 +108,8 @@ _LAST = (
     _shared("since", Since, None),
     _shared("until", Until, None),
     _shared("scrub", ScrubFlag, True),
-    _word(
-        "sessions",
-        str,
-        typer.Option(
-            help="What ends a session: time (a pause) or words (a pause and other words).",
-            rich_help_panel=RECORDS,
-        ),
-        "time",
-    ),
-    _word(
-        "session_gap",
-        float | None,
-        typer.Option(
-            help="Minutes of pause that always end a session: 30 for time, 90 for words.",
-            rich_help_panel=RECORDS,
-        ),
-        None,
-    ),
+    _shared("sessions", Sessions, "time"),
+    _shared("session_gap", SessionGap, None),
     _shared("memory", Memory, None),
     _shared("threads", Threads, None),
     json_flag(),
@@ -211,14 +199,13 @@ def _publish(
     from tacit.release.about import About
     from tacit.release.expectation import refuse_if_empty
     from tacit.release.preparation import Preparation
-    from tacit.release.publication import Order, open_ledger, publish_log
+    from tacit.release.publication import Order, open_ledger, publish_log, refuse_overwriting
     from tacit.release.verdict import Strength, verdict_on
     from tacit.searchlog import check_log
     from tacit.searchlog.session_cut import SessionCut
 
     check_log(log)
-    if output.exists():
-        raise ParameterError(f"{output} exists already.", "Choose another output, or remove it first.")
+    refuse_overwriting(output)
     made = mechanism(**asked)
     made.check()
     engine_memory = bytes_of(memory) if memory else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -16,6 +16,9 @@ from tacit.terminal import emit, progress
 __all__ = ["PANEL", "register"]
 
 PANEL = Panel.POOL
+
+ModeName = Literal["default", "paper"]
+LeaversName = Literal["silent", "answer"]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +36,9 @@ def simulate(
     arrivals: Annotated[float, typer.Option(help="How many people arrive a unit of time, on average.")] = 50,
     stay: Annotated[float, typer.Option(help="How long they stay, on average.")] = 50,
     windows: Annotated[int, typer.Option(help="How many windows to run, after a first one.")] = 100,
-    mode: Annotated[str, typer.Option(help="default: Tacit's design; paper: the paper's.")] = "default",
+    mode: Annotated[ModeName, typer.Option(help="Tacit's design, or the paper's.")] = "default",
     leavers: Annotated[
-        str, typer.Option(help="Whether people who left during the overlap answer: silent or answer.")
+        LeaversName, typer.Option(help="Whether people who left during the overlap still answer.")
     ] = "silent",
     users: Annotated[
         str, typer.Option(help="The population: adult, or a CSV or Parquet file with --template.")
@@ -43,7 +46,9 @@ def simulate(
     template: Annotated[
         Path | None, typer.Option(help="The template (TOML) that the population's records follow.")
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Run so many times, with seeds from --seed on; show means.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Run so many times, with seeds from --seed on; show means.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="The first seed; the same seed gives the same run.")] = 1,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check Definitions 2 and 3 for every query of the runs.")
@@ -62,12 +67,9 @@ def simulate(
 
     The pool is the one that `tacit pool serve` runs; only time and people are made up.
     """
-    from tacit.errors import ParameterError
     from tacit.files import check_output
     from tacit.pool.simulation import SimulationSetting
 
-    if seeds < 1:
-        raise ParameterError.outside("--seeds", seeds, "at least 1")
     setting = SimulationSetting(
         k,
         window,
@@ -75,8 +77,8 @@ def simulate(
         arrivals,
         stay,
         windows=windows,
-        mode=mode,  # type: ignore[arg-type]  # checked by Setting
-        leavers=leavers,  # type: ignore[arg-type]
+        mode=mode,
+        leavers=leavers,
         seed=seed,
     )
     inputs = [path for path in (template, None if users == "adult" else Path(users)) if path is not None]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.commands.options import JsonFlag, LogFile, Memory, Since, Until
+from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until
 from tacit.commands.panels import Panel
 from tacit.terminal import emit, progress
 
@@ -39,14 +39,8 @@ def stats(
     min_users: Annotated[
         int, typer.Option(help="Show no query asked by fewer users than this; at least 5.")
     ] = 50,
-    sessions: Annotated[
-        str,
-        typer.Option(help="What ends a session: words (a pause and other words) or time (a pause alone)."),
-    ] = "words",
-    session_gap: Annotated[
-        float | None,
-        typer.Option(help="Minutes of pause that always end a session; 90 for words, 30 for time."),
-    ] = None,
+    sessions: Sessions = "words",
+    session_gap: SessionGap = None,
     since: Since = None,
     until: Until = None,
     memory: Memory = _MEMORY,

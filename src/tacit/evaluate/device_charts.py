@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from tacit.evaluate.device_experiments import GROUPS, DeviceExperiments
-from tacit.files import atomic_directory
+from tacit.files import atomic_directory, check_output_folder
 
-__all__ = ["write_device_experiments"]
+__all__ = ["MARKS", "write_device_experiments"]
+
+MARKS = ("results.json", "by-delta.svg")
+"""By these files a folder of these experiments is told from any other."""
 
 
-def write_device_experiments(found: DeviceExperiments, folder: str | Path) -> Path:
+def write_device_experiments(found: DeviceExperiments, folder: str | Path, *, replace: bool = False) -> Path:
     """Write ``results.json``, ``charts.html`` and a chart for each figure as SVG."""
     import altair  # heavy, and an extra: tacit[report]
 
     folder = Path(folder)
-    with atomic_directory(folder) as temporary:
+    check_output_folder(folder, force=replace, marks=MARKS)
+    with atomic_directory(folder, replace=replace) as temporary:
         text = json.dumps(found.as_dict(), indent=2, allow_nan=False)
         (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
         charts = {"by-query": _by_query(altair, found), "by-delta": _by_delta(altair, found)}

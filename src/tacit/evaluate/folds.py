@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate.log_part import LogPart
+from tacit.searchlog.session_cut import BY_PAUSES, SessionCut
 
 __all__ = ["fold_of_records", "folds", "split"]
 
@@ -34,11 +35,13 @@ def fold_of_records(users: pa.ChunkedArray, count: int, seed: int = 0) -> NDArra
     return found
 
 
-def split(records: pa.Table, fold: int, count: int, seed: int = 0) -> tuple[LogPart, LogPart]:
+def split(
+    records: pa.Table, fold: int, count: int, seed: int = 0, sessions: SessionCut = BY_PAUSES
+) -> tuple[LogPart, LogPart]:
     """The part to release (all users but those of ``fold``) and the part to test on."""
     part = fold_of_records(records.column("user"), count, seed)
     test = pa.array(part == fold)
-    return LogPart(records.filter(pc.invert(test))), LogPart(records.filter(test))
+    return LogPart(records.filter(pc.invert(test)), sessions), LogPart(records.filter(test), sessions)
 
 
 def folds(records: pa.Table, count: int = 5, seed: int = 0) -> Iterator[tuple[LogPart, LogPart]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.searchlog import session_numbers
+from tacit.searchlog.session_cut import BY_PAUSES, SessionCut
 
 __all__ = ["LoggedClicks", "LogPart", "Searches", "Vocabulary"]
 
@@ -70,9 +70,11 @@ class LogPart:
 
     Args:
         records: a table in the columns of a search log, in any order.
+        cut: how histories are cut into sessions.
     """
 
     records: pa.Table
+    cut: SessionCut = BY_PAUSES
 
     def __len__(self) -> int:
         return int(self.records.num_rows)
@@ -92,9 +94,10 @@ class LogPart:
         """Columns as numbers: by user, session, time, query, url."""
         user = Vocabulary(self.records.column("user")).find(self.records.column("user"))
         time = self.records.column("time")
-        session = session_numbers(user, time) if len(user) else np.empty(0, np.int64)
+        texts = self.records.column("query")
+        session = self.cut.numbers(user, time, texts) if len(user) else np.empty(0, np.int64)
         instant = np.asarray(time.cast(pa.timestamp("us")).cast(pa.int64()))
-        query = self.queries.find(self.records.column("query"))
+        query = self.queries.find(texts)
         url = self.urls.find(self.records.column("url"))
         rank = np.asarray(pc.fill_null(self.records.column("rank"), 0)).astype(np.int64)
         order = np.lexsort((url, query, instant, session, user))

@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from tacit.evaluate.personalised_experiments import AUGMENTS, BENEFIT, BOUNDS, BundlingRun, Experiments
-from tacit.files import atomic_directory
+from tacit.files import atomic_directory, check_output_folder
 from tacit.groups.criterion import CRITERIA
 
-__all__ = ["write_experiments"]
+__all__ = ["MARKS", "write_experiments"]
+
+MARKS = ("results.json", "linkability.svg")
+"""By these files a folder of these experiments is told from any other."""
 
 _COLOURS = {"strict": "#00796b", "paper": "#ef6c00", "no personalisation": "#9e9e9e"}
 
 
-def write_experiments(experiments: Experiments, folder: str | Path) -> Path:
+def write_experiments(experiments: Experiments, folder: str | Path, *, replace: bool = False) -> Path:
     """Write ``results.json`` and, as HTML and SVG, a chart for each of the paper's figures 2 to 6."""
     import altair  # heavy, and an extra: tacit[report]
 
     folder = Path(folder)
-    with atomic_directory(folder) as temporary:
+    check_output_folder(folder, force=replace, marks=MARKS)
+    with atomic_directory(folder, replace=replace) as temporary:
         text = json.dumps(experiments.as_dict(), indent=2, allow_nan=False)
         (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
         charts = _charts(altair, experiments)

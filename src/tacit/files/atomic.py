@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.errors import InputError
+from tacit.files.exchange import exchange
 
-__all__ = ["atomic_directory", "atomic_file", "sync_directory"]
+__all__ = ["atomic_directory", "atomic_file", "move_directory", "sync_directory"]
 
 _MARK = ".partial-"
 
@@ -108,10 +109,16 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
 
 
 @contextmanager
-def atomic_directory(destination: str | Path) -> Iterator[Path]:
-    """Yield a temporary directory; on a clean exit it becomes ``destination``, which must not exist."""
+def atomic_directory(destination: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield a temporary directory; on a clean exit it becomes ``destination``.
+
+    Args:
+        destination: the directory to make. It must not exist, unless it is to be replaced.
+        replace: put the new directory in the place of one that is there, which is whole until then and
+            removed after. :func:`tacit.files.check_output_folder` says what may be replaced.
+    """
     destination = Path(destination)
-    if destination.exists():
+    if destination.exists() and not replace:
         raise InputError(f"{destination} exists already.", "Choose another output, or remove it first.")
     with _naming(destination):
         temporary = _temporary_beside(destination)
@@ -120,10 +127,32 @@ def atomic_directory(destination: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         _fsync_tree(temporary)
-        if destination.exists():
+        if destination.exists() and not replace:
             raise InputError(f"{destination} appeared while it was being written.", "Choose another output.")
-        temporary.rename(destination)
-        sync_directory(destination.parent)
+        with _naming(destination):
+            move_directory(temporary, destination)
     except BaseException:
         _remove(temporary)
         raise
+
+
+def move_directory(made: Path, destination: Path) -> None:
+    """Let a directory that is whole take a place beside it; what was there before is removed.
+
+    On Linux the two change places in one step, so that a reader finds one of them whole at any time. Where
+    the system or the file system cannot do that, the old one steps aside first.
+    """
+    if not destination.exists():
+        made.rename(destination)
+    elif exchange(made, destination):
+        _remove(made)
+    else:
+        aside = destination.with_name(f".{destination.name}.aside{_MARK}{os.getpid()}")
+        destination.rename(aside)
+        try:
+            made.rename(destination)
+        except BaseException:
+            aside.rename(destination)
+            raise
+        _remove(aside)
+    sync_directory(destination.parent)

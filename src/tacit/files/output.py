@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.errors import InputError
 
-__all__ = ["check_output"]
+__all__ = ["check_output", "check_output_folder"]
 
 _LEDGER_BEGINS = b'{"entry":0,'
 """How the first line of every ledger begins (:mod:`tacit.privacy.journal`)."""
@@ -44,6 +44,44 @@ def check_output(
         raise InputError(
             f"{path} has a ledger beside it, {ledger}, whose charges belong to the log that is there now.",
             "Choose another output; or move the log and its ledger away together.",
+        )
+
+
+def check_output_folder(
+    path: str | Path, *, force: bool, marks: Iterable[str], inputs: Iterable[str | Path] = ()
+) -> None:
+    """Refuse a folder that would destroy something; to be called before any work.
+
+    Args:
+        path: the folder to be made.
+        force: replace a folder that exists already and was made by the same command. Never replaced are a
+            link, whatever is not a folder, a folder of something else, and one that holds an input.
+        marks: files, by their paths in the folder, that every folder of that command holds.
+        inputs: the files that the output is made from.
+    """
+    path = Path(path)
+    try:
+        if not path.exists() and not path.is_symlink():
+            return
+        if path.is_symlink():
+            raise InputError(f"the output {path} is a link.", "Name the folder itself.")
+        if not path.is_dir():
+            raise InputError(f"the output {path} is not a folder.", "Name a folder to make.")
+        alike = all((path / mark).is_file() for mark in marks)
+        holding = any(path.resolve() in Path(given).resolve().parents for given in inputs)
+    except OSError as error:
+        raise InputError(
+            f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
+        ) from error
+    if not alike:
+        raise InputError(
+            f"{path} exists already, and is not a folder that this command made.", "Choose another output."
+        )
+    if holding:
+        raise InputError(f"the output {path} holds one of the inputs.", "Choose another output.")
+    if not force:
+        raise InputError(
+            f"{path} exists already.", "Choose another output, or say `force=True` to replace it."
         )
 
 

@@ -6,6 +6,8 @@ once. Queries that name somebody (an e-mail address, a telephone number: :mod:`t
 passed over, each by its own text. Weights, chosen by name:
 
 - ``count``: in how many of the user's queries the term occurs;
+- ``sessions``: in how many of the user's sessions it does, so that ten searches for one thing in one sitting
+  weigh no more than one (sessions are cut as :class:`tacit.searchlog.session_cut.SessionCut` says);
 - ``binary``: 1 for every term, as in the paper's experiments (a limit of terms keeps the most used ones);
 - ``tf-idf``: the count times the logarithm of users / users with the term.
 """
@@ -16,6 +18,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -31,12 +34,19 @@ from tacit.errors import InputError, ParameterError
 from tacit.files import literal_path
 from tacit.groups.profiles import Profiles
 from tacit.searchlog import check_log
+from tacit.searchlog.session_cut import SessionCut, with_session_numbers
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
 
 __all__ = ["WEIGHTS", "profiles_from_log", "read_profiles"]
 
-WEIGHTS = ("count", "binary", "tf-idf")
+WEIGHTS = ("count", "sessions", "binary", "tf-idf")
+
+_Period = tuple[datetime | None, datetime | None]
+_OF_PERIOD = (
+    "FROM read_parquet(?, hive_partitioning=false) "
+    'WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP)'
+)
 
 
 def profiles_from_log(
@@ -46,6 +56,7 @@ def profiles_from_log(
     largest: int | None = None,
     scrub: bool = True,
     period: tuple[datetime | None, datetime | None] = (None, None),
+    sessions: SessionCut | None = None,
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
     """The profiles of all users of a log who have a usable term.
@@ -57,17 +68,27 @@ def profiles_from_log(
             alphabetically); all if None.
         scrub: pass over queries that name somebody.
         period: only records from the one time on, and before the other; None where there is no bound.
+        sessions: how histories are cut into sessions, for weights by session.
         advance: called with the number of distinct queries read since the last call.
     """
     if weights not in WEIGHTS:
         raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
     if largest is not None and largest < 1:
         raise ParameterError.outside("largest", largest, "at least 1")
-    asked, users, queries = _asked(check_log(path), period)
+    since, until = period
+    if since and until and since >= until:
+        raise ParameterError.outside("since", since.isoformat(), "before `until`")
+    if weights == "sessions":
+        asked, owner, users, queries = _asked_in_sessions(check_log(path), period, sessions or SessionCut())
+    else:
+        asked, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
+    if weights == "sessions":
+        counts.data[:] = 1.0  # once a session, however often
+        counts = (owner @ counts).tocsr()
     if weights == "tf-idf":
         counts = _weigh_by_rarity(counts)
     if largest is not None:
@@ -86,26 +107,13 @@ def profiles_from_log(
     return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
 
 
-def _asked(
-    path: Path, period: tuple[datetime | None, datetime | None]
-) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
+def _asked(path: Path, period: _Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """How often each user asked each query (clicks on one list of results are one time), and both's names."""
-    sql = (
-        'SELECT "user", query, count(DISTINCT "time") AS times '
-        "FROM read_parquet(?, hive_partitioning=false) "
-        'WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP) '
-        'GROUP BY "user", query'
-    )
-    since, until = period
-    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
-        connection.execute("SET temp_directory = ?", [scratch])
-        table = (
-            connection.sql(sql, params=[literal_path(path), since, until, until])
-            .to_arrow_table()
-            .combine_chunks()
-        )
+    sql = f'SELECT "user", query, count(DISTINCT "time") AS times {_OF_PERIOD} GROUP BY "user", query'
+    with _selected(sql, path, period) as found:
+        table = found.to_arrow_table().combine_chunks()
     if not len(table):
-        raise InputError("the log holds no record of that period.", "Profiles need queries.")
+        raise _nothing()
     users = table["user"].chunk(0).dictionary_encode()
     queries = table["query"].chunk(0).dictionary_encode()
     asked = sparse.coo_array(
@@ -113,6 +121,44 @@ def _asked(
         shape=(len(users.dictionary), len(queries.dictionary)),
     ).tocsr()
     return asked, users.dictionary, queries.dictionary
+
+
+def _asked_in_sessions(
+    path: Path, period: _Period, cut: SessionCut
+) -> tuple[sparse.csr_array, sparse.csr_array, pa.Array, pa.Array]:
+    """Which session (of any user) asked which query, whose session it is, and users' and queries' names."""
+    sql = f'SELECT DISTINCT "user", "time", query {_OF_PERIOD} ORDER BY "user", "time", query'
+    with _selected(sql, path, period) as found:
+        parts = [
+            part.group_by(["user", "session", "query"]).aggregate([])
+            for part in with_session_numbers(found.to_arrow_reader(), cut)
+        ]
+    if not parts:
+        raise _nothing()
+    table = pa.concat_tables(parts).combine_chunks()
+    users = table["user"].chunk(0).dictionary_encode()
+    queries = table["query"].chunk(0).dictionary_encode()
+    pairs = np.stack([users.indices.to_numpy(), table["session"].to_numpy()])
+    of_user, session = np.unique(pairs, axis=1, return_inverse=True)
+    ones = np.ones(session.size)
+    shape = (of_user.shape[1], len(queries.dictionary))
+    asked = sparse.coo_array((ones, (session.ravel(), queries.indices.to_numpy())), shape=shape)
+    whose = (np.ones(shape[0]), (of_user[0], np.arange(shape[0])))
+    owner = sparse.coo_array(whose, shape=(len(users.dictionary), shape[0]))
+    return asked.tocsr(), owner.tocsr(), users.dictionary, queries.dictionary
+
+
+@contextmanager
+def _selected(sql: str, path: Path, period: _Period) -> Iterator[duckdb.DuckDBPyRelation]:
+    """What a query finds in the log; what does not fit in memory goes to a private folder."""
+    since, until = period
+    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
+        connection.execute("SET temp_directory = ?", [scratch])
+        yield connection.sql(sql, params=[literal_path(path), since, until, until])
+
+
+def _nothing() -> InputError:
+    return InputError("the log holds no record of that period.", "Profiles need queries.")
 
 
 def _naming_somebody(queries: pa.Array) -> frozenset[int]:

@@ -23,19 +23,31 @@ from typing import Any
 
 import numpy as np
 
-from tacit.files import atomic_directory, atomic_file
+from tacit.files import atomic_directory, atomic_file, check_output_folder
 from tacit.groups.bundler import Bundler, Bundling
 from tacit.groups.profiles import Profiles
 from tacit.groups.report import Report
 from tacit.groups.store import FILE, GroupsStore, Shown
 
-__all__ = ["fill", "named_terms", "stored_profiles", "write_files", "write_groups"]
+__all__ = ["MARKS", "fill", "named_terms", "stored_profiles", "write_files", "write_groups"]
+
+MARKS = ("representatives.jsonl", f"operator/{FILE}")
+"""By these files a folder of groups is told from any other."""
 
 
-def write_groups(bundling: Bundling, bundler: Bundler, measured: Report, folder: str | Path) -> Path:
-    """Write a bundling, and the parameters it was made with, into a new folder."""
+def write_groups(
+    bundling: Bundling, bundler: Bundler, measured: Report, folder: str | Path, *, replace: bool = False
+) -> Path:
+    """Write a bundling, and the parameters it was made with, into a folder.
+
+    Args:
+        folder: must not exist, or be a folder of groups that is to be replaced.
+        replace: put the new groups in the place of those that are there. A service that runs on the old ones
+            must be started again.
+    """
     folder = Path(folder)
-    with atomic_directory(folder) as temporary:
+    check_output_folder(folder, force=replace, marks=MARKS)
+    with atomic_directory(folder, replace=replace) as temporary:
         text = json.dumps(measured.as_dict(), indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)

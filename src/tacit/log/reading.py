@@ -64,7 +64,7 @@ def read_log(
         encoding=encoding,
         strict=strict,
         normalise=normalise,
-        largest_bad_share=max_bad,
+        max_bad=max_bad,
         time_zone=time_zone,
         delimiter=delimiter,
     )

@@ -73,11 +73,19 @@ class Log:
             return file.read()
 
     def stats(
-        self, *, sessions: str = "words", session_gap: float | None = None, memory: str = _MEMORY
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        sessions: str = "words",
+        session_gap: float | None = None,
+        memory: str = _MEMORY,
     ) -> LogStatistics:
         """The log in figures: users, queries, clicks, sessions, how heavy its tails are. No query's text.
 
         Args:
+            since: only records from this time on (UTC).
+            until: only records before this time (UTC).
             sessions: what ends a session: ``words`` (a pause and other words) or ``time`` (a pause alone).
             session_gap: minutes of pause that always end a session; 90 for words and 30 for time if None.
             memory: how much counting may take; what does not fit goes to disk.
@@ -86,7 +94,7 @@ class Log:
         from tacit.searchlog.session_cut import SessionCut
 
         cut = SessionCut.of(sessions, session_gap)
-        with opened_for_statistics(self.path, memory) as source:
+        with opened_for_statistics(self.path, memory, since, until) as source:
             return source.statistics(cut)
 
     def frequent_queries(self, most: int = 20, *, min_users: int = 50) -> list[FrequentQuery]:
@@ -124,6 +132,8 @@ class Log:
         since: datetime | None = None,
         until: datetime | None = None,
         scrub: bool = True,
+        sessions: str = "time",
+        session_gap: float | None = None,
         purpose: str = "",
         memory: int | None = None,
         threads: int | None = None,
@@ -139,6 +149,8 @@ class Log:
             until: only records before this time (UTC).
             scrub: pass over records whose own text has an e-mail address, a phone, card or social security
                 number, or a long number.
+            sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
+            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
             purpose: what the ledger's entry says it was for.
             memory: bytes that the engine may hold.
             threads: of the engine.
@@ -146,7 +158,9 @@ class Log:
         """
         from tacit.release.preparation import Preparation
         from tacit.release.publication import publish
+        from tacit.searchlog.session_cut import SessionCut
 
+        cut = SessionCut.of(sessions, session_gap)
         if ledger is None and self._temporary:
             raise ParameterError(
                 "a log read from a table or another format has no file beside which its ledger could lie.",
@@ -157,7 +171,7 @@ class Log:
             plan,
             to=to,
             ledger=ledger,
-            preparation=Preparation(since, until, scrub),
+            preparation=Preparation(since, until, scrub, cut.settled()),
             purpose=purpose,
             memory=memory,
             threads=threads,
@@ -172,6 +186,11 @@ class Log:
         weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        sessions: str = "words",
+        session_gap: float | None = None,
+        force: bool = False,
         **options: Any,
     ) -> Groups:
         """Bundle the users' profiles into groups: no term shown links to a member more surely than ``p``.
@@ -180,21 +199,37 @@ class Log:
             p: the bound.
             to: the folder to make, for a service that goes on with it; a private temporary one, removed with
                 the groups, unless given.
-            weights: of a user's terms: ``count``, ``binary`` or ``tf-idf``.
+            weights: of a user's terms: ``count``, ``sessions``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user, the heaviest.
             scrub: pass over queries that name somebody by a number or an address.
+            since: only records from this time on (UTC).
+            until: only records before this time (UTC).
+            sessions: what ends a session, for weights by session; see :meth:`stats`.
+            session_gap: see there.
+            force: replace the groups that are in the folder ``to``.
             options: of :class:`tacit.groups.Bundler`, such as ``augment``, ``criterion`` and ``seed``.
         """
+        from tacit.files import check_output_folder
         from tacit.groups import Bundler, Groups
         from tacit.groups.reading import profiles_from_log
         from tacit.groups.report import report
-        from tacit.groups.writing import write_groups
+        from tacit.groups.writing import MARKS, write_groups
+        from tacit.searchlog.session_cut import SessionCut
 
         bundler = Bundler(p=p, **options)
-        people = profiles_from_log(self.path, weights=weights, largest=max_terms, scrub=scrub)
+        if to is not None:
+            check_output_folder(to, force=force, marks=MARKS, inputs=[self.path])
+        people = profiles_from_log(
+            self.path,
+            weights=weights,
+            largest=max_terms,
+            scrub=scrub,
+            period=(since, until),
+            sessions=SessionCut.of(sessions, session_gap),
+        )
         bundling = bundler.fit(people)
         folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
-        write_groups(bundling, bundler, report(bundling, seed=bundler.seed), folder)
+        write_groups(bundling, bundler, report(bundling, seed=bundler.seed), folder, replace=force)
         groups = Groups.open(folder)
         if to is None:
             weakref.finalize(groups, shutil.rmtree, folder.parent, ignore_errors=True)

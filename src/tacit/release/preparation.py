@@ -14,13 +14,9 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.release.engines import Engine
 from tacit.release.scrub import plainly_harmless
-from tacit.searchlog.session_cut import SessionCut, SessionMethod
-from tacit.searchlog.sessions import SESSION_GAP
+from tacit.searchlog.session_cut import BY_PAUSES, SessionCut
 
-__all__ = ["BY_PAUSES", "Preparation"]
-
-BY_PAUSES = SessionCut(SessionMethod.TIME, SESSION_GAP)
-"""Sessions as the papers cut them, which the engine does by itself."""
+__all__ = ["Preparation"]
 
 
 @dataclass(frozen=True)

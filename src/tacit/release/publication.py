@@ -49,7 +49,15 @@ from tacit.release.tables import write_cells
 from tacit.searchlog import check_log
 from tacit.searchlog.damage import damage_of
 
-__all__ = ["Order", "Release", "default_ledger", "open_ledger", "publish", "publish_log"]
+__all__ = [
+    "Order",
+    "Release",
+    "default_ledger",
+    "open_ledger",
+    "publish",
+    "publish_log",
+    "refuse_overwriting",
+]
 
 _LEAST_SPACE = 64 << 20
 
@@ -116,10 +124,19 @@ class Release:
         )
 
 
+def refuse_overwriting(folder: Path) -> None:
+    """A release is made in a folder of its own, once."""
+    if folder.exists():
+        raise InputError(
+            f"{folder} exists already, and a release is never overwritten: others may hold it, and its "
+            "charge stays.",
+            "Choose another output.",
+        )
+
+
 def _check(order: Order) -> None:
     """Everything that can be known to fail before the long work."""
-    if order.output.exists():
-        raise InputError(f"{order.output} exists already.", "Choose another output, or remove it first.")
+    refuse_overwriting(order.output)
     check_log(order.log)
     order.mechanism.check()
     for noise in order.mechanism.schedule().noises():

@@ -52,7 +52,7 @@ class ImportOptions:
     strict: bool = False
     """Stop at the first bad line."""
     normalise: bool = True
-    largest_bad_share: float | None = None
+    max_bad: float | None = None
     """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
     time_zone: str | None = None
     """Where the clock stood that times without a zone were read from; they stand as they are when absent."""
@@ -60,8 +60,8 @@ class ImportOptions:
     """What stands between fields; told from the content when absent."""
 
     def __post_init__(self) -> None:
-        if self.largest_bad_share is not None and not 0 <= self.largest_bad_share <= 1:
-            raise ParameterError.outside("max_bad", self.largest_bad_share, "a share in [0, 1]")
+        if self.max_bad is not None and not 0 <= self.max_bad <= 1:
+            raise ParameterError.outside("max_bad", self.max_bad, "a share in [0, 1]")
         Reading(time_format=self.time_format, time_zone=self.time_zone)
 
     @property
@@ -159,7 +159,7 @@ def _judge(
             report.passed_over[kind] = report.passed_over.get(kind, 0) + count
     report.lines += block.lines
     report.records += parsed.records.num_rows
-    report.bad.refuse_too_many(str(report.path), report.lines, options.largest_bad_share, explain)
+    report.bad.refuse_too_many(str(report.path), report.lines, options.max_bad, explain)
 
 
 def _take_in(

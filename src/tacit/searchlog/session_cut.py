@@ -23,6 +23,7 @@ from tacit.searchlog.session_words import LONG_PAUSE, session_numbers_by_words, 
 from tacit.searchlog.sessions import SESSION_GAP, Column, session_numbers, session_starts
 
 __all__ = [
+    "BY_PAUSES",
     "LONGEST_GAP",
     "SessionCut",
     "SessionMethod",
@@ -109,6 +110,10 @@ class SessionCut:
         if self.method is SessionMethod.TIME:
             return f"sessions end after a pause of more than {minutes}"
         return f"sessions end after a pause of more than {minutes}, or a shorter one and other words"
+
+
+BY_PAUSES = SessionCut(SessionMethod.TIME, SESSION_GAP)
+"""Sessions as the papers cut them, which an engine does by itself."""
 
 
 def by_whole_users(batches: Iterable[pa.RecordBatch], rows: int = _ROWS) -> Iterator[pa.Table]:

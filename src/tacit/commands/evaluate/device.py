@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.commands.options import JsonFlag, OutputFolder, Seed
+from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder, Seed
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def device(
         bool, typer.Option("--clicks", help="Judge by the log's clicks, not by the meaning in mind.")
     ] = False,
     seed: Seed = 5,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.
@@ -40,18 +41,17 @@ def device(
     users of a synthetic log or on real articles.
     """
     require_report_extra()
-    from tacit.errors import InputError
-    from tacit.evaluate.device_charts import write_device_experiments
+    from tacit.evaluate.device_charts import MARKS, write_device_experiments
     from tacit.evaluate.device_experiments import article_experiments, log_experiments, steps
+    from tacit.files import check_output_folder
 
-    if output.exists():
-        raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
+    check_output_folder(output, force=force, marks=MARKS, inputs=[articles] if articles else [])
     with progress("Personalising", total=steps(), unit="rankings of all queries") as shown:
         if articles is not None:
             found = article_experiments(articles, users, seed=seed, advance=shown.advance)
         else:
             found = log_experiments(users, population, by_clicks=clicks, seed=seed, advance=shown.advance)
-    write_device_experiments(found, output)
+    write_device_experiments(found, output, replace=force)
     result = {"output": str(output), **found.as_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, found, output))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder, Seed, Since, Until
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
@@ -20,14 +21,17 @@ __all__ = ["groups"]
 
 
 def groups(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; must not exist.")],
+    output: OutputFolder,
     log: Annotated[
         Path | None, typer.Option(help="Profiles from the users of this search log, not synthetic ones.")
     ] = None,
-    users: Annotated[int, typer.Option(help="How many users.")] = 720,
-    terms: Annotated[int, typer.Option(help="How many terms each profile has.")] = 150,
-    queries: Annotated[int, typer.Option(help="Queries drawn for each user.")] = 2,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 0,
+    users: Annotated[int, typer.Option(min=1, help="How many users.")] = 720,
+    terms: Annotated[int, typer.Option(min=1, help="How many terms each profile has.")] = 150,
+    queries: Annotated[int, typer.Option(min=1, help="Queries drawn for each user.")] = 2,
+    since: Since = None,
+    until: Until = None,
+    seed: Seed = 0,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure personalised search with group profiles: benefit, semantics, privacy, linkability.
@@ -35,35 +39,34 @@ def groups(
     The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
     paper's, with charts that open in a browser without a network.
     """
-    from tacit.errors import InputError
-
     require_report_extra()
-    from tacit.evaluate.personalised_charts import write_experiments
+    from tacit.evaluate.personalised_charts import MARKS, write_experiments
     from tacit.evaluate.personalised_experiments import run_experiments, settings
+    from tacit.files import check_output_folder
 
-    if output.exists():
-        raise InputError(f"{output} exists already.", "Choose another output, or remove it first.")
-    profiles = _profiles(log, users, terms, seed)
+    check_output_folder(output, force=force, marks=MARKS, inputs=[log] if log else [])
+    profiles = _profiles(log, users, terms, seed, (since, until))
     with progress("Bundling and ranking", total=len(list(settings())), unit="settings") as shown:
         found = run_experiments(profiles, queries_a_user=queries, seed=seed, advance=shown.advance)
-    write_experiments(found, output)
+    write_experiments(found, output, replace=force)
     result = {"output": str(output), **found.as_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, found, output))
 
 
-def _profiles(log: Path | None, users: int, terms: int, seed: int) -> Profiles:
+def _profiles(
+    log: Path | None, users: int, terms: int, seed: int, period: tuple[datetime | None, datetime | None]
+) -> Profiles:
     import numpy as np
 
     from tacit.errors import InfeasibleError, ParameterError
     from tacit.evaluate.interest_profiles import interest_profiles
     from tacit.groups.reading import profiles_from_log
 
-    for name, value in (("users", users), ("terms", terms)):
-        if value < 1:
-            raise ParameterError.outside(name, value, "at least 1")
     if log is None:
+        if any(period):
+            raise ParameterError("a period is of a log's records; none was given.", "Name one with --log.")
         return interest_profiles(users, terms, seed)
-    found = profiles_from_log(log, weights="binary", largest=terms)
+    found = profiles_from_log(log, weights="binary", largest=terms, period=period)
     order = found.canonical_order(seed)
     full = order[found.sizes[order] == terms][:users]
     if full.size < users:

@@ -3,75 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 
+from tacit.commands.evaluate import release_options as o
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.commands.options import JsonFlag, LogFile
+from tacit.commands.options import (
+    ForceFlag,
+    JsonFlag,
+    LogFile,
+    ScrubFlag,
+    SessionGap,
+    Sessions,
+    Since,
+    Until,
+)
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.evaluate.sweep import Results
+    from tacit.evaluate.sweep import Results, SweepPlan
 
 __all__ = ["release"]
-
-_WHAT = "What to try"
-_HOW = "How to try it"
 
 
 def release(
     log: LogFile,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The folder of the report; an unfinished one is gone on with."),
-    ],
-    mechanisms: Annotated[
-        list[str] | None,
-        typer.Option("--mechanism", "-m", help="Only this mechanism; repeat it.", rich_help_panel=_WHAT),
-    ] = None,
-    tasks: Annotated[
-        list[str] | None,
-        typer.Option("--task", "-t", help="Only this task; repeat it.", rich_help_panel=_WHAT),
-    ] = None,
-    epsilons: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--epsilon", help="An ε to try (default: 1, 2, 4, 8, 16); repeat it.", rich_help_panel=_WHAT
-        ),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="δ of every release.", rich_help_panel=_WHAT)] = 1e-6,
-    ks: Annotated[
-        list[int] | None,
-        typer.Option("--k", help="A k of k-query anonymity (default: 5, 10, 20, 50).", rich_help_panel=_WHAT),
-    ] = None,
-    impact: Annotated[
-        bool,
-        typer.Option(
-            "--impact/--no-impact", help="Also the impact of K, b, q_f and m.", rich_help_panel=_WHAT
-        ),
-    ] = True,
-    folds: Annotated[
-        int, typer.Option(help="Cut the users into so many parts, test on each.", rich_help_panel=_HOW)
-    ] = 5,
-    draws: Annotated[
-        int, typer.Option(help="Draws of noise for each fold and setting.", rich_help_panel=_HOW)
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Of the cut into folds.", rich_help_panel=_HOW)] = 0,
-    scrub: Annotated[
-        bool,
-        typer.Option("--scrub/--no-scrub", help="Drop records as a release does.", rich_help_panel=_HOW),
-    ] = True,
-    synthetic: Annotated[
-        bool,
-        typer.Option(
-            "--synthetic", help="You vouch that nobody real is in the log: the report may be shared."
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes (default: one a processor, two at most).", min=1)
-    ] = None,
+    output: o.ReportFolder,
+    mechanisms: o.MechanismNames = None,
+    tasks: o.TaskNames = None,
+    epsilons: o.Budgets = None,
+    delta: o.Delta = 1e-6,
+    ks: o.Ks = None,
+    impact: o.Impact = True,
+    folds: o.Folds = 5,
+    draws: o.Draws = 1,
+    seed: o.FoldSeed = 0,
+    since: Since = None,
+    until: Until = None,
+    scrub: ScrubFlag = True,
+    sessions: Sessions = "time",
+    session_gap: SessionGap = None,
+    synthetic: o.SyntheticFlag = False,
+    workers: o.Workers = None,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure what every way to release a log would cost in search quality, before anything is released.
@@ -81,24 +56,25 @@ def release(
     sensitive as the log. Stopped, it goes on where it was.
     """
     require_report_extra()
-    import os
-
-    from tacit.evaluate.report import sensitivity_of, write_report
-    from tacit.evaluate.sweep import BUDGETS, KS, SweepPlan, evaluate_release, grid
+    from tacit.evaluate.report import sensitivity_of, summarise, write_report
+    from tacit.evaluate.sweep import BUDGETS, KS, SweepPlan, evaluate_release, grid, sweep_folder
     from tacit.evaluate.tasks import TASKS
+    from tacit.release.preparation import Preparation
     from tacit.searchlog import check_log
+    from tacit.searchlog.session_cut import SessionCut
 
     check_log(log)
     settings = grid(mechanisms or (), epsilons or BUDGETS, ks or KS, delta, impact=impact)
-    plan = SweepPlan(settings, tuple(tasks or TASKS), folds, draws, seed=seed, scrub=scrub)
-    processes = workers or min(2, len(os.sched_getaffinity(0)))
-    with progress("Releasing and judging", total=plan.total, unit="runs") as shown:
-        results = evaluate_release(log, output, plan, workers=processes, advance=shown.advance)
+    prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
+    plan = SweepPlan(settings, tuple(tasks or TASKS), folds, draws, seed=seed, preparation=prepared)
     sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
-    about = _about(log, plan)
-    page = write_report(results, output, sensitivity, about)
-    from tacit.evaluate.report import summarise
-
+    with sweep_folder(output, log, force=force) as folder:
+        with progress("Releasing and judging", total=plan.total, unit="runs") as shown:
+            results = evaluate_release(
+                log, folder, plan, workers=_processes(workers), anew=force, advance=shown.advance
+            )
+        about = _about(log, plan)
+        page = output / write_report(results, folder, sensitivity, about).name
     sentences = summarise(results)
     form = {
         "report": str(page),
@@ -110,15 +86,24 @@ def release(
     emit(form, as_json=as_json, render=lambda c: _render(c, results, sentences, page, sensitivity.banner))
 
 
-def _about(log: Path, plan: Any) -> dict[str, Any]:
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+def _processes(asked: int | None) -> int:
+    import os
 
-    users = pq.read_table(log, columns=["user"]).column("user")
+    return asked or min(2, len(os.sched_getaffinity(0)))
+
+
+def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
+    import pyarrow.compute as pc
+
+    users = plan.records(log, columns=["user", "time"]).column("user")
+    prepared = plan.preparation.to_dict()
     return {
         "log": log.name,
         "records": len(users),
         "users": int(pc.count_distinct(users).as_py()),
+        "since": prepared["since"],
+        "until": prepared["until"],
+        "sessions": str(plan.preparation.sessions),
         "folds": plan.folds,
         "draws": plan.draws,
     }

@@ -1,6 +1,7 @@
 """Sweeps: mechanisms, budgets and parameters against each other, on every task, with repeated draws."""
 
 from tacit.evaluate.sweep.grid import BUDGETS, DELTA, KS, grid
+from tacit.evaluate.sweep.replacing import sweep_folder
 from tacit.evaluate.sweep.setting import ORIGINAL, ReleaseSetting
 from tacit.evaluate.sweep.sweeping import SweepPlan, evaluate_release
 from tacit.evaluate.sweep.table import Results
@@ -15,4 +16,5 @@ __all__ = [
     "SweepPlan",
     "evaluate_release",
     "grid",
+    "sweep_folder",
 ]

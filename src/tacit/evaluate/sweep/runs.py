@@ -21,9 +21,11 @@ from tacit.errors import InputError
 from tacit.evaluate.sweep.setting import ReleaseSetting
 from tacit.files import atomic_file
 
-__all__ = ["SweepRun", "RunStore", "file_digest"]
+__all__ = ["MARKS", "RunStore", "SweepRun", "file_digest"]
 
 _STATE = "sweep.json"
+MARKS = (_STATE,)
+"""By this file the folder of a sweep is told from any other."""
 _FORMAT = 1
 
 
@@ -52,15 +54,22 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _differences(state: Path, identity: Mapping[str, Any]) -> list[str]:
+    """In what a sweep on the disk differs from one that is wanted."""
+    found = json.loads(state.read_text(encoding="utf-8"))
+    return sorted(name for name in {**identity, **found} if identity.get(name) != found.get(name))
+
+
 class RunStore:
     """The runs of one sweep.
 
     Args:
         folder: of the report; made if it is missing, readable by its owner only.
         identity: what all runs share (the log, the folds, the tasks); another identity is refused.
+        anew: a sweep of another identity is cleared away instead.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, Any], *, anew: bool = False) -> None:
         self.folder, self._runs = folder, folder / "runs"
         identity = json.loads(json.dumps({"format": _FORMAT, **identity}))
         state = folder / _STATE
@@ -71,16 +80,18 @@ class RunStore:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
         self._runs.mkdir(mode=0o700, exist_ok=True)
+        if state.exists() and anew and _differences(state, identity):
+            for run in self._runs.iterdir():
+                run.unlink()
+            state.unlink()  # last: a state must not be found beside runs that are not its own
         if not state.exists():
             with atomic_file(state, mode=0o600) as temporary:
                 temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
             return
-        found = json.loads(state.read_text(encoding="utf-8"))
-        different = sorted(name for name in identity | found if identity.get(name) != found.get(name))
-        if different:
+        if different := _differences(state, identity):
             raise InputError(
                 f"{folder} holds a sweep with another {', '.join(different)}.",
-                "Go on with what it was begun with, or choose another output.",
+                "Go on with what it was begun with, or choose another output, or say `force=True`.",
             )
 
     def _path(self, setting: ReleaseSetting, fold: int, draw: int) -> Path:

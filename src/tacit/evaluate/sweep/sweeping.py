@@ -14,10 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -52,7 +53,7 @@ class SweepPlan:
         draws: how often the noise of a setting is drawn for each fold.
         impact_folds: on how many folds the impact of parameters is tried.
         seed: of the cut into folds.
-        scrub: drop records that look as if they named somebody, as a release does.
+        preparation: which records take part, and how histories are cut into sessions, as in a release.
     """
 
     settings: tuple[ReleaseSetting, ...]
@@ -61,7 +62,7 @@ class SweepPlan:
     draws: int = 1
     impact_folds: int = 1
     seed: int = 0
-    scrub: bool = True
+    preparation: Preparation = field(default_factory=Preparation)
 
     def __post_init__(self) -> None:
         for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 1)):
@@ -72,6 +73,13 @@ class SweepPlan:
                 raise ParameterError.outside("the task", task, "one of " + ", ".join(TASKS))
         if not self.tasks:
             raise ParameterError("a sweep needs a task.")
+
+    def records(self, log: Path, columns: Sequence[str] | None = None) -> pa.Table:
+        """The log's records of the period."""
+        since, until = self.preparation.since, self.preparation.until
+        kept = [("time", ">=", since)] if since else []
+        kept += [("time", "<", until)] if until else []
+        return pq.read_table(log, columns=columns, filters=kept or None)
 
     def runs(self, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
         """Each setting to try on a fold, with its draws. What draws no noise is run once."""
@@ -92,6 +100,7 @@ def evaluate_release(
     plan: SweepPlan,
     *,
     workers: int = 1,
+    anew: bool = False,
     advance: Callable[[int], None] = lambda _runs: None,
 ) -> Results:
     """Try every setting of a plan on a log; go on where an earlier call with the same folder was stopped.
@@ -101,19 +110,20 @@ def evaluate_release(
         folder: where the runs are kept, and a report may be written.
         plan: what to try.
         workers: processes; each holds a fold of the log in memory.
+        anew: where the folder holds runs of another log or plan, begin anew; otherwise that is refused.
         advance: told how many runs more are done.
     """
     log, folder = check_log(log), Path(folder)
-    if not pq.ParquetFile(log).metadata.num_rows:
-        raise InputError("the log has no records, so there is nothing to evaluate.")
+    if not plan.records(log, columns=["time"]).num_rows:
+        raise InputError("the log has no records of that period, so there is nothing to evaluate.")
     identity = {
         "log": file_digest(log),
         "folds": plan.folds,
         "seed": plan.seed,
-        "scrub": plan.scrub,
+        **plan.preparation.to_dict(),
         "tasks": sorted(plan.tasks),
     }
-    store = RunStore(folder, identity)
+    store = RunStore(folder, identity, anew=anew)
     pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
     present = sum(
         1
@@ -198,17 +208,14 @@ def run_fold(
     log: Path, store: RunStore, plan: SweepPlan, fold: int, done: Callable[[], None] = lambda: None
 ) -> None:
     """All missing runs of a fold."""
-    records = pq.read_table(log)
-    original, test = split(records, fold, plan.folds, plan.seed)
-    del records
+    prepared = plan.preparation
+    original, test = split(plan.records(log), fold, plan.folds, plan.seed, prepared.sessions)
     trials: dict[str, Trial] = {}
     with open_engine(memory=_MEGABYTES << 20, threads=1) as engine:
         loaded = None
         for setting, draws in _missing(store, plan, fold):
             if loaded is None and not setting.is_original:
-                loaded = engine.keep(
-                    Preparation(scrub=plan.scrub).apply(engine, engine.load(original.records))
-                )
+                loaded = engine.keep(prepared.apply(engine, engine.load(original.records)))
             begun = time.process_time()
             for draw, released in _releases(setting, engine, loaded, original, draws):
                 seconds = {"release": time.process_time() - begun}

@@ -1,0 +1,79 @@
+"""The command line lists the choices that the library has; a wrong one is wrong usage everywhere."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tacit.commands import application, export, generalise, import_log, simulate
+from tacit.commands.evaluate import release_options
+from tacit.commands.group import bundle_options
+from tacit.commands.options import SessionMethodName
+from tacit.device.generalise import Algorithm
+from tacit.device.sending import Sending
+from tacit.evaluate.tasks import TASKS
+from tacit.groups.bundler import METHODS
+from tacit.groups.criterion import CRITERIA
+from tacit.groups.reading import WEIGHTS
+from tacit.groups.representative import REPRESENTATIVES
+from tacit.pool.simulation import LEAVERS, MODES
+from tacit.release.registry import MECHANISMS
+from tacit.searchlog.export import EXPORT_FORMATS
+from tacit.searchlog.readers import FORMATS
+from tacit.searchlog.readers.source import ENCODINGS
+from tacit.searchlog.readers.time_formats import TIME_FORMATS
+from tacit.searchlog.session_cut import SessionMethod
+
+
+@pytest.mark.parametrize(
+    ("shown", "library"),
+    [
+        (get_args(SessionMethodName), SessionMethod),
+        (get_args(export.ExportFormat), EXPORT_FORMATS),
+        (get_args(import_log.FormatName), FORMATS),
+        (get_args(import_log.TimeFormatName), TIME_FORMATS),
+        (get_args(import_log.EncodingName), ENCODINGS),
+        (get_args(generalise.AlgorithmName), Algorithm),
+        (get_args(generalise.SendingName), Sending),
+        (get_args(simulate.ModeName), MODES),
+        (get_args(simulate.LeaversName), LEAVERS),
+        (get_args(get_args(bundle_options.Criterion)[0]), CRITERIA),
+        (get_args(get_args(bundle_options.Representative)[0]), REPRESENTATIVES),
+        (get_args(get_args(bundle_options.Method)[0]), METHODS),
+        (get_args(get_args(bundle_options.Weights)[0]), WEIGHTS),
+        (release_options.TaskName, TASKS),
+        (release_options._MechanismName, MECHANISMS),  # type: ignore[arg-type]
+    ],
+)
+def test_the_command_line_lists_what_the_library_has(shown: Any, library: Any) -> None:
+    assert [str(each) for each in shown] == [str(each) for each in library]
+
+
+def choices(app: typer.Typer) -> list[tuple[tuple[str, ...], str]]:
+    """Every option of every command whose help lists choices."""
+
+    def below(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
+        inner = getattr(command, "commands", None)
+        if inner:
+            return [found for name, verb in inner.items() for found in below(verb, (*words, name))]
+        return [
+            (words, max(parameter.opts, key=len))
+            for parameter in command.params
+            if parameter.param_type_name == "option"
+            and "|" in parameter.get_help_record(typer.Context(command))[0]
+        ]
+
+    return below(typer.main.get_command(app), ())
+
+
+def test_a_wrong_choice_is_wrong_usage_everywhere() -> None:
+    app = application()
+    found = choices(app)
+    assert len(found) > 30
+    for words, option in found:
+        done = CliRunner().invoke(app, [*words, option, "no such choice"])
+        assert done.exit_code == 2, (words, option, done.output)
+        assert "no such choice" in done.output, (words, option, done.output)
