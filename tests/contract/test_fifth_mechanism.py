@@ -56,7 +56,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from fifth.parameters import WeekdayParameters
-from tacit.release.mechanism import DescribedStep, Mechanism
+from tacit.release.mechanism import DescribedStep
+from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.planning.setting import asked_budget, noise_for
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
@@ -65,7 +66,7 @@ __all__ = ["MECHANISM", "Weekdays"]
 DAYS = pa.table({"day": list("0123456")})
 
 
-class Weekdays(Mechanism[WeekdayParameters]):
+class Weekdays(ScheduledMechanism[WeekdayParameters]):
     Parameters = WeekdayParameters
 
     def plan(self, asked):

@@ -33,6 +33,7 @@ def path(tmp_path: Path) -> Path:
     promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
     ledger = Ledger(path)
     ledger.note_release(ledger.spend(GuaranteedRelease(promise), "week 1"), "0" * 64)
+    ledger.confirm_release(1)
     ledger.spend(GuaranteedRelease(promise), "week 2")
     return path
 
@@ -59,6 +60,16 @@ def test_the_readable_form_has_a_bar_and_a_line_for_each_release(path: Path) -> 
     assert any("1 of 2 spent, 1 left" in line for line in lines)
     assert any("week 1" in line and "released" in line for line in lines)
     assert any("week 2" in line and "spent" in line for line in lines)
+    assert "noted, not released" not in " ".join(lines)
+
+
+def test_a_charge_whose_release_never_appeared_is_told_apart(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.note_release(ledger.state().entries[1].number, "1" * 64)
+    shown = answer("show", path)
+    assert [release["state"] for release in shown["releases"]] == ["released", "noted"]
+    lines = tacit("show", path).stdout
+    assert "noted, not released: 4" in " ".join(lines.split())
 
 
 def test_verify_finds_a_published_head_and_misses_a_false_one(path: Path) -> None:

@@ -45,6 +45,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.maybe = Fraction(0)
         """What crashed charges may have cost on top."""
         self.noted: set[int] = set()
+        self.published: set[int] = set()
         self.heads = {self.ledger.state().head}
 
     def teardown(self) -> None:
@@ -98,6 +99,13 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger.note_release(entry, f"{entry.number:064x}")
         self.noted.add(entry.number)
 
+    @precondition(lambda self: self.noted - self.published)
+    @rule()
+    def confirm_a_release(self) -> None:
+        number = min(self.noted - self.published)
+        self.ledger.confirm_release(number)
+        self.published.add(number)
+
     @rule()
     def publish_without_protection(self) -> None:
         self.ledger.spend(KQueryRelease(3), "baseline")
@@ -109,6 +117,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for entry in self.acknowledged:
             assert kept[entry.number].hash == entry.hash
             assert (kept[entry.number].manifest is not None) == (entry.number in self.noted)
+            assert kept[entry.number].published == (entry.number in self.published)
         charged = Fraction(state.account.spent().epsilon)
         assert self.spent <= charged <= min(Fraction(BUDGET), self.spent + self.maybe)
         for head in self.heads:

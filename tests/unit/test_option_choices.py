@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.commands import application, export, generalise, import_log, simulate
+from tacit.commands import application, export, generalise, import_log, ledger, simulate
 from tacit.commands.evaluate import release_options
 from tacit.commands.group import bundle_options
 from tacit.commands.options import SessionMethodName
@@ -20,6 +20,7 @@ from tacit.groups.criterion import CRITERIA
 from tacit.groups.reading import WEIGHTS
 from tacit.groups.representative import REPRESENTATIVES
 from tacit.pool.simulation import LEAVERS, MODES
+from tacit.privacy.composition import CompositionRule
 from tacit.release.registry import MECHANISMS
 from tacit.searchlog.export import EXPORT_FORMATS
 from tacit.searchlog.readers import FORMATS
@@ -33,6 +34,7 @@ from tacit.searchlog.session_cut import SessionMethod
     [
         (get_args(SessionMethodName), SessionMethod),
         (get_args(export.ExportFormat), EXPORT_FORMATS),
+        (get_args(ledger.CompositionName), CompositionRule),
         (get_args(import_log.FormatName), FORMATS),
         (get_args(import_log.TimeFormatName), TIME_FORMATS),
         (get_args(import_log.EncodingName), ENCODINGS),

@@ -26,6 +26,8 @@ LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's
 
 _BAR = 32
 
+CompositionName = Literal["basic", "pld", "renyi"]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb to ``app``."""
@@ -63,8 +65,11 @@ def init(
         typer.Option(help="Whom ε and δ compare: add-remove (a user) or replace (a user's history)."),
     ] = "add-remove",
     composition: Annotated[
-        Literal["basic", "pld"],
-        typer.Option(help="How releases add up: basic, or pld (tighter; for repetitions of one release)."),
+        CompositionName,
+        typer.Option(
+            help="How releases add up: sums (basic), tighter for repetitions of one release (pld), or for "
+            "many that differ (renyi)."
+        ),
     ] = "basic",
     label: Annotated[str, typer.Option(help="What people call the data set.")] = "",
     log: Annotated[
@@ -199,6 +204,7 @@ def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
             "guarantee": entry.guarantee.to_dict(),
             "event": entry.event.to_dict(),
             "torn": entry.torn,
+            "state": entry.standing,
             "manifest": entry.manifest,
             "hash": entry.hash,
         }
@@ -286,9 +292,8 @@ def _render(console: Console, path: Path, state: LedgerState, left: int | None) 
             table.add_column(column, justify="right" if column in ("entry", "epsilon", "delta") else "left")
         for entry in state.entries:
             promise = entry.guarantee
-            status = "torn" if entry.torn else "released" if entry.manifest else "spent"
             prices = ("–", "–") if promise.k else (f"{promise.epsilon:.6g}", f"{promise.delta:.3g}")
-            table.add_row(str(entry.number), entry.time, escape(entry.purpose), *prices, status)
+            table.add_row(str(entry.number), entry.time, escape(entry.purpose), *prices, entry.standing)
         console.print(table)
     console.print(f"head: {state.head}", soft_wrap=True)
 
@@ -298,6 +303,15 @@ def _warn(console: Console, state: LedgerState) -> None:
         console.print(
             f"[bold red]{len(state.unprotected)} unprotected[/] (k-query) release(s): the totals say nothing "
             "about what such a release reveals.",
+            soft_wrap=True,
+        )
+    noted = [str(entry.number) for entry in state.entries if entry.standing == "noted"]
+    if noted:
+        console.print(
+            f"[yellow]noted, not released:[/] {', '.join(noted)}. The run ended after its note and before "
+            "(or just as) its folder came into place. If there is no such folder, nothing was published for "
+            "the charge, which stays; if there is one, `tacit verify FOLDER --ledger` says whether it is "
+            "whole.",
             soft_wrap=True,
         )
     if state.torn:

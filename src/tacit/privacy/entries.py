@@ -33,6 +33,17 @@ class Entry:
     torn: bool = False
     manifest: str | None = None
     """SHA-256 of the manifest of what is published for it, noted just before it is."""
+    published: bool = False
+    """Whether the release is known to have come into its place after the note."""
+
+    @property
+    def standing(self) -> str:
+        """What became of the charge, in a word: ``torn``, ``spent``, ``noted`` or ``released``."""
+        if self.torn:
+            return "torn"
+        if self.published:
+            return "released"
+        return "spent" if self.manifest is None else "noted"
 
     @property
     def guarantee(self) -> Guarantee:
@@ -93,8 +104,8 @@ def _replay(chain: Chain) -> LedgerState:
     for record in chain.records[1:]:
         kind = record["type"]
         torn += kind == "torn"
-        if kind == "released":
-            entries[record["of"]] = _released(entries.get(record["of"]), record)
+        if kind in _NOTES:
+            entries[record["of"]] = _NOTES[kind](entries.get(record["of"]), record)
         elif kind == "spent" or (kind == "torn" and "event" in record):
             entries[record["entry"]] = read_entry(record)
         elif kind != "torn":
@@ -120,10 +131,25 @@ def _replay(chain: Chain) -> LedgerState:
     )
 
 
-def _released(entry: Entry | None, record: Record) -> Entry:
+def _noted(entry: Entry | None, record: Record) -> Entry:
     if entry is None or entry.manifest is not None:
         raise IntegrityError(f"entry {record['entry']} of the ledger notes a release that was never charged.")
     return replace(entry, manifest=record["manifest"])
+
+
+def _published(entry: Entry | None, record: Record) -> Entry:
+    if entry is None or entry.manifest is None or entry.published:
+        raise IntegrityError(f"entry {record['entry']} of the ledger says published of what was not noted.")
+    return replace(entry, published=True)
+
+
+def _noted_and_published(entry: Entry | None, record: Record) -> Entry:
+    return replace(_noted(entry, record), published=True)
+
+
+_NOTES = {"noted": _noted, "published": _published, "released": _noted_and_published}
+"""What is noted of a charge. Ledgers of earlier versions have one note, ``released``, made before
+publication: whether that came about, they do not say."""
 
 
 def describe_fragment(fragment: bytes) -> Record:

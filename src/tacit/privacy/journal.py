@@ -105,12 +105,11 @@ def _parse(content: bytes) -> Chain:
         records.append(_checked(line, number, previous))
         previous = records[-1]["hash"]
     if fragment:
-        try:
-            # Whole but for its newline: it may have been acted on, so it counts.
+        # Whole but for its newline, it may have been acted on, so it counts. Cut short, it stays a fragment:
+        # nobody was told that it was written, and the next append records what is left of it as torn.
+        with suppress(IntegrityError):
             records.append(_checked(fragment, len(lines), previous))
             fragment = b""
-        except IntegrityError:
-            pass
     return Chain(tuple(records), fragment)
 
 

@@ -5,11 +5,12 @@ noise is drawn for it, and the charge is on the disk when :meth:`Ledger.spend` r
 happens afterwards, nobody can have seen noise that was not paid for. What does not fit the budget
 is refused.
 
-The file is a hash chain of JSON lines (:mod:`tacit.privacy.journal`), with four types of entry:
+The file is a hash chain of JSON lines (:mod:`tacit.privacy.journal`), with five types of entry:
 
 - ``opened``: the budget, its neighbour relation, the rule of composition, the data set's label;
 - ``spent``: a charge;
-- ``released``: a note that binds a charge to the manifest of what is published for it, made just before;
+- ``noted``: binds a charge to the manifest of what is about to be published for it;
+- ``published``: the release so noted is in its place;
 - ``torn``: what a crash left of a charge whose :meth:`Ledger.spend` never returned. Nobody drew noise
   for it; it counts all the same if it still can be read.
 
@@ -70,6 +71,7 @@ class Ledger:
                 ``LOG.ledger`` lies beside the log and is another one.
         """
         Account(budget, composition)
+        salt = OperatingSystemRandomness().bits(32)
         first: dict[str, Any] = {
             "type": "opened",
             "format": FORMAT,
@@ -77,11 +79,11 @@ class Ledger:
             "label": _text("label", label),
             "budget": budget.to_dict(),
             "composition": composition.value,
+            "salt": salt.hex(),  # also what tells apart two ledgers that are opened alike at the same time
         }
         if log is not None:
             refuse_second_ledger(path, log)
-            salt = OperatingSystemRandomness().bits(32)
-            first |= {"salt": salt.hex(), "fingerprint": opening_fingerprint(log, salt)}
+            first["fingerprint"] = opening_fingerprint(log, salt)
         Journal.create(path, first)
         return cls(path)
 
@@ -107,25 +109,21 @@ class Ledger:
         """The ledger at ``path``; made with this budget where there is none.
 
         A ledger that exists keeps its budget: one given again must be the same, so that the same lines can
-        be run each week. The other arguments are those of :meth:`create`.
+        be run each week. One that was there and has vanished is not made again: what was spent is not undone
+        by deleting the file. The other arguments are those of :meth:`create`.
         """
+        from tacit.privacy.opening import open_ledger, open_unbound
+
         budget = None
         if epsilon is not None:
             kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
             budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
-        if not Path(path).exists():
-            if budget is None:
-                raise InputError(
-                    f"there is no ledger at {path}, so nothing says how much may be spent on this data set.",
-                    "Give `epsilon` (and `delta`) once to open it.",
-                )
-            return cls.create(path, budget, label=label, composition=CompositionRule(composition), log=log)
-        ledger = cls.open(path)
-        ledger.require_budget(budget)
+        rule = CompositionRule(composition)
         if log is not None:
-            refuse_second_ledger(path, log)
-            ledger.require_log(log)
-        return ledger
+            if budget is None and not Path(path).exists():
+                open_unbound(path, None)  # says that there is none, or that it has vanished
+            return open_ledger(path, log, budget, label=label, composition=rule)
+        return open_unbound(path, budget, label=label, composition=rule)
 
     def require_budget(self, budget: Guarantee | None) -> None:
         """Refuse a budget, if one is given, that is another than the ledger's."""
@@ -197,9 +195,24 @@ class Ledger:
                 raise InputError(
                     f"entry {number} was released already.", "Charge a new entry for a new release."
                 )
-            return {"type": "released", "time": _now(), "of": number, "manifest": manifest}
+            return {"type": "noted", "time": _now(), "of": number, "manifest": manifest}
 
         self._journal.append(noted, describe_fragment=_torn)
+
+    def confirm_release(self, entry: Entry | int) -> None:
+        """Say that what was noted is published: to be called once the release is in its place."""
+        number = entry if isinstance(entry, int) else entry.number
+
+        def published(chain: Chain) -> Record:
+            found = {known.number: known for known in replay(chain).entries}.get(number)
+            if found is None or found.manifest is None or found.published:
+                raise InputError(
+                    f"entry {number} of the ledger is no release that was noted and not yet published.",
+                    "See `tacit ledger show`.",
+                )
+            return {"type": "published", "time": _now(), "of": number}
+
+        self._journal.append(published, describe_fragment=_torn)
 
     def chain(self) -> Chain:
         """The entries as they stand in the file, every hash checked."""

@@ -20,12 +20,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacit.errors import InputError, IntegrityError
+from tacit.privacy.composition import CompositionRule
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger_place import default_ledger, refuse_second_ledger
 from tacit.privacy.register import Known, Register
 
-__all__ = ["open_ledger", "refuse_known", "refuse_older"]
+__all__ = ["open_ledger", "open_unbound", "refuse_known", "refuse_older"]
 
 
 def _opened(path: Path, log: Path, budget: Guarantee | None, same_data_set: bool) -> Ledger:
@@ -85,6 +86,9 @@ def open_ledger(
     log: str | Path,
     budget: Guarantee | None,
     register: Register | None = None,
+    *,
+    label: str = "",
+    composition: CompositionRule = CompositionRule.BASIC,
 ) -> Ledger:
     """The data set's ledger; opened with ``budget`` if the data set has none yet.
 
@@ -95,6 +99,8 @@ def open_ledger(
         log: the log to be released.
         budget: what all releases together may cost, when the ledger is to be opened.
         register: where ledgers are known from; the user's own unless given.
+        label: what people call the data set, when the ledger is to be opened; the log's name unless given.
+        composition: how charges add up, when the ledger is to be opened.
     """
     log = Path(log)
     place = Path(path) if path is not None else default_ledger(log)
@@ -103,20 +109,63 @@ def open_ledger(
     known = register.of_log(log)
     if not known and not place.exists():
         if budget is None:
-            raise InputError(
-                f"there is no ledger at {place}, so nothing says how much may be spent on this data set.",
+            raise _none_there(
+                place,
                 "Give `budget_epsilon` (and `budget_delta`) once to open it, or `ledger` with its place.",
             )
         with register.opening():
             # Whoever was here first has opened it; everybody else uses it.
             known = register.of_log(log)
             if not known and not place.exists():
-                ledger = Ledger.create(place, budget, label=log.name, log=log)
+                ledger = Ledger.create(
+                    place, budget, label=label or log.name, composition=composition, log=log
+                )
                 register.remember(ledger, log)
                 return ledger
     ledger = _found(place, path is not None, log, budget, known)
     register.remember(ledger, log)
     return ledger
+
+
+def open_unbound(
+    path: str | Path,
+    budget: Guarantee | None,
+    register: Register | None = None,
+    *,
+    label: str = "",
+    composition: CompositionRule = CompositionRule.BASIC,
+) -> Ledger:
+    """The ledger at ``path``, before it is known for which log; the log is looked up when it is released."""
+    path = Path(path)
+    register = register if register is not None else Register()
+    if path.exists():
+        ledger = Ledger.open(path)
+        ledger.require_budget(budget)
+        return ledger
+    with register.opening():
+        _refuse_gone(path, register)
+        if budget is None:
+            raise _none_there(path, "Give `epsilon` (and `delta`) once to open it.")
+        ledger = Ledger.create(path, budget, label=label, composition=composition)
+        register.remember(ledger)
+    return ledger
+
+
+def _refuse_gone(place: Path, register: Register) -> None:
+    """Refuse to make a ledger where one with charges was seen last; one that was never charged may go."""
+    for entry in register.all():
+        if entry.path == place.resolve() and entry.entries > 1:
+            raise InputError(
+                f"a ledger with {entry.entries} entries was last seen at {entry.path}, and has vanished.",
+                "Restore it there from a copy. For the ledger of another data set give `log`, by which data "
+                "sets are told apart, or choose another place.",
+            )
+
+
+def _none_there(place: Path, remedy: str) -> InputError:
+    return InputError(
+        f"there is no ledger at {place}, so nothing says how much may be spent on this data set.", remedy
+    )
 
 
 def _found(place: Path, asked_for: bool, log: Path, budget: Guarantee | None, known: list[Known]) -> Ledger:

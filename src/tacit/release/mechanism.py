@@ -7,8 +7,9 @@ the ledger is charged, and no noise can be drawn before::
     ledger.spend(mechanism.event(), …)             the charge, on the disk
     tables    = mechanism.publish(engine, counting, source)
 
-A mechanism draws nothing itself: :func:`tacit.release.execution.execute` carries out its schedule, and its
-guarantee is computed from the same schedule.
+Most draw nothing themselves: :func:`tacit.release.execution.execute` carries out their schedule
+(:class:`tacit.release.scheduled_mechanism.ScheduledMechanism`), and their guarantee is computed from the same
+schedule. Adaptive rounds have loops of their own for both.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import pyarrow as pa
-
 from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event
@@ -28,10 +27,10 @@ from tacit.privacy.randomness import RandomSource
 from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
 from tacit.release.analysis.charge import Charge, PaperFigure
 from tacit.release.engines import Engine
-from tacit.release.execution import Tables, execute
+from tacit.release.execution import Tables
 from tacit.release.parameters import Parameters
 from tacit.release.planning.setting import PaperSetting
-from tacit.release.schedule import Part, Schedule
+from tacit.release.schedule import Schedule
 
 __all__ = ["Counting", "DescribedStep", "FurtherStatement", "Mechanism", "run"]
 
@@ -131,13 +130,8 @@ class Mechanism(ABC, Generic[P]):
         """Bounded histograms of a log: deterministic, no noise."""
 
     @abstractmethod
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """The keys that a part of the schedule is about, with their true counts. Secret.
-
-        ``published`` has the tables of earlier parts, which later ones may depend on.
-        """
+    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
+        """Draw the noise, compare, and make the tables."""
 
     @abstractmethod
     def steps(self) -> Sequence[DescribedStep]:
@@ -189,20 +183,6 @@ class Mechanism(ABC, Generic[P]):
         """More that ``tacit verify`` checks of the parameters that a manifest states."""
         del stated
         return ()
-
-    def shown(self, part: Part, keys: pa.Table) -> pa.Table:
-        """Keys that passed, as the table shows them."""
-        del part
-        return keys
-
-    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Carry out the schedule."""
-        return execute(
-            self.schedule(),
-            lambda part, published: self.rows(engine, counting, part, published),
-            source,
-            self.shown,
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter, for the manifest; :meth:`from_dict` reads it back."""

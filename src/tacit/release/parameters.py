@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -121,7 +122,7 @@ def check_whole(name: str, value: object, least: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(ABC):
     """What every mechanism has: a cost, and the logs that its promise compares.
 
     A subclass says what it is called, how it is introduced, and an example of its options.
@@ -156,9 +157,9 @@ class Parameters:
                 object.__setattr__(self, field.name, checked)
 
     @property
+    @abstractmethod
     def given(self) -> bool:
         """Whether the parameters were given, so that nothing is planned."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """What was published depends on these, by name, as the manifest has them."""

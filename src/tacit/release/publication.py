@@ -9,10 +9,12 @@
     write    a hidden folder beside the output
     note     in the ledger: this charge is released with this manifest
     rename   flushed, into place, in one step
+    confirm  in the ledger: the release that was noted is in its place
 
 Whatever ends the work before the rename leaves no release; every release that is in its place is noted, since
-the note comes first. A charge once made stays made, even if the release was lost: noise may have been drawn
-for it, and whoever saw the machine may have seen it. A new run starts anew, with a new charge and new noise.
+the note comes first. A note without a confirmation is that of a run that ended in between. A charge once
+made stays made, even if the release was lost: noise may have been drawn for it, and whoever saw the machine
+may have seen it. A new run starts anew, with a new charge and new noise.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, 
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.ledger import Entry, Ledger
-from tacit.privacy.ledger_place import default_ledger, refuse_second_ledger
+from tacit.privacy.ledger_place import default_ledger
 from tacit.privacy.noise import exact_scale
 from tacit.privacy.opening import open_ledger
 from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
@@ -177,11 +179,8 @@ def publish(
         threads: of the engine.
         report: told what is under way.
     """
-    if not isinstance(ledger, Ledger):
-        ledger = open_ledger(ledger, log, None)
-    else:
-        refuse_second_ledger(ledger.path, log)
-        ledger.require_log(log)
+    # Also one that is open already: whether it is this data set's ledger, only the register can say.
+    ledger = open_ledger(ledger.path if isinstance(ledger, Ledger) else ledger, log, None)
     prepared = preparation or Preparation()
     order = Order(Path(log), Path(to), mechanism, prepared, ledger, purpose, memory, threads)
     return publish_log(order, report=report)
@@ -232,8 +231,9 @@ def publish_log(
         ) from error
     except BaseException:
         if entry is not None:
-            report(_what_became_of(order, entry))
+            report(_what_became_of(order, entry, report))
         raise
+    _confirm(order.ledger, entry, report)
     return Release(order.output, manifest, entry, tables)
 
 
@@ -245,13 +245,23 @@ def _remember(ledger: Ledger, report: Callable[[str], object]) -> None:
         report(f"the register of ledgers could not be written ({type(error).__name__})")
 
 
-def _what_became_of(order: Order, entry: Entry) -> str:
+def _confirm(ledger: Ledger, entry: Entry, report: Callable[[str], object]) -> None:
+    """Say in the ledger that the release is in its place, where it is even if this fails."""
+    try:
+        ledger.confirm_release(entry)
+    except (OSError, TacitError) as error:
+        report(f"the release is in its place; the ledger could not be told ({type(error).__name__})")
+    _remember(ledger, report)
+
+
+def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object]) -> str:
     """What to say when the work ended after the charge: nothing was published, or all of it."""
     try:
         published = read_manifest(order.output)["ledger"]["hash"] == entry.hash
     except (OSError, KeyError, TypeError, IntegrityError):
         published = False
     if published:
+        _confirm(order.ledger, entry, report)
         return f"{order.output} was published before this, whole and noted as entry {entry.number}"
     return f"failed after the charge: entry {entry.number} of the ledger stays spent, nothing was published"
 

@@ -56,8 +56,8 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         Server(configuration).run(sockets=[opened])
-    except KeyboardInterrupt:  # uvicorn raises the signal again once it has shut down
-        pass
+    except KeyboardInterrupt:
+        pass  # Ctrl-C is how a server ends: uvicorn raises the signal again once it has shut down in order
     finally:
         for name, handler in usual.items():
             signal.signal(name, handler)

@@ -7,7 +7,7 @@ carry it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -143,12 +143,6 @@ class Adaptive(Mechanism[AdaptiveParameters]):
     def count(self, engine: Engine, log: Any) -> Counting:
         """Who holds what, as numbers."""
         return {"held": read_holdings(engine, {k.value: held_in(log, k) for k in self.parameters.items})}
-
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """No part has counts of its own: the rounds make all tables together."""
-        raise NotImplementedError
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Carry out the rounds, count what was found, and make a table a kind."""

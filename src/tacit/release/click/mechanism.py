@@ -36,16 +36,17 @@ from tacit.release.contribution import (
     steps_of,
 )
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
 from tacit.release.public_domain import PublicDomain, take_domain
 from tacit.release.public_urls import PublicUrls, take_urls
 from tacit.release.schedule import Part, Schedule
+from tacit.release.scheduled_mechanism import ScheduledMechanism
 
 __all__ = ["MECHANISM", "Click"]
 
 
-class Click(Mechanism[ClickParameters]):
+class Click(ScheduledMechanism[ClickParameters]):
     """An A_Click release."""
 
     Parameters = ClickParameters

@@ -23,14 +23,15 @@ from tacit.release.items import items_of
 from tacit.release.k_query import words
 from tacit.release.k_query.parameters import KQueryParameters
 from tacit.release.k_query.schedule import k_query_schedule
-from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
 from tacit.release.schedule import Part, Schedule
+from tacit.release.scheduled_mechanism import ScheduledMechanism
 
 __all__ = ["MECHANISM", "KQuery"]
 
 
-class KQuery(Mechanism[KQueryParameters]):
+class KQuery(ScheduledMechanism[KQueryParameters]):
     """A k-query anonymous release: it has no ε, and is recorded in the ledger without a charge."""
 
     Parameters = KQueryParameters

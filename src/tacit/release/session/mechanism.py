@@ -19,9 +19,10 @@ from tacit.errors import ParameterError
 from tacit.release.analysis.charge import PaperFigure
 from tacit.release.contribution import bounded_clicks, bounded_sessions, clicks_of, searches_of
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
 from tacit.release.schedule import Part, Schedule
+from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.session import analysis, words
 from tacit.release.session import plan as planner
 from tacit.release.session.parameters import LONGEST, SessionParameters
@@ -30,7 +31,7 @@ from tacit.release.session.schedule import session_schedule
 __all__ = ["MECHANISM", "Session"]
 
 
-class Session(Mechanism[SessionParameters]):
+class Session(ScheduledMechanism[SessionParameters]):
     """An A_Session release."""
 
     Parameters = SessionParameters

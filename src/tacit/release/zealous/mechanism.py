@@ -20,9 +20,10 @@ from tacit.release.contribution import bounded_items
 from tacit.release.engines import Engine
 from tacit.release.item_kinds import ITEM_KEYS, Item
 from tacit.release.items import items_of
-from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, Mechanism
+from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
 from tacit.release.schedule import Part, Schedule
+from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.zealous import analysis, words
 from tacit.release.zealous import plan as planner
 from tacit.release.zealous.parameters import ZealousParameters
@@ -31,7 +32,7 @@ from tacit.release.zealous.schedule import zealous_schedule
 __all__ = ["MECHANISM", "Zealous"]
 
 
-class Zealous(Mechanism[ZealousParameters]):
+class Zealous(ScheduledMechanism[ZealousParameters]):
     """A ZEALOUS release."""
 
     Parameters = ZealousParameters
