@@ -54,7 +54,8 @@ class ParameterError(InputError):
 
     Messages speak of the library's parameters, by name or between backticks (```max_terms=50```); the command
     line says the same of its options (:mod:`tacit.commands.option_names`) and exits with 2, as for any wrong
-    usage.
+    usage. What is wrong only for the data at hand (more users than a bound says) is another error, and exits
+    with 1: the same words may be right for another log.
 
     >>> raise ParameterError.outside("epsilon", -1, "greater than 0")
     Traceback (most recent call last):

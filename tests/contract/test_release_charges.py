@@ -9,7 +9,7 @@ import pytest
 from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
-from tacit.errors import ParameterError
+from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.account import Account
 from tacit.privacy.composition import CompositionRule
@@ -52,7 +52,7 @@ def test_more_users_than_the_public_bound_are_refused_before_the_charge(
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, 100.0, 1.0)
     ledger = Ledger.create(tmp_path / "l", budget)
     content = ledger.path.read_bytes()
-    with pytest.raises(ParameterError, match="more users than the 299") as refused:
+    with pytest.raises(InfeasibleError, match="more users than the 299") as refused:
         publish_log(order_for(probabilistic(USERS - 1, relation), log, tmp_path, ledger))
     assert str(USERS) not in str(refused.value), "the number of users is protected"
     assert ledger.path.read_bytes() == content

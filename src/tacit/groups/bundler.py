@@ -168,8 +168,8 @@ class Bundler:
         if not greedy:
             return cells_of_similar_users(vectors, order, self.cell_size, self.seed)
         if order.size > LARGEST_CELL:
-            raise ParameterError(
+            raise InfeasibleError(
                 f"the greedy method takes at most {LARGEST_CELL:,} users; found {order.size:,}.",
-                "Use method='cells' (the default for large populations).",
+                "Use `method=cells` (the default for large populations).",
             )
         return [order]

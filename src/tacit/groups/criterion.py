@@ -70,7 +70,8 @@ class Criterion:
                 raise ParameterError.outside(name, getattr(self, name), "at least 1")
         if self.kind == "paper" and (self.known_terms or self.keep):
             raise ParameterError(
-                "the paper's criterion knows no known_terms and no keep.", "Use criterion='strict' for them."
+                "`known_terms` and `keep` are no part of the paper's criterion.",
+                "Leave them out, or say `criterion=strict`.",
             )
 
     @property

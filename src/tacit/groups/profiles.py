@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InputError
 from tacit.text import normalise
 
 __all__ = ["Profiles", "Rows", "newcomers_terms"]
@@ -126,7 +126,7 @@ class Profiles:
         row, column = np.asarray(rows, dtype=np.int64), np.asarray(terms, dtype=np.int64)
         weight = np.asarray(weights, dtype=np.float64)
         if weight.size and not (np.isfinite(weight).all() and (weight > 0).all()):
-            raise ParameterError("every weight must be a finite number greater than 0; some are not.")
+            raise InputError("every weight must be a finite number greater than 0; some are not.")
         matrix = sparse.coo_array((weight, (row, column)), shape=(len(users), len(vocabulary))).tocsr()
         matrix.sum_duplicates()
         empty = int((np.diff(matrix.indptr) == 0).sum())
@@ -147,11 +147,11 @@ class Profiles:
 def newcomers_terms(user: str, terms: Mapping[str, float]) -> dict[str, float]:
     """A newcomer's terms, normalised as queries are; refused where nothing usable is among them."""
     if not user:
-        raise ParameterError("a user's name must not be empty.")
+        raise InputError("a user's name must not be empty.")
     checked: dict[str, float] = {}
     for term, weight in terms.items():
         if not (isinstance(weight, int | float) and 0 < weight < float("inf")):
-            raise ParameterError("every weight must be a finite number greater than 0; some are not.")
+            raise InputError("every weight must be a finite number greater than 0; some are not.")
         text = normalise(term)
         if text:
             checked[text] = checked.get(text, 0.0) + float(weight)

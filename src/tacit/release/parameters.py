@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any, ClassVar, Self, get_type_hints
@@ -28,11 +28,13 @@ __all__ = [
     "PLANNED",
     "Choice",
     "Parameters",
+    "check_given_together",
     "check_whole",
     "declared",
     "declared_noise",
     "declared_take",
     "range_in_words",
+    "refuse_given_alone",
 ]
 
 LARGEST_EPSILON = 1000.0
@@ -113,6 +115,25 @@ def declared_take() -> Any:
     What the user has most, unless said otherwise: it publishes more (``benchmarks/rows_by_choice.py``).
     """
     return declared(Choice.FREQUENT, "Which of a user's records are taken when there are too many.")
+
+
+def check_given_together(parameters: Any, noise: str, threshold: str) -> None:
+    """Noise and threshold belong together: both are given, or both are planned."""
+    if (getattr(parameters, noise) is None) != (getattr(parameters, threshold) is None):
+        raise ParameterError(
+            f"`{noise}` and `{threshold}` are given together, or neither.",
+            "Give `epsilon` (and `delta`) alone to have both planned.",
+        )
+
+
+def refuse_given_alone(given: Sequence[str], noise: str, threshold: str) -> None:
+    """What belongs to given parameters is refused where all of them are planned."""
+    if given:
+        named = ", ".join(f"`{name}`" for name in given)
+        raise ParameterError(
+            f"{named} given without `{noise}` and `{threshold}`, where all parameters are planned.",
+            f"Give `{noise}` and `{threshold}` too, or leave it out.",
+        )
 
 
 def check_whole(name: str, value: object, least: int) -> None:

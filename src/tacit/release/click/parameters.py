@@ -9,7 +9,16 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from tacit.errors import ParameterError
-from tacit.release.parameters import GIVEN, Choice, Parameters, declared, declared_noise, declared_take
+from tacit.release.parameters import (
+    GIVEN,
+    Choice,
+    Parameters,
+    check_given_together,
+    declared,
+    declared_noise,
+    declared_take,
+    refuse_given_alone,
+)
 
 __all__ = ["BUNDLED_SIZE", "PARAMETERS", "ClickMode", "ClickParameters", "StatedSet"]
 
@@ -136,18 +145,11 @@ class ClickParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.noise is None) != (self.threshold is None):
-            raise ParameterError(
-                "`noise` and `threshold` are given together, or neither.",
-                "Give `epsilon` (and `delta`) alone to have both planned.",
-            )
+        check_given_together(self, "noise", "threshold")
         given = [name for name in _PLANNED_WITH_THE_REST if getattr(self, name) is not None]
-        if not self.given and (given or self.minimum_frequency > 1):
-            named = ", ".join(f"`{name}`" for name in given) or "`minimum_frequency`"
-            raise ParameterError(
-                f"{named} given without `noise` and `threshold`, where all parameters are planned.",
-                "Give `noise` and `threshold` too, or leave it out.",
-            )
+        if not self.given:
+            rarest = ["minimum_frequency"] if self.minimum_frequency > 1 else []
+            refuse_given_alone(given or rarest, "noise", "threshold")
         if self.same_counts and self.noise_counts is not None:
             raise ParameterError(
                 "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",

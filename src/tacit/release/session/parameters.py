@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tacit.errors import ParameterError
-from tacit.release.parameters import GIVEN, Choice, Parameters, declared, declared_noise, declared_take
+from tacit.release.parameters import (
+    GIVEN,
+    Choice,
+    Parameters,
+    check_given_together,
+    declared,
+    declared_noise,
+    declared_take,
+    refuse_given_alone,
+)
 
 __all__ = ["LONGEST", "PARAMETERS", "PLANNED_CLICKS", "THESIS_CLICKS", "SessionParameters"]
 
@@ -68,18 +77,10 @@ class SessionParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.noise is None) != (self.threshold is None):
-            raise ParameterError(
-                "`noise` and `threshold` are given together, or neither.",
-                "Give `epsilon` (and `delta`) alone to have both planned.",
-            )
+        check_given_together(self, "noise", "threshold")
         given = [name for name in _PLANNED_WITH_THE_REST if getattr(self, name) is not None]
-        if not self.given and given:
-            named = ", ".join(f"`{name}`" for name in given)
-            raise ParameterError(
-                f"{named} given without `noise` and `threshold`, where all parameters are planned.",
-                "Give `noise` and `threshold` too, or leave it out.",
-            )
+        if not self.given:
+            refuse_given_alone(given, "noise", "threshold")
         if self.given and not self.clicks_per_user and any("click" in name for name in given):
             raise ParameterError(
                 "the click part's noise or threshold was given, but not how many clicks a user gives.",

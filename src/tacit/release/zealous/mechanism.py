@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacit.errors import ParameterError
+from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.events import Event, GuaranteedRelease
 from tacit.release.analysis.charge import Charge, PaperFigure
@@ -113,7 +113,7 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
             return
         found = engine.table(log.aggregate(users=log.user.nunique())).column("users")[0].as_py()
         if p.users is None or found > p.users:
-            raise ParameterError(
+            raise InfeasibleError(
                 f"the log has more users than the {p.users} of `users`, a public bound on their number on "
                 "which the probabilistic guarantee rests.",
                 "Nothing was charged or published. Give a bound from public knowledge, with room to spare.",

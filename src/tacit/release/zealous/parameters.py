@@ -14,6 +14,7 @@ from tacit.release.parameters import (
     LARGEST_EPSILON,
     Choice,
     Parameters,
+    check_given_together,
     declared,
     declared_noise,
     declared_take,
@@ -69,11 +70,7 @@ class ZealousParameters(Parameters):
             )
         if self.kind not in (GuaranteeKind.INDISTINGUISHABILITY, GuaranteeKind.PROBABILISTIC):
             raise ParameterError.outside("kind", self.kind.value, "indistinguishability or probabilistic")
-        if (self.noise is None) != (self.threshold_2 is None):
-            raise ParameterError(
-                "`noise` and `threshold_2` are given together, or neither.",
-                "Give `epsilon` (and `delta`) alone to have both planned.",
-            )
+        check_given_together(self, "noise", "threshold_2")
         if self.kind is GuaranteeKind.PROBABILISTIC and self.at_epsilon is not None:
             raise ParameterError("`at_epsilon` is for indistinguishability.", "Leave one of the two out.")
         if self.at_epsilon is not None and self.neighbours is not Neighbours.ADD_REMOVE:
