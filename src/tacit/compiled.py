@@ -39,7 +39,7 @@ def _folder_for(package: Path) -> str | None:
 
 
 class _Announced(numba_event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says on a terminal, once a process, that a loop is being compiled: it takes seconds, and only the
+    """Says on a terminal, once per process, that a loop is being compiled: it takes seconds, and only the
     first time.
     """
 

@@ -246,7 +246,7 @@ def _publish(
 
 @contextmanager
 def _stages() -> Iterator[Callable[[str], None]]:
-    """What is under way, on stderr: a running line on a terminal, else a line a stage with its time."""
+    """What is under way, on stderr: a running line on a terminal, else one line per stage with its time."""
     console, begun = stderr(), time.monotonic()
     if console.is_terminal:
         with console.status("checking …") as status:

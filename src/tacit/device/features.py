@@ -1,7 +1,7 @@
 """The words of a document as they are kept: numbers into the word table with their frequencies, packed.
 
-Four bytes a word: the number in the lower 24 bits, the frequency (at most 255) above. Vectors and weights are
-computed from them when a profile is opened, so that a better table needs no new clicks.
+Four bytes per word: the number in the lower 24 bits, the frequency (at most 255) above. Vectors and weights
+are computed from them when a profile is opened, so that a better table needs no new clicks.
 """
 
 from __future__ import annotations

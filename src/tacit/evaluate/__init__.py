@@ -1,4 +1,4 @@
-"""What each guard costs in search quality, on retrieval tasks: one file a task.
+"""What each guard costs in search quality, on retrieval tasks: one file per task.
 
 ::
 

@@ -112,7 +112,7 @@ def _dash(altair: Any, field: str, title: str) -> Any:
 
 def _figure_6(altair: Any, sweeps: Sweeps) -> Any:
     rows = _rows(sweeps, "Figure 6")
-    x = altair.X("arrivals:Q", title="arrivals a unit of time (λ)")
+    x = altair.X("arrivals:Q", title="arrivals per unit of time (λ)")
     dash = _dash(altair, "stay", "stay (μ)")
     said = [
         {"arrivals": 50, "information_loss": 0.05, "text": "the paper, μ = 50 and 100"},

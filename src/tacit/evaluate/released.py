@@ -192,7 +192,7 @@ class ReleasedData:
 
 
 def keyword_counts(queries: pa.Array, counts: NDArray[np.float64]) -> dict[str, float]:
-    """How often each word occurs in queries with these counts, stop words aside, once a query."""
+    """How often each word occurs in queries with these counts, stop words aside, once per query."""
     found: dict[str, float] = {}
     for query, count in zip(queries.to_pylist(), counts.tolist(), strict=True):
         if count > 0:

@@ -31,7 +31,7 @@ class Measured:
     """One measure over all units of a test part.
 
     Args:
-        values: one a unit, NaN where the release could not answer.
+        values: one per unit, NaN where the release could not answer.
     """
 
     values: NDArray[np.float64]

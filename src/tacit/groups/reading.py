@@ -87,7 +87,7 @@ def profiles_from_log(
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
     if weights == "sessions":
-        counts.data[:] = 1.0  # once a session, however often
+        counts.data[:] = 1.0  # once per session, however often
         counts = (owner @ counts).tocsr()
     if weights == "tf-idf":
         counts = _weigh_by_rarity(counts)
@@ -233,7 +233,7 @@ def read_profiles(path: str | Path) -> Profiles:
             columns.append(column.setdefault(normalise(term), len(column)))
             weights.append(_checked_weight(number, weight))
     if not users:
-        raise InputError(f"{path} holds no profile.", "One JSON object a line is expected.")
+        raise InputError(f"{path} holds no profile.", "One JSON object per line is expected.")
     return Profiles.from_postings(list(users), list(column), rows, columns, weights)
 
 
@@ -254,7 +254,7 @@ def _checked_record(number: int, line: str) -> tuple[str, dict[str, object]]:
     try:
         record = json.loads(line)
     except ValueError:
-        raise InputError(f"line {number} is not a JSON object.", "One object a line is expected.") from None
+        raise InputError(f"line {number} is not a JSON object.", "One object per line is expected.") from None
     user = record.get("user") if isinstance(record, dict) else None
     terms = record.get("terms") if isinstance(record, dict) else None
     if not (isinstance(user, str | int) and str(user)) or not (isinstance(terms, dict) and terms):

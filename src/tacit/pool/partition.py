@@ -108,7 +108,7 @@ def partition(
     """Cut the domain into cells with at least ``k`` of ``records`` each.
 
     Args:
-        records: a row a person, a column an attribute.
+        records: one row per person, one column per attribute.
         k: the least number of people who share a region.
         method: how cuts are chosen, see :data:`METHODS`.
         least: cut off no cell with fewer records than this (default k; never below k).

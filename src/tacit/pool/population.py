@@ -19,7 +19,7 @@ from tacit.pool.template import Template, read_template
 __all__ = ["Codes", "Population", "adult", "read_population"]
 
 Codes = npt.NDArray[np.uint16]
-"""Records as codes: a row a record, a column an attribute."""
+"""Records as codes: one row per record, one column per attribute."""
 
 
 @dataclass(frozen=True)

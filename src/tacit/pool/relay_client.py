@@ -119,7 +119,7 @@ class RelayHandover:
 
         headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
         asked = {"version": VERSION, "announcements": list(announcements)}
-        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once an epoch
+        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once per epoch
             answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
         answer.raise_for_status()
         batches = answer.json()["batches"]

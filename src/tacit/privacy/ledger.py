@@ -1,6 +1,6 @@
 """The ledger of a data set: what may be spent on it in all, and what has been.
 
-One ledger a data set, for as long as the data set lives. Every release is charged here before any
+One ledger per data set, for as long as the data set lives. Every release is charged here before any
 noise is drawn for it, and the charge is on the disk when :meth:`Ledger.spend` returns: whatever
 happens afterwards, nobody can have seen noise that was not paid for. What does not fit the budget
 is refused.

@@ -1,4 +1,4 @@
-"""Where the ledger of a data set lies: one ledger a data set, found without being told.
+"""Where the ledger of a data set lies: one ledger per data set, found without being told.
 
 A second ledger for the same log is a second budget: what is promised holds for neither of them, but for
 their sum. So a log that has its ledger beside it takes no other.

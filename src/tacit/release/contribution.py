@@ -36,7 +36,7 @@ def _by_time(time: Any, choice: Choice) -> Any:
 
 
 def _chosen(table: Any, limit: int, choice: Choice, keys: Sequence[str], ties: Sequence[str]) -> Any:
-    """At most ``limit`` rows a user: by time, or those whose keys the user has most.
+    """At most ``limit`` rows per user: by time, or those whose keys the user has most.
 
     Ties are ordered by time and by the columns ``ties``.
     """
@@ -103,7 +103,7 @@ def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
 
 
 def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -> Any:
-    """At most ``limit`` distinct items a user: (user, keys).
+    """At most ``limit`` distinct items per user: (user, keys).
 
     An item counts from the first (or last) time the user had it; ties go by the item's text. By frequency,
     those of which the user has most records come first, ties by time and text.
@@ -123,14 +123,14 @@ def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
 
 
 def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
-    """At most ``limit`` clicks a user: (user, time, query, url)."""
+    """At most ``limit`` clicks per user: (user, time, query, url)."""
     return _chosen(clicks, limit, choice, ["query", "url"], ["query", "url"])
 
 
 def bounded_sessions(
     searches: Any, sessions: int, queries: int, choice: Choice, gap: timedelta = SESSION_GAP
 ) -> Any:
-    """At most ``sessions`` sessions a user, each cut to its first ``queries`` queries.
+    """At most ``sessions`` sessions per user, each cut to its first ``queries`` queries.
 
     A query repeated at once (another page of results, another click) is one query of the session; sessions
     of a single query do not take part. Columns: user, query_1 … query_n, null after the session's end.

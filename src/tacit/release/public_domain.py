@@ -4,7 +4,8 @@ A pure guarantee holds over a finite set of queries that is public and does not 
 A_Click; the thesis's pool, section 3.3.2). The bundled one is built from WordNet's nouns: their lemmas, and
 the word pairs and triples that occur at least twice in its glosses and end with a noun. Another can be
 given as a text file that names its origin in its first line, then one query per line. It must be public: a
-list taken from search logs reveals them, and what looks like a log is refused.
+list taken from search logs reveals them, and what looks like a log, or holds most of what single users of
+the log to be released asked (:mod:`tacit.release.click.domain_of_log`), is refused.
 
 With p_g < 1 the queries that nobody asked take part by chance, drawn anew for each release from the
 operating system's randomness, and who took part is never shown.
@@ -47,6 +48,8 @@ class PublicDomain:
     queries: pa.Array
     origin: str = "stated by the program"
     """Where the list comes from, so that a reader can judge that it is public."""
+    from_file: bool = False
+    """Whether somebody named a file, who may have named a list taken from the log."""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -71,10 +74,10 @@ class PublicDomain:
         return pa.table({"query": self.queries})
 
 
-def _domain(name: str, queries: pa.Array, origin: str) -> PublicDomain:
+def _domain(name: str, queries: pa.Array, origin: str, *, from_file: bool = False) -> PublicDomain:
     distinct = pc.unique(queries)
     distinct = distinct.filter(pc.not_equal(distinct, ""))
-    return PublicDomain(name, distinct.take(pc.sort_indices(distinct)), origin)
+    return PublicDomain(name, distinct.take(pc.sort_indices(distinct)), origin, from_file)
 
 
 def bundled_domain() -> PublicDomain:
@@ -130,7 +133,8 @@ def read_domain(path: str | Path) -> PublicDomain:
         )
     _refuse_log(path, lines)
     origin = " ".join(first[len(_ORIGIN) :].split())[:_LONGEST_QUERY]
-    domain = _domain(path.name, normalise_column(pa.array(lines, pa.string())), origin)
+    queries = normalise_column(pa.array(lines, pa.string()))
+    domain = _domain(path.name, queries, origin, from_file=True)
     if not len(domain):
         raise InputError(f"{path} holds no query.", _REMEDY)
     return domain

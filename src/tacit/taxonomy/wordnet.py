@@ -189,5 +189,5 @@ class WordNet:
 
 @cache
 def load_wordnet() -> WordNet:
-    """The bundled WordNet nouns, read once a process."""
+    """The bundled WordNet nouns, read once per process."""
     return WordNet()

@@ -40,7 +40,7 @@ class WordTable:
     """Words with their vectors; get it with :func:`load_word_table`.
 
     Attributes:
-        vectors: one row a word, in 8-bit steps; read from the disk as needed.
+        vectors: one row per word, in 8-bit steps; read from the disk as needed.
         scale: the size of a step, by dimension.
         weight: how telling each number's word is: ``ln((rank + 10) / 50)``, 0 for the commonest.
     """
@@ -143,6 +143,6 @@ def plural_forms(word: str) -> set[str]:
 
 @cache
 def load_word_table() -> WordTable:
-    """The bundled table, opened once a process."""
+    """The bundled table, opened once per process."""
     with resources.as_file(resources.files("tacit.data") / "glove") as folder:
         return WordTable(folder)

@@ -87,5 +87,5 @@ SyntheticFlag = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(help="Processes (default: one a processor, two at most).", min=1, rich_help_panel=WORK),
+    typer.Option(help="Processes (default: one per processor, two at most).", min=1, rich_help_panel=WORK),
 ]

@@ -150,7 +150,7 @@ def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> d
 
 
 def scatter(rows: Rows, x: str, y: str) -> dict[str, Any]:
-    """How much was kept against how useful it is, a point a setting and task."""
+    """How much was kept against how useful it is, one point per setting and task."""
     import altair
 
     chosen = altair.selection_point(fields=["task"], bind="legend")

@@ -1,4 +1,4 @@
-"""What a sweep has found so far, on the disk: one file a run, whole or absent.
+"""What a sweep has found so far, on the disk: one file per run, whole or absent.
 
 A run is one setting on one fold with one draw of noise. Its file holds the value of every measure for every
 test unit, numbered, not named: no query, url or user. It is as sensitive as the log all the same, and
@@ -36,7 +36,7 @@ class SweepRun:
     Args:
         fold: which users were tested.
         draw: which draw of noise, from 0.
-        values: by ``task/measure``, a value a unit.
+        values: by ``task/measure``, one value per unit.
         rows: how many rows each released table had.
         seconds: of a processor, that the release and each task took.
     """

@@ -41,7 +41,7 @@ __all__ = ["MECHANISM", "Adaptive", "AdaptiveSchedule"]
 
 @dataclass(frozen=True)
 class AdaptiveSchedule(Schedule):
-    """The published tables, one a kind, and the rounds that make them together."""
+    """The published tables, one per kind, and the rounds that make them together."""
 
     rounds: RoundsSchedule
 
@@ -88,7 +88,7 @@ class Adaptive(Mechanism[AdaptiveParameters]):
         return cost_of(self.rounds, self.neighbours)
 
     def schedule(self) -> AdaptiveSchedule:
-        """One table a kind, all by the same rounds."""
+        """One table per kind, all by the same rounds."""
         p = self.parameters
         measures = () if p.keys_only else ("count", "deviation")
         parts = tuple(
@@ -145,7 +145,7 @@ class Adaptive(Mechanism[AdaptiveParameters]):
         return {"held": read_holdings(engine, {k.value: held_in(log, k) for k in self.parameters.items})}
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Carry out the rounds, count what was found, and make a table a kind."""
+        """Carry out the rounds, count what was found, and make one table per kind."""
         counted = counting["held"]
         found = find(self.rounds, counted.holdings, source)
         tally = None

@@ -50,7 +50,7 @@ class Found:
 
 
 def cut_to(holdings: Holdings, held: int, source: RandomSource) -> Holdings:
-    """At most ``held`` items a user, drawn by lot among the user's own, once and for all rounds.
+    """At most ``held`` items per user, drawn by lot among the user's own, once and for all rounds.
 
     The user's own randomness decides: neither other users nor the numbering of items has a say.
     """

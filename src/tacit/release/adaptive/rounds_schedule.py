@@ -34,7 +34,7 @@ class StepFunction:
 
     def __post_init__(self) -> None:
         if len(self.cuts) != len(self.values) or not self.cuts:
-            raise ParameterError("a step function has one value a cut, and at least one.")
+            raise ParameterError("a step function has one value per cut, and at least one.")
         if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise ParameterError("the cuts of a step function increase.")
         if not all(0 <= value <= LARGEST_VALUE for value in self.values):
@@ -107,7 +107,7 @@ class RoundsSchedule:
 
     def __post_init__(self) -> None:
         if self.held < 1 or not self.rounds:
-            raise ParameterError("a selection needs at least one item a user, and one round.")
+            raise ParameterError("a selection needs at least one item per user, and one round.")
         if any(step.steering is None for step in self.rounds[:-1]) or self.rounds[-1].steering is not None:
             raise ParameterError("every round but the last steers the next.")
 

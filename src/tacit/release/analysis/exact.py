@@ -1,6 +1,6 @@
 """Exact divergence of the outputs on two neighbouring logs: the judge of every claimed ε and δ.
 
-With noise of its own on every key, the output on a log is a product of independent outputs, one a key. For
+With noise of its own on every key, the output on a log is a product of independent outputs, one per key. For
 one key and two true counts (c on the one log, c' on the other) the outputs fall into few classes of equal
 likelihood ratio: discrete Laplace noise makes the ratio constant below both counts and above both, so even
 the infinite tails are one class each and nothing is cut off. A :class:`Pair` holds these classes as atoms

@@ -23,6 +23,7 @@ from tacit.errors import ParameterError
 from tacit.release.analysis.charge import PaperFigure
 from tacit.release.click import analysis, words
 from tacit.release.click import plan as planner
+from tacit.release.click.domain_of_log import refuse_domain_of_log
 from tacit.release.click.parameters import ClickParameters, StatedSet
 from tacit.release.click.public_sets import check_public_sets
 from tacit.release.click.schedule import click_schedule
@@ -128,6 +129,12 @@ class Click(ScheduledMechanism[ClickParameters]):
     def check(self) -> None:
         """Refuse a pure release without the public sets that it needs."""
         self._public_sets()
+
+    def admit(self, engine: Engine, log: Any) -> None:
+        """A domain from a file must not be the log's own list of queries."""
+        known, _ = self._public_sets()
+        if known is not None and known.from_file:
+            refuse_domain_of_log(engine, log, known)
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Bounded counts of queries, clicks and transitions; the domain, and what of it nobody asked."""

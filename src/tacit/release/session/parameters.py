@@ -21,12 +21,12 @@ from tacit.release.parameters import (
 __all__ = ["LONGEST", "PARAMETERS", "PLANNED_CLICKS", "THESIS_CLICKS", "SessionParameters"]
 
 LONGEST = 8
-"""The largest l_q that is counted: 247 subsequences a session."""
+"""The largest l_q that is counted: 247 subsequences per session."""
 
 PLANNED_CLICKS = 1
 """l where a plan is asked for and nothing is said."""
 THESIS_CLICKS = 4
-"""The clicks a user in the thesis's runs (section 4.4.2)."""
+"""The clicks per user in the thesis's runs (section 4.4.2)."""
 
 _PLANNED_WITH_THE_REST = ("noise_counts", "noise_clicks", "threshold_clicks", "noise_click_counts")
 

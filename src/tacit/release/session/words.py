@@ -38,7 +38,7 @@ def words(p: SessionParameters, figures: Mapping[str, float]) -> Sequence[str]:
 
 def steps(p: SessionParameters) -> Sequence[DescribedStep]:
     """What is done to the log, as the thesis lists it."""
-    once = ", each once a user" if p.once_per_user else ""
+    once = ", each once per user" if p.once_per_user else ""
     listed = [
         DescribedStep(
             "Bound",
@@ -64,8 +64,8 @@ def further(p: SessionParameters, threshold: float | None) -> FurtherStatement:
     """The guarantee for exactly these parameters, and with a click part beside it.
 
     The thesis's Table 4.4 is about sessions alone. Without a click part that is what the statement is about
-    too, and ``with_clicks`` says what the thesis's click part (four clicks a user, same noise and threshold)
-    would bring the total to.
+    too, and ``with_clicks`` says what the thesis's click part (four clicks per user, same noise and
+    threshold) would bring the total to.
     """
     assumed = not p.clicks_per_user
     both = p
@@ -81,7 +81,9 @@ def further(p: SessionParameters, threshold: float | None) -> FurtherStatement:
     whole, printed = analysis.guarantee(both), analysis.paper_with_clicks(both)
     assert printed is not None
     together = (
-        f"With {THESIS_CLICKS} clicks a user at the same noise" if assumed else "Sessions and clicks together"
+        f"With {THESIS_CLICKS} clicks per user at the same noise"
+        if assumed
+        else "Sessions and clicks together"
     )
     return FurtherStatement(
         title="A_Session, sessions alone"

@@ -51,7 +51,7 @@ def guarantee(parameters: ZealousParameters, neighbours: Neighbours | None = Non
 
 
 def event(parameters: ZealousParameters, neighbours: Neighbours | None = None) -> Event:
-    """m items a histogram, each moved by 1, and the chance that an item at the first threshold appears."""
+    """m items per histogram, each moved by 1, and the chance that an item at the first threshold appears."""
     return event_of(zealous_schedule(parameters), neighbours or parameters.neighbours)
 
 

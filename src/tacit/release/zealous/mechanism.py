@@ -42,7 +42,7 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
         return planner.plan(asked)
 
     def schedule(self) -> Schedule:
-        """One part a histogram."""
+        """One part per histogram."""
         return zealous_schedule(self.parameters)
 
     def guarantee(self) -> Guarantee:
@@ -50,7 +50,7 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
         return planner.promise(self.parameters)
 
     def charges(self) -> tuple[Charge, ...]:
-        """One a histogram."""
+        """One per histogram."""
         p = self.parameters
         if p.kind is GuaranteeKind.PROBABILISTIC and p.users is not None:
             return analysis.probabilistic_charges(p, p.users)

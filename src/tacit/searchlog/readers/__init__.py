@@ -5,7 +5,7 @@
 ``excite``  Excite's text format
 ``csv``     fields between commas, semicolons or bars, with a header or a column mapping
 ``tsv``     the same between tabs, without quoting
-``jsonl``   an object a line
+``jsonl``   one object per line
 ``parquet`` any Parquet file with the columns of a log, under these or other names
 ==========  ==========================================================================
 """

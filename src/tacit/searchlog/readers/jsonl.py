@@ -1,4 +1,4 @@
-"""JSON Lines with a column mapping: an object a line."""
+"""JSON Lines with a column mapping: one object per line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _as_written(value: Any) -> bytes | None:
 
 
 class JsonLinesReader:
-    """An object a line, its keys named by the mapping."""
+    """One object per line, its keys named by the mapping."""
 
     name = "jsonl"
 

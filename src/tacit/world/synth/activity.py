@@ -21,7 +21,7 @@ __all__ = ["MOST_PER_WEEK", "SPREAD", "quotas"]
 SPREAD = 1.5
 """Standard deviation of the logarithm of a user's records."""
 MOST_PER_WEEK = 770
-"""Nobody has more records a week than this (10,010 in 13 weeks): a person, not a robot."""
+"""Nobody has more records per week than this (10,010 in 13 weeks): a person, not a robot."""
 _HALVINGS = 40
 
 

@@ -207,7 +207,7 @@ def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
 
 @cache
 def load_world() -> World:
-    """The arrays over the bundled WordNet, made once a process."""
+    """The arrays over the bundled WordNet, made once per process."""
     wordnet = load_wordnet()
     phrases = _Phrases(wordnet.vocabulary)
     lexicon = _compile_lexicon(wordnet, phrases)

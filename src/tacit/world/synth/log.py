@@ -90,7 +90,7 @@ class SyntheticLog:
         return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
-        """What lies behind every record, one row a user; see :mod:`tacit.world.synth.truth`."""
+        """What lies behind every record, one row per user; see :mod:`tacit.world.synth.truth`."""
         return pa.concat_tables([truth_table(block) for block in self.blocks()])
 
     def write(

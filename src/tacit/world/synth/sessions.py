@@ -172,7 +172,7 @@ def histories(
 
     Args:
         first_user: the number of the first of these users in the whole log.
-        quotas: how many records each user makes; a submission makes one, or one a click.
+        quotas: how many records each user makes; a submission makes one, or one per click.
     """
     rows = np.empty((quotas.sum(), ROW), np.int32)
     bounds = np.zeros(len(quotas) + 1, np.int64)

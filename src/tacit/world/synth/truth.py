@@ -1,6 +1,6 @@
 """What lies behind the records: for evaluation and audit, never part of the log.
 
-One row a user, in the order of the log. The lists ``meanings``, ``behind`` and ``kinds`` have one entry
+One row per user, in the order of the log. The lists ``meanings``, ``behind`` and ``kinds`` have one entry
 for each of the user's records, in the order of the log. Topics are numbers of WordNet synsets, which are
 also documents of the corpus and nodes of its topic tree.
 """
