@@ -7,6 +7,7 @@ names at 80 columns, and loading them takes longer than all the rest of ``tacit 
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import textwrap
@@ -62,8 +63,8 @@ def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
             continue
         kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
         heading = getattr(parameter, "rich_help_panel", None) or kind
-        name = parameter.display_name_raw.upper() if kind == "Arguments" else record[0]
-        found.setdefault(heading, []).append((name, record[1]))
+        name = parameter.display_name_raw.upper() if kind == "Arguments" else _plainly(record[0])
+        found.setdefault(heading, []).append((name, _ranges(record[1])))
     return found
 
 
@@ -90,9 +91,30 @@ def _section(heading: str, rows: Iterable[tuple[str, str]], width: int) -> str:
         if column and len(name) <= column and meaning:
             lines.append(_filled(meaning, width, f"  {name:<{column}}  ", " " * (column + 4)).rstrip())
         else:
-            lines.append(_filled(name, width, "  ", "    "))
+            lines += _name_lines(name, width)
             lines += [_filled(meaning, width, " " * (column + 4))] if meaning else []
     return "\n".join(lines)
+
+
+def _name_lines(name: str, width: int) -> list[str]:
+    """An option's name and values on as many lines as they need, broken between words and choices."""
+    lines = ["  "]
+    for piece in re.split(r"(?<=[| ])", name):
+        if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1].strip():
+            lines.append("    ")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
+
+
+def _plainly(name: str) -> str:
+    """An option as a person reads it: repeated values have the form of one, a range stands in the help."""
+    return re.sub(r"<(?:list\[)?([^<>\]]*?)(?: range)?\]?>", r"<\1>", name)
+
+
+def _ranges(meaning: str) -> str:
+    """``at least 1`` for ``x>=1``, ``0 to 9`` for ``0<=x<=9``."""
+    meaning = re.sub(r"([-\d.]+)<=x<=([-\d.]+)(?=[\];])", r"\1 to \2", meaning)
+    return re.sub(r"x>=([-\d.]+)(?=[\];])", r"at least \1", meaning)
 
 
 def _example(line: str, width: int) -> str:

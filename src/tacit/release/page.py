@@ -23,6 +23,7 @@ __all__ = ["PAGE", "render_page"]
 
 PAGE = "release.html"
 _SHOWN = 10
+_MEASURES = ("count", "deviation")
 _PRIORS = (0.001, 0.01, 0.1, 0.5)
 
 
@@ -50,6 +51,7 @@ def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: 
         learns=[*still_learns(guarantee), *mechanism.still_learns()],
         beliefs=_beliefs(guarantee),
         picture=draw_steps(mechanism.steps()),
+        steps=mechanism.steps(),
         parameters=mechanism.words(),
         records=_records(manifest["preparation"]),
         samples={name: _sample(table) for name, table in tables.items()},
@@ -104,4 +106,5 @@ def _sample(table: Any) -> dict[str, Any]:
     rows = []
     for row in table.slice(0, _SHOWN).to_pylist():
         rows.append([" → ".join(value) if isinstance(value, list) else value for value in row.values()])
-    return {"columns": [name.replace("_", " ") for name in table.schema.names], "rows": rows}
+    columns = [name.replace("_", " ") for name in table.schema.names]
+    return {"columns": columns, "numbers": [name for name in _MEASURES if name in columns], "rows": rows}

@@ -6,13 +6,20 @@ import math
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.analysis.threshold import lean
+from tacit.release.parameters import Choice
+from tacit.release.verdict import one_in
 
-__all__ = ["counted", "leaning", "meaning_of", "still_learns"]
+__all__ = ["counted", "leaning", "meaning_of", "still_learns", "taken"]
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
     """``1 user``, ``5 users``."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def taken(choice: Choice, count: int, thing: str, things: str = "") -> str:
+    """``most frequent query``, ``first 5 queries``: which of a user's things count, and how many."""
+    return f"{choice.words} {thing}" if count == 1 else f"{choice.words} {counted(count, thing, things)}"
 
 
 def leaning(noise: float) -> str:
@@ -47,22 +54,23 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
         lines.append(f"Nothing seen in the release becomes more than {_times(guarantee)} times as likely.")
     elif guarantee.kind is GuaranteeKind.PROBABILISTIC:
         lines.append(
-            f"Except with probability {guarantee.delta:.3g}, nothing seen in the release becomes more than "
-            f"{_times(guarantee)} times as likely."
+            f"Except with a chance of {one_in(guarantee.delta)}, nothing seen in the release becomes more "
+            f"than {_times(guarantee)} times as likely."
         )
     else:
         lines.append(
             f"Nothing that can be seen becomes more than {_times(guarantee)} times as likely, except "
-            f"that of any one given person, with a chance of at most {guarantee.delta:.3g}, something only "
-            "this person did is shown."
+            f"that of any one given person, with a chance of at most {one_in(guarantee.delta)}, something "
+            "only this person did is shown."
         )
     return tuple(lines)
 
 
 def _times(guarantee: Guarantee) -> str:
-    """The factor as a number that a person can judge: ``2.72 (e^1)``."""
-    factor = f"{math.exp(guarantee.epsilon):,.3g}" if guarantee.epsilon < 12 else "hundreds of thousands of"
-    return f"{factor} (e^{guarantee.epsilon:.4g})"
+    """The factor as a number that a person can judge: ``2.72 (e^1)``, ``2,981 (e^8)``."""
+    factor = math.exp(min(guarantee.epsilon, 700.0))
+    words = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}" if factor < 1e9 else "a thousand million"
+    return f"{words} (e^{guarantee.epsilon:.4g})"
 
 
 def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
@@ -85,7 +93,7 @@ def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
     if guarantee.delta:
         lines.insert(
             1,
-            f"Outright, something that one person alone did: for any given person with a chance of at most "
-            f"{guarantee.delta:.3g}, so among U people of up to {guarantee.delta:.3g} times U of them.",
+            "Outright, something that one person alone did: for any given person with a chance of at most "
+            f"{one_in(guarantee.delta)}. Among many people that adds up: of as many as that, perhaps of one.",
         )
     return tuple(lines)

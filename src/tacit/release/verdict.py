@@ -21,6 +21,7 @@ __all__ = [
     "Strength",
     "ReleaseVerdict",
     "belief_after",
+    "one_in",
     "percent",
     "verdict_on",
 ]
@@ -89,9 +90,15 @@ def percent(belief: float) -> str:
     return f"{belief:.1%}".replace(".0%", "%")
 
 
-def _one_in(delta: float) -> str:
-    """A small chance as people say it, never below what it is."""
-    return f"1 in {int(1 / delta * (1 + 1e-12)):,}" if delta < 0.5 else f"{delta:.0%}"
+def one_in(chance: float) -> str:
+    """A chance as people say it, never below what it is.
+
+    >>> one_in(1e-6), one_in(0.75), one_in(3e-22)
+    ('1 in 1,000,000', '75%', '1 in a million million')
+    """
+    if chance >= 0.5:
+        return f"{chance:.0%}"
+    return f"1 in {int(1 / chance * (1 + 1e-12)):,}" if chance > 1e-12 else "1 in a million million"
 
 
 def verdict_on(guarantee: Guarantee) -> ReleaseVerdict:
@@ -115,7 +122,7 @@ def verdict_on(guarantee: Guarantee) -> ReleaseVerdict:
         Strength.NONE_TO_SPEAK_OF: "No protection to speak of",
     }[strength]
     except_for = (
-        f" In addition, with a chance of at most {_one_in(guarantee.delta)}, something that only this"
+        f" In addition, with a chance of at most {one_in(guarantee.delta)}, something that only this"
         " person did is shown."
         if guarantee.delta
         else ""

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from tacit.release.click.parameters import ClickParameters
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted, leaning
+from tacit.release.promise import counted, leaning, taken
 
 __all__ = ["further", "steps", "still_learns", "words"]
 
 
 def words(p: ClickParameters, figures: Mapping[str, float], size: int) -> list[str]:
     """What the parameters mean and cost."""
-    clicks = f" and the first {counted(p.clicks_per_user, 'click')} on them" if p.clicks_per_user else ""
     kind = "different " if p.once_per_user else ""
-    queries = counted(p.queries_per_user, f"{kind}query", f"{kind}queries")
+    queries = taken(p.take, p.queries_per_user, "query", f"{kind}queries")
+    clicks = ""
+    if p.clicks_per_user:
+        on = "it" if p.queries_per_user == 1 else "them"
+        clicks = f" and the {taken(p.take, p.clicks_per_user, 'click')} on {on}"
     lines = [
-        f"Each user gives the first {queries}{clicks}; what a user has beyond that is not counted.",
+        f"Each user gives the {queries}{clicks}; what a user has beyond that is not counted.",
         f"A query needs a count of about {figures['even_chance_at']:.0f} for an even chance to be selected, "
         f"and {figures['nearly_sure_at']:.0f} to be selected 19 times in 20. Rarer queries are lost.",
     ]
@@ -71,10 +74,11 @@ def still_learns(p: ClickParameters) -> Sequence[str]:
 
 def steps(p: ClickParameters, domain: str, size: int) -> Sequence[DescribedStep]:
     """What is done to the log, in the order of Algorithm 1."""
-    what = "different queries" if p.once_per_user else "searches"
-    kept = f"of each user the {p.take.words} {p.queries_per_user} {what}"
+    what = ("query", "different queries") if p.once_per_user else ("search", "searches")
+    kept = f"of each user the {taken(p.take, p.queries_per_user, *what)}"
     if p.clicks_per_user:
-        kept += f" and {p.clicks_per_user} clicks on them"
+        on = "it" if p.queries_per_user == 1 else "them"
+        kept += f" and {counted(p.clicks_per_user, 'click')} on {on}"
     listed = []
     if size:
         used = "only queries of it take part" if p.pure else "its queries take part even if nobody asked them"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted, leaning
+from tacit.release.promise import counted, leaning, taken
 from tacit.release.session import analysis
 from tacit.release.session.parameters import THESIS_CLICKS, SessionParameters
 
@@ -17,9 +17,9 @@ def words(p: SessionParameters, figures: Mapping[str, float]) -> Sequence[str]:
     """What the parameters mean and cost."""
     how = "once, however often it occurs" if p.once_per_user else "as often as it occurs"
     lines = [
-        f"Each user gives the first {counted(p.sessions_per_user, 'session')}, cut to the first "
-        f"{p.queries_per_session} queries each: up to {p.sensitivity} sequences of two queries and more. A "
-        f"sequence counts {how}, and one user moves one count by at most {p.largest_move}.",
+        f"Each user gives the {taken(p.take, p.sessions_per_user, 'session')}, cut to the first "
+        f"{p.queries_per_session} queries: up to {counted(p.sensitivity, 'sequence')} of two queries and "
+        f"more. A sequence counts {how}, and one user moves one count by at most {p.largest_move}.",
         f"A sequence needs a count of about {figures['even_chance_at']:.0f} for an even chance to appear, "
         f"and {figures['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
         "the cost.",
@@ -30,7 +30,7 @@ def words(p: SessionParameters, figures: Mapping[str, float]) -> Sequence[str]:
     if p.clicks_per_user:
         off = p.noise_clicks if p.noise_click_counts is None else p.noise_click_counts
         lines.append(
-            f"The click part counts the first {counted(p.clicks_per_user, 'click')} of a user; a pair "
+            f"The click part counts the {taken(p.take, p.clicks_per_user, 'click')} of a user; a pair "
             f"appears above {p.threshold_clicks}, off by about {off:.3g} on average. Both parts are paid for."
         )
     return tuple(lines)
@@ -42,9 +42,9 @@ def steps(p: SessionParameters) -> Sequence[DescribedStep]:
     listed = [
         DescribedStep(
             "Bound",
-            f"of each user the {p.take.words} {p.sessions_per_user} sessions of two queries and "
+            f"of each user the {taken(p.take, p.sessions_per_user, 'session')} of two queries and "
             f"more, cut to {p.queries_per_session} queries"
-            + (f"; the {p.take.words} {p.clicks_per_user} clicks" if p.clicks_per_user else ""),
+            + (f"; the {taken(p.take, p.clicks_per_user, 'click')}" if p.clicks_per_user else ""),
         ),
         DescribedStep("Count", f"all ordered subsequences of two queries and more{once}"),
         DescribedStep(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.privacy import Neighbours
 from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.promise import counted, leaning
+from tacit.release.promise import counted, leaning, taken
 from tacit.release.zealous import analysis
 from tacit.release.zealous.parameters import ZealousParameters
 
@@ -31,7 +31,9 @@ def steps(p: ZealousParameters) -> Sequence[DescribedStep]:
     """What is done to the log, as paper 004 lists it."""
     listed = ", ".join(p.items)
     return (
-        DescribedStep("Bound", f"of each user the {p.take.words} {p.per_user} different items: {listed}"),
+        DescribedStep(
+            "Bound", f"of each user the {taken(p.take, p.per_user, 'item', 'different items')}: {listed}"
+        ),
         DescribedStep("Count", "how many users have each item"),
         DescribedStep("First threshold", f"keep items of at least {counted(p.first, 'user')}"),
         DescribedStep(
