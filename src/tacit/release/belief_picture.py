@@ -31,10 +31,10 @@ def draw_belief(verdict: ReleaseVerdict) -> Markup:
         f'<text x="{middle}" y="28" text-anchor="middle">before: an even chance</text>',
         f'<text class="detail" x="{_LEFT}" y="96">surely not</text>',
         f'<text class="detail" x="{_RIGHT}" y="96" text-anchor="end">surely</text>',
-        f'<text class="title" x="{min(high, _RIGHT - 4):.1f}" y="118" text-anchor="end">after: '
+        f'<text class="title" x="{min(high, _RIGHT - 4):.1f}" y="126" text-anchor="end">after: '
         f"{escape(verdict.sure)}</text>",
     ]
     return Markup(
-        f'<svg class="belief" viewBox="0 0 {_WIDTH} 130" role="img" aria-label="{escape(described)}">'
+        f'<svg class="belief" viewBox="0 0 {_WIDTH} 136" role="img" aria-label="{escape(described)}">'
         f"<title>{escape(described)}</title>{''.join(parts)}</svg>"
     )

@@ -94,6 +94,6 @@ def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
         lines.insert(
             1,
             "Outright, something that one person alone did: for any given person with a chance of at most "
-            f"{one_in(guarantee.delta)}. Among many people that adds up: of as many as that, perhaps of one.",
+            f"{one_in(guarantee.delta)}. Among as many people as that, one is to be expected.",
         )
     return tuple(lines)

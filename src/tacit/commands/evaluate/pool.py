@@ -23,7 +23,7 @@ def pool(
     k: Annotated[list[int], typer.Option(help="A k to try, at windows of 50; repeat it.")] = _KS,
     window: Annotated[list[float], typer.Option(help="A window to try, at k = 30; repeat it.")] = _WINDOWS,
     arrivals: Annotated[
-        list[float], typer.Option(help="People who arrive a unit of time, for waiting times; repeat it.")
+        list[float], typer.Option(help="People who arrive per unit of time, for waiting times; repeat it.")
     ] = _ARRIVALS,
     windows: Annotated[int, typer.Option(help="How many windows each simulation runs.", min=1)] = 60,
     seed: Seed = 1,
