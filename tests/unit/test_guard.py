@@ -142,13 +142,19 @@ def test_the_tree_can_be_seen_open_at_a_topic_and_by_its_busiest(guard: Guard) -
     assert guard.topics([label]) == [guard.topic(label)] == busiest[:1]
 
 
-def test_a_guard_loads_no_pandas(tmp_path: Path) -> None:
+def test_a_guard_loads_no_library_of_tables_and_stays_small(tmp_path: Path) -> None:
     code = (
         "import sys; from tacit import Guard; guard = Guard(sys.argv[1]);"
-        "guard.rerank('java', [{'url': 'u', 'title': 'Java', 'snippet': 'island'}]);"
-        "print(*[name for name in ('pandas', 'duckdb', 'ibis') if name in sys.modules])"
+        "page = {'url': 'u', 'title': 'Java', 'snippet': 'the island of Java'};"
+        "guard.clicked('java', page); guard.protect('java'); guard.rerank('java', [page] * 100);"
+        "guard.topic('entity.n.01');"
+        "print(*[name for name in ('pandas', 'duckdb', 'ibis', 'pyarrow') if name in sys.modules]);"
+        "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "p")], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""
+    for name in ("first", "second"):  # the first fills the caches, which may take more
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, check=True
+        )
+    loaded, peak = done.stdout.splitlines()
+    assert loaded == ""
+    assert int(peak) < 250 * 1024

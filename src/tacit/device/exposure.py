@@ -81,6 +81,7 @@ class ExposureLedger:
     def __init__(self, store: ProfileStore) -> None:
         self._store = store
         self._witness = Witness(store.meta("identity") or "unnamed")
+        self._topics: dict[str, int] = {}
 
     def exposed(self, upstream: str, since: datetime | None = None) -> Integers:
         """The union of all topics exposed to an upstream and those that share with it, ascending.
@@ -94,7 +95,13 @@ class ExposureLedger:
             f"SELECT DISTINCT label FROM told WHERE upstream IN ({marks}) AND last >= ?",
             (*names, utc_text(since) if since else ""),
         )
-        return np.array(sorted(self._store.tree.find(label) for (label,) in rows), np.int32)
+        return np.array(sorted(self._topic(label) for (label,) in rows), np.int32)
+
+    def _topic(self, label: str) -> int:
+        """The topic at a label, remembered: every exposure asks for all that was told before."""
+        if label not in self._topics:
+            self._topics[label] = self._store.tree.find(label)
+        return self._topics[label]
 
     def circle(self, upstream: str) -> list[str]:
         """The upstreams that are taken to share what they are told with this one, itself included."""
@@ -226,7 +233,7 @@ class ExposureLedger:
             labels = self._store.connection.execute(
                 "SELECT label FROM exposed WHERE exposure = ?", (number,)
             ).fetchall()
-            topics = tuple(sorted(self._store.tree.find(label) for (label,) in labels))
+            topics = tuple(sorted(self._topic(label) for (label,) in labels))
             names = tuple(self._store.tree.label(topic) for topic in topics)
             moment = datetime.fromisoformat(time)
             found.append(Exposure(name, moment, query, topics, alone, union, number, names))

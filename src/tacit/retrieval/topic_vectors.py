@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
+from tacit.retrieval.nearest import nearest_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
 
@@ -50,13 +51,9 @@ class TopicVectors:
     def nearest(self, vectors: _Float32, count: int) -> tuple[npt.NDArray[np.int32], _Float32]:
         """The topics nearest to each row of ``vectors``, nearest first, and their cosines."""
         count = min(count, len(self.tree) - 1)
-        cosines = vectors @ self.matrix.T
-        cosines[:, 0] = -np.inf  # the root is no answer
-        best = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-        found = np.take_along_axis(cosines, best, axis=1)
-        order = np.argsort(-found, axis=1, kind="stable")
-        topics = np.take_along_axis(best, order, axis=1).astype(np.int32)
-        return topics, np.take_along_axis(found, order, axis=1)
+        if count < 1:  # the root alone, which is no answer
+            return np.empty((len(vectors), 0), np.int32), np.empty((len(vectors), 0), np.float32)
+        return nearest_rows(self.matrix, vectors, count, first=1)
 
     def towards(self, topics: npt.ArrayLike, shares: npt.ArrayLike) -> _Float32:
         """The direction of an interest: topics with the share that each has."""
@@ -136,6 +133,8 @@ def _centred(rows: _Float32) -> _Float32:
     """Rows without what all have in common, at length 1; the root's is zero."""
     known = np.linalg.norm(rows, axis=1) > 1e-6
     known[0] = False
+    if not known.any():
+        return np.zeros_like(rows)
     centred = np.where(known[:, None], rows - rows[known].mean(axis=0), 0).astype(np.float32)
     return _unit(centred)
 

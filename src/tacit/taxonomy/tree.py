@@ -48,7 +48,7 @@ class TopicTree:
         self.child_offsets, self.child_nodes = _children(self.parent)
         self.end = _ends(self.parent, size)
         self.support = share_out(self.parent, self.depth, counts)
-        self._by_parent_and_name: dict[tuple[int, str], int] | None = None
+        self._below: dict[int, dict[str, int]] = {}
 
     @classmethod
     def from_parents(
@@ -163,14 +163,9 @@ class TopicTree:
         """
         if isinstance(path, str):
             path = [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]
-        if self._by_parent_and_name is None:
-            self._by_parent_and_name = {
-                (above, name): node
-                for node, (above, name) in enumerate(zip(self.parent.tolist(), self.names, strict=True))
-            }
         node = -1
         for name in path:
-            below = self._by_parent_and_name.get((node, name))
+            below = self._named_below(node).get(name)
             if below is None:
                 raise TaxonomyError(
                     "the tree has no topic at this path.",
@@ -180,6 +175,14 @@ class TopicTree:
         if node < 0:
             raise TaxonomyError("an empty path names no topic.", f"The root is {self.names[0]!r}.")
         return node
+
+    def _named_below(self, topic: int) -> dict[str, int]:
+        """The children of a topic by name (of -1: the root), made where somebody looks for one."""
+        found = self._below.get(topic)
+        if found is None:
+            children = self.children(topic).tolist() if topic >= 0 else [0]
+            found = self._below[topic] = {self.names[child]: child for child in children}
+        return found
 
     # -- probabilities -------------------------------------------------------------------------------
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tacit.errors import TaxonomyError
+from tacit.taxonomy.columns import FlatColumns
 from tacit.taxonomy.tree import TopicTree
 
 __all__ = ["WordNet", "load_wordnet"]
@@ -34,27 +32,18 @@ _ENDINGS = (
 )
 
 
-def _table(name: str) -> pa.Table:
+def _columns(name: str) -> FlatColumns:
     with resources.as_file(resources.files("tacit.data") / "wordnet" / name) as path:
-        return pq.ParquetFile(path).read()  # read_table would load pandas
-
-
-def _numbers(array: pa.Array, kind: type[np.generic]) -> npt.NDArray[Any]:
-    """The values of an array without nulls. (Arrow's own way to numpy would load pandas.)"""
-    return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array)]
+        return FlatColumns(path)
 
 
 class WordNet:
     """The noun part of WordNet; get it with :func:`load_wordnet`."""
 
     def __init__(self) -> None:
-        nouns = _table("nouns.parquet").combine_chunks()
-        self._names: list[str] = nouns["name"].to_pylist()
-        self._parent: npt.NDArray[np.int32] = _numbers(nouns["parent"].chunk(0), np.int32)
-        self._lemmas = nouns["lemmas"].chunk(0)
-        self._counts = nouns["counts"].chunk(0)
-        self._hypernyms = nouns["hypernyms"].chunk(0)
-        self._gloss = nouns["gloss"].chunk(0)
+        self._nouns = _columns("nouns.parquet")
+        self._names: list[str] = self._nouns.all_texts("name")
+        self._parent: npt.NDArray[np.int32] = self._nouns.array("parent")
 
     def __len__(self) -> int:
         return len(self._names)
@@ -63,16 +52,12 @@ class WordNet:
         return f"WordNet({len(self):,} noun synsets, {len(self._word_row):,} words)"
 
     @cached_property
-    def _senses(self) -> pa.Table:
-        return _table("senses.parquet").combine_chunks()
+    def _senses(self) -> FlatColumns:
+        return _columns("senses.parquet")
 
     @cached_property
     def _word_row(self) -> dict[str, int]:
-        return {word: row for row, word in enumerate(self._senses["word"].to_pylist())}
-
-    @cached_property
-    def _word_synsets(self) -> pa.Array:
-        return self._senses["synsets"].chunk(0)
+        return {word: row for row, word in enumerate(self._senses.all_texts("word"))}
 
     @cached_property
     def tree(self) -> TopicTree:
@@ -89,9 +74,8 @@ class WordNet:
     @cached_property
     def tag_counts(self) -> npt.NDArray[np.int64]:
         """How often each synset was meant in Princeton's sense-tagged corpus."""
-        offsets = _numbers(self._counts.offsets, np.int32)
-        values = _numbers(self._counts.values, self._counts.values.type.to_pandas_dtype())
-        running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
+        offsets = self._nouns.offsets("counts")
+        running = np.concatenate(([0], np.cumsum(self._nouns.array("counts"), dtype=np.int64)))
         totals: npt.NDArray[np.int64] = running[offsets[1:]] - running[offsets[:-1]]
         return totals
 
@@ -102,15 +86,15 @@ class WordNet:
     @cached_property
     def _hyponyms(self) -> list[tuple[int, ...]]:
         below: list[list[int]] = [[] for _ in range(len(self))]
-        for synset, above in enumerate(self._hypernyms.to_pylist()):
-            for hypernym in above:
+        for synset in range(len(self)):
+            for hypernym in self.hypernyms(synset):
                 below[hypernym].append(synset)
         return [tuple(found) for found in below]
 
     @cached_property
-    def _irregular(self) -> dict[str, list[str]]:
-        table = _table("inflections.parquet")
-        return dict(zip(table["form"].to_pylist(), table["bases"].to_pylist(), strict=True))
+    def _irregular(self) -> dict[str, tuple[str, ...]]:
+        table = _columns("inflections.parquet")
+        return {form: table.texts("bases", row) for row, form in enumerate(table.all_texts("form"))}
 
     # -- synsets -------------------------------------------------------------------------------------
 
@@ -133,11 +117,11 @@ class WordNet:
 
     def lemmas(self, synset: int) -> tuple[str, ...]:
         """The synonyms, as written: ``('domestic dog', 'dog', 'Canis familiaris')``."""
-        return tuple(self._lemmas[synset].as_py())
+        return self._nouns.texts("lemmas", synset)
 
     def lemma_counts(self, synset: int) -> tuple[int, ...]:
         """How often each lemma was tagged with this meaning, in the order of :meth:`lemmas`."""
-        return tuple(self._counts[synset].as_py())
+        return self._nouns.numbers("counts", synset)
 
     def tag_count(self, synset: int) -> int:
         """How often the synset was meant in Princeton's sense-tagged corpus."""
@@ -145,11 +129,11 @@ class WordNet:
 
     def gloss(self, synset: int) -> str:
         """The definition, with examples."""
-        return str(self._gloss[synset].as_py())
+        return self._nouns.text("gloss", synset)
 
     def hypernyms(self, synset: int) -> tuple[int, ...]:
         """The more general synsets directly above; the first is the parent in the tree."""
-        return tuple(self._hypernyms[synset].as_py())
+        return self._nouns.numbers("hypernyms", synset)
 
     def hyponyms(self, synset: int) -> tuple[int, ...]:
         """The more specific synsets directly below."""
@@ -184,7 +168,7 @@ class WordNet:
     def senses(self, word: str) -> tuple[int, ...]:
         """The synsets a noun can mean, most frequent first; empty when unknown."""
         base = self.lemma(word)
-        return () if base is None else tuple(self._word_synsets[self._word_row[base]].as_py())
+        return () if base is None else self._senses.numbers("synsets", self._word_row[base])
 
 
 @cache

@@ -12,9 +12,10 @@ that a Persian or Hindi word counts as one whether its writer typed them or not.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["INVISIBLE", "normalise", "normalise_column"]
 
@@ -30,6 +31,8 @@ _SPACE = r"[\s\p{Z}\p{Cc}]+"
 
 def normalise_column(queries: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Normalise a column of queries; nulls stay null."""
+    import pyarrow.compute as pc
+
     visible = pc.replace_substring_regex(queries, pattern=INVISIBLE, replacement="")
     folded = pc.utf8_lower(pc.utf8_normalize(visible, form="NFKC"))
     # Lower-casing can leave a decomposed pair (İ becomes i + dot), so compose once more.
@@ -45,4 +48,6 @@ def normalise(query: str) -> str:
     """
     if query.isascii():
         return re.sub(r"[\x00-\x20\x7f]+", " ", query.lower()).strip(" ")
+    import pyarrow as pa
+
     return str(normalise_column(pa.array([query], pa.string()))[0].as_py())
