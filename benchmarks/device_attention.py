@@ -1,19 +1,22 @@
 """What a history is worth on real results for ambiguous queries: on the device, and at a server told topics.
 
-    python benchmarks/device_attention.py [--sensitive] [--thin 2] [--only WordNet]
+    python benchmarks/device_attention.py [--sensitive] [--half even] [--thin 2] [--only WordNet] [--choose]
 
 AMBIENT's queries with about 100 judged results each. Average precision of the results of one meaning, for a
 person whose history holds some clicks on it among other pages (clicked results are taken out of the list);
-95% intervals by bootstrap over queries. The parameters of attention were chosen by five-fold cross-validation
-over the queries: four folds chose the same, the fifth differed in one of them.
+95% intervals by bootstrap over queries. Every second query is **held out**: figures are of those (``--half
+odd``, the default), and parameters are chosen on the others: ``--choose`` tries values around each of them,
+one at a time, on the even half.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +24,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tacit.device import load_repository
-from tacit.device.attention import Attention
+from tacit.device.attention import Attention, AttentionParameters
 from tacit.device.bags import Bags
-from tacit.device.construction import filings
 from tacit.device.generalise import generalise
 from tacit.device.history_index import NEAREST
 from tacit.device.interest import InterestFinder
 from tacit.device.profile import UserProfile
-from tacit.device.withholding import Withholding
+from tacit.device.withholding import NEAR_SHARE, Withholding
 from tacit.evaluate.ambiguous import (
     HistoryCase,
     abstract_pages,
@@ -37,6 +39,7 @@ from tacit.evaluate.ambiguous import (
     load_ambient,
     precision_of,
 )
+from tacit.retrieval import personalised
 from tacit.retrieval.personalised import rank_by_profile
 
 DELTA = 0.1
@@ -108,24 +111,30 @@ class Measured:
         )
         return precision_of(case, [case.results[place] for place in order]), True
 
-    def with_filter(self, case: HistoryCase, level: int, strict: bool | None) -> tuple[float, bool]:
-        """The server's gain if the query's own topic (level 0) or its parent (1) is sensitive."""
+    def own_topic(self, case: HistoryCase) -> int:
+        """What the clicks on the case's meaning are about, taken together."""
         clicked = [page for page in case.history if page.get("id", "").split(".")[0] == case.query_id]
         topics, _ = self.vectors.nearest(self.vectors.table.directions([" ".join(map(text, clicked))]), 1)
-        topic = int(topics[0, 0])
+        return int(topics[0, 0])
+
+    def above(self, topic: int) -> int:
+        """The parent of a topic; a topic directly below the root stands for itself."""
+        return int(self.repository.tree.parent[topic]) or topic
+
+    def with_filter(self, case: HistoryCase, sensitive: list[int], judge: str) -> float:
+        """The server's precision if some topics are sensitive, under a filter."""
         tree = self.repository.tree
-        for _ in range(level):
-            topic = int(tree.parent[topic]) or topic
-        sensitivity = {topic: 1.0}
+        outer = [t for t in sensitive if not any(t != o and tree.is_ancestor(o, t) for o in sensitive)]
+        sensitivity = dict.fromkeys(outer, 1.0)
         keep = None
-        if strict is not None:
-            near = np.full((len(case.history), NEAREST), -1, np.int32)
+        if judge != "no filter":
             texts = [text(page) for page in case.history]
-            for place, filing in enumerate(filings(self.repository, texts)):
-                near[place, : len(filing)] = filing["topic"]
-            judge = Withholding(self.vectors, sensitivity, strict=strict)
-            keep = ~judge.caught(near, self.vectors.table.directions(texts))
-        return self.exposed(case, after=False, sensitivity=sensitivity, keep=keep)
+            directions = self.vectors.table.directions(texts)
+            near, _ = self.vectors.nearest(directions, NEAREST)
+            share = 0.0 if judge == "ten nearest alone" else NEAR_SHARE
+            filtering = Withholding(self.vectors, sensitivity, strict=judge == "strict", near=share)
+            keep = ~filtering.caught(near, directions)
+        return self.exposed(case, after=False, sensitivity=sensitivity, keep=keep)[0]
 
 
 def row(name: str, cases: list[HistoryCase], value: Callable[[HistoryCase], float]) -> list[float]:
@@ -145,6 +154,8 @@ def row(name: str, cases: list[HistoryCase], value: Callable[[HistoryCase], floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sensitive", action="store_true", help="only what the filter leaves to the server")
+    parser.add_argument("--choose", action="store_true", help="try other parameters, on the even half")
+    parser.add_argument("--half", choices=("odd", "even", "all"), default="odd", help="of which queries")
     parser.add_argument("--thin", type=int, default=1, help="only every so many-th case")
     parser.add_argument("--only", help="one taxonomy: WordNet, Open Directory or Topics")
     chosen = parser.parse_args()
@@ -154,12 +165,18 @@ def main() -> None:
         return
     ambient = load_ambient(folder / "ambient")
     others = abstract_pages(folder / "wikispeedia_abstracts.jsonl.gz")
-    cases = {
-        setting: list(history_cases(ambient, others, setting[0], setting[1], interest=setting[2]))[
-            :: chosen.thin
-        ]
-        for setting in SETTINGS
-    }
+    half = "even" if chosen.choose else chosen.half
+    names = list(ambient.queries)
+    wanted = set({"even": names[::2], "odd": names[1::2], "all": names}[half])
+
+    def cases(clicks: int, size: int, interest: str) -> list[HistoryCase]:
+        found = history_cases(ambient, others, clicks, size, interest=interest)
+        return [case for case in found if case.query_id in wanted][:: chosen.thin]
+
+    print(f"{half} queries: {len(wanted)}")
+    if chosen.choose:
+        choose(Measured("wordnet"), [cases(*setting) for setting in SETTINGS if setting[1] <= 200])
+        return
     print("| what | cases | engine | AP [95% over queries] | lose 0.05 |")
     print("|---|---|---|---|---|")
     taxonomies = {
@@ -172,38 +189,77 @@ def main() -> None:
             continue
         measured = Measured(taxonomy)
         if chosen.sensitive:
-            sensitive_rows(name, measured, cases[3, 200, "same"])
+            sensitive_rows(name, measured, cases(3, 200, "same"))
             continue
         if name == "WordNet":
-            for (clicks, size, interest), found in cases.items():
+            for clicks, size, interest in SETTINGS:
+                found = cases(clicks, size, interest)
                 row(f"on the device, {clicks} of {size}, {interest}", found, measured.on_device)
         exposed_rows(name, measured, cases)
 
 
 def sensitive_rows(name: str, measured: Measured, cases: list[HistoryCase]) -> None:
-    for level, what in ((0, "the topic itself"), (1, "its parent")):
-        for strict, how in ((None, "no filter"), (False, "filtered"), (True, "strict")):
+    """The server's precision with the case's own topic sensitive, its parent, or topics of other queries."""
+    own = {case.meaning: measured.own_topic(case) for case in cases}
+    elsewhere = {
+        case.meaning: random.Random(case.meaning).sample(
+            [own[other.meaning] for other in cases if other.query_id != case.query_id], 3
+        )
+        for case in cases
+    }
+    sensitive: dict[str, Callable[[str], list[int]]] = {
+        "the topic itself": lambda meaning: [own[meaning]],
+        "its parent": lambda meaning: [measured.above(own[meaning])],
+        "three others": lambda meaning: elsewhere[meaning],
+        "three others' parents": lambda meaning: [measured.above(t) for t in elsewhere[meaning]],
+    }
+    for what, topics in sensitive.items():
+        for judge in ("no filter", "ten nearest alone", "filtered", "strict"):
 
-            def gain(case: HistoryCase, level: int = level, strict: bool | None = strict) -> float:
-                return measured.with_filter(case, level, strict)[0]
+            def value(
+                case: HistoryCase, topics: Callable[[str], list[int]] = topics, judge: str = judge
+            ) -> float:
+                return measured.with_filter(case, topics(case.meaning), judge)
 
-            row(f"{name}, sensitive: {what}, {how}", cases, gain)
+            row(f"{name}, sensitive: {what}, {judge}", cases, value)
 
 
-def exposed_rows(name: str, measured: Measured, cases: dict[tuple[int, int, str], list[HistoryCase]]) -> None:
+def exposed_rows(name: str, measured: Measured, cases: Callable[[int, int, str], list[HistoryCase]]) -> None:
     for after, when in ((False, "before"), (True, "after")):
 
         def value(case: HistoryCase, after: bool = after) -> float:
             return measured.exposed(case, after=after)[0]
 
-        for setting in ((3, 200, "same"), (3, 2000, "same"), (0, 200, "none")):
-            clicks, size, interest = setting
-            row(f"{name}, {when} results, {clicks} of {size}, {interest}", cases[setting], value)
+        for clicks, size, interest in ((3, 200, "same"), (3, 2000, "same"), (0, 200, "none")):
+            found = cases(clicks, size, interest)
+            row(f"{name}, {when} results, {clicks} of {size}, {interest}", found, value)
 
     def told(case: HistoryCase) -> float:
         return measured.exposed(case, after=False, preferences=True)[0]
 
-    row(f"{name}, before results, with preferences", cases[3, 200, "same"], told)
+    row(f"{name}, before results, with preferences", cases(3, 200, "same"), told)
+
+
+def choose(measured: Measured, settings: list[list[HistoryCase]]) -> None:
+    """Mean precision on the device with each parameter as it is, and moved either way."""
+    usual = AttentionParameters()
+
+    def mean(parameters: AttentionParameters) -> float:
+        measured.attention.parameters = parameters
+        return float(np.mean([np.mean([measured.on_device(case) for case in cases]) for cases in settings]))
+
+    print(f"as it is: {mean(usual):.4f}", flush=True)
+    for name in ("vector", "coverage", "temperature", "null", "strength", "steadiness"):
+        value = getattr(usual, name)
+        moved = {factor: mean(replace(usual, **{name: value * factor})) for factor in (0.67, 0.8, 1.25, 1.5)}
+        tried = ", ".join(f"{value * factor:.3g}: {found:.4f}" for factor, found in moved.items())
+        print(f"{name} {value:g} instead {tried}", flush=True)
+    measured.attention.parameters = usual
+    for strength in (12.0, 16.0, 20.0, 25.0, 30.0):
+        for steadiness in (10.0, 25.0, 40.0):
+            personalised.STRENGTH, personalised.STEADINESS = strength, steadiness
+            found = np.mean([measured.exposed(case, after=False)[0] for case in settings[2]])
+            print(f"server: strength {strength:g}, steadiness {steadiness:g}: {found:.4f}", flush=True)
 
 
 if __name__ == "__main__":

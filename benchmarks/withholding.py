@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.device.history_index import NEAREST
-from tacit.device.withholding import Withholding
+from tacit.device.withholding import NEAR_SHARE, Withholding
 from tacit.evaluate.ambiguous import abstract_pages
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
@@ -50,13 +50,16 @@ def main() -> None:
     print("| an article is caught if | text | escaped | lost | worst category |")
     print("|---|---|---|---|---|")
     kinds: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for name, how, length, nearest, strict in (
-        ("any of its 10 best topics is sensitive (default)", vectors, 900, NEAREST, False),
-        ("the same", vectors, 200, NEAREST, False),
-        ("strict: or its cosine to one is 0.3 or more", vectors, 200, NEAREST, True),
-        ("any of its 5 best", vectors, 200, 5, False),
-        ("its best topic is", vectors, 200, 1, False),
-        ("any of its 10 best, topics known by name only", by_names, 200, NEAREST, False),
+    default = "any of its 10 best topics is sensitive, or it is near one (default)"
+    for name, how, length, nearest, strict, share in (
+        (default, vectors, 900, NEAREST, False, NEAR_SHARE),
+        ("the same", vectors, 200, NEAREST, False, NEAR_SHARE),
+        ("strict: or its cosine to one is 0.3 or more", vectors, 200, NEAREST, True, NEAR_SHARE),
+        ("any of its 10 best alone", vectors, 900, NEAREST, False, 0.0),
+        ("the same", vectors, 200, NEAREST, False, 0.0),
+        ("its best topic alone", vectors, 200, 1, False, 0.0),
+        ("default, topics known by name only", by_names, 200, NEAREST, False, NEAR_SHARE),
+        ("any of its 10 best alone, topics known by name only", by_names, 200, NEAREST, False, 0.0),
     ):
         directions = how.table.directions(
             f"{pages[place]['title']} {pages[place]['snippet'][:length]}" for place in held
@@ -67,13 +70,15 @@ def main() -> None:
         for category, count in sizes.items():
             if count < FEWEST // 2:
                 continue
-            caught = Withholding(how, {int(category): 1.0}, strict=strict).caught(near, directions)
+            caught = Withholding(how, {int(category): 1.0}, strict=strict, near=share).caught(
+                near, directions
+            )
             inside = np.array([tree.is_ancestor(category, t) for t in topic[held].tolist()])
             branch = tree.ancestors(category)[1:2] or [category]
             unrelated = ~np.array([tree.is_ancestor(branch[0], t) for t in topic[held].tolist()])
             missed, needless = 1 - caught[inside].mean(), caught[unrelated].mean()
             rows.append((category, missed, needless))
-            if name.endswith("(default)"):
+            if name == default:
                 kinds[tree.names[branch[0]]].append((missed, needless))
         worst = max(rows, key=lambda row: row[1])
         missed, needless = np.mean([row[1] for row in rows]), np.mean([row[2] for row in rows])

@@ -51,7 +51,8 @@ def caught_texts() -> list[tuple[str, str]]:
     for place, filing in enumerate(filings(repository, [f" {title} {text}" for title, text in texts])):
         topics[place, : len(filing)] = filing["topic"]
     judge = Withholding(repository.vectors, sensitivity, strict=False)
-    caught = judge.caught(topics, np.zeros((len(texts), 50), np.float32))
+    directions = repository.vectors.table.directions(f"{title} {text}" for title, text in texts)
+    caught = judge.caught(topics, directions)
     assert caught.mean() > 0.9
     return [text for text, found in zip(texts, caught, strict=True) if found]
 

@@ -11,9 +11,9 @@ class Sending(StrEnum):
     """Which documents have a say in the profile that goes out, and how a query is mapped to topics."""
 
     FILTERED = "filtered"
-    """The default: documents with a sensitive topic among their ten nearest have no say."""
+    """The default: documents that are near a sensitive topic, as few topics are near to them, have no say."""
     STRICT = "strict"
-    """Nor have those that are at all near to a sensitive topic."""
+    """Nor have those with the least likeness to a sensitive topic."""
     UNFILTERED = "unfiltered"
     """Every document has a say. What is sent then depends on the sensitive ones, within the risk bound."""
     PAPER = "paper"
