@@ -6,10 +6,11 @@ The documents of the history that are about the query are found by attention: af
     r[h] = cov(q, h) / 2 + max(0, cos(q, h)) / 2
 
 where only documents with r of at least 0.45 speak: those that hold the query's words, or are as near to it
-as if they did. Each speaks for the five topics nearest to its own words, without the query's. The three best
-of all, none above another and none below a twentieth of the whole, are the query's topics with preferences:
-the seed that generalisation starts from. Where fewer than half of the attention is on the history, there is
-no evidence, and no profile is sent.
+as if they did. What they say together is one direction: the sum of their own, without the query's words, each
+weighing as its attention says. The query's topics are at most three, none above another, whose directions
+together come nearest to it, for their sum is what a server ranks by: chosen one after the other among the
+fifty nearest, as long as each brings the sum nearer. They are the seed that generalisation starts from. Where
+fewer than half of the attention is on the history, there is no evidence, and no profile is sent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import numpy.typing as npt
 
 from tacit.device.attention import Attention
 from tacit.device.bags import Bags
-from tacit.device.history import FILED_UNDER
 from tacit.device.kernel import kernel
 from tacit.device.mapping import seed_of_leaves
 from tacit.device.profile import UserProfile
@@ -38,7 +38,7 @@ _TEMPERATURE = 0.12
 _SPEAKERS = 12
 _FAINT = 0.01
 _TOPICS = 3
-_LEAST_SHARE = 0.05
+_AROUND = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,26 +123,35 @@ class InterestFinder:
     def _preferences(
         self, directions: npt.NDArray[np.float32], weights: npt.NDArray[np.float64]
     ) -> tuple[Integers, Floats]:
-        """The best topics of the speaking documents, none above another, and the preference for each."""
-        nearest, cosines = self._vectors.nearest(directions, FILED_UNDER)
-        squares = np.maximum(0, cosines).astype(np.float64) ** 2
-        totals = squares.sum(axis=1, keepdims=True)
-        shares = np.where(totals > 0, squares / np.maximum(totals, 1e-12), 0) * weights[:, None]
-        topics, member = np.unique(nearest, return_inverse=True)
-        preference = np.bincount(member.ravel(), shares.ravel(), len(topics))
-        tree = self._vectors.tree
-        chosen: list[int] = []
-        for place in np.argsort(-preference, kind="stable"):
-            if len(chosen) == _TOPICS or preference[place] < _LEAST_SHARE * preference.sum():
-                break
-            topic = int(topics[place])
-            if not any(
-                tree.is_ancestor(topic, int(topics[other])) or tree.is_ancestor(int(topics[other]), topic)
-                for other in chosen
-            ):
-                chosen.append(int(place))
-        chosen.sort()
-        kept = preference[chosen]
-        if not kept.sum() > 0:
+        """The topics that together come nearest to what the documents say, and the preference for each."""
+        said = weights.astype(np.float32) @ directions
+        length = np.linalg.norm(said)
+        if not length > 1e-6:
             return np.empty(0, np.int32), np.empty(0)
-        return topics[chosen].astype(np.int32), kept / kept.sum()
+        said /= length
+        around = self._vectors.nearest(said[None, :], _AROUND)[0][0]
+        chosen = np.sort(self._together_nearest(said, around))
+        squares = np.maximum(0, self._vectors.matrix[chosen] @ said).astype(np.float64) ** 2
+        if not squares.sum() > 0:
+            return np.empty(0, np.int32), np.empty(0)
+        return chosen, squares / squares.sum()
+
+    def _together_nearest(self, said: npt.NDArray[np.float32], around: Integers) -> Integers:
+        """At most three of the topics ``around``, none above another, whose sum is nearest to ``said``."""
+        tree, rows = self._vectors.tree, self._vectors.matrix[around]
+        total = np.zeros_like(said)
+        free = np.ones(len(around), np.bool_)
+        nearest = 0.0
+        chosen: list[int] = []
+        while len(chosen) < _TOPICS and free.any():
+            sums = total + rows
+            cosines = sums @ said / np.maximum(1e-6, np.linalg.norm(sums, axis=1))
+            best = int(np.argmax(np.where(free, cosines, -np.inf)))
+            if cosines[best] <= nearest:
+                break
+            nearest, topic = float(cosines[best]), int(around[best])
+            chosen.append(topic)
+            total = sums[best]
+            free &= (around < topic) | (around >= tree.end[topic])
+            free &= ~((around <= topic) & (tree.end[around] > topic))
+        return np.array(chosen, np.int32)

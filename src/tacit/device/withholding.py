@@ -4,7 +4,7 @@ A document is **caught** if
 
 - any of its ten nearest topics is sensitive, lies below a sensitive one, or is very near to one (cosine of at
   least 0.8: taxonomies hold near-twins in different branches);
-- or it is **near** a sensitive topic: nearer to it, or to one below it, than to all but 2.5% of the topics
+- or it is **near** a sensitive topic: nearer to it, or to one below it, than to all but 3.5% of the topics
   of the taxonomy, by mean and deviation of its cosines to all of them. Of many topics below a sensitive one
   some are near to anything, so with n of them (itself included) the share is divided by the fourth root of n;
 - or, while anything is sensitive, it has no known word, so that nobody can tell what it is about.
@@ -33,7 +33,7 @@ TWIN_COSINE = 0.8
 """A topic as near as this to a sensitive one counts as sensitive."""
 STRICT_COSINE = 0.3
 """The strict filter catches a document as near as this to a sensitive topic or one below it."""
-NEAR_SHARE = 0.025
+NEAR_SHARE = 0.035
 """A document is near a topic if at most this share of all topics is nearer; chosen on half of the queries of
 ``benchmarks/device_attention.py``."""
 
