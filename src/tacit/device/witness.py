@@ -9,12 +9,13 @@ there is no witness: that cannot be noticed.
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 from tacit.files import state_directory
 
 __all__ = ["Witness"]
+
+_WIDTH = 20
 
 
 class Witness:
@@ -44,10 +45,13 @@ class Witness:
         try:
             path = self.path
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-            temporary.write_text(str(entries))
-            temporary.chmod(0o600)
-            temporary.replace(path)
+            # In place: a file renamed over another makes the file system wait for the disk, and every
+            # query that is sent would wait with it. A number of fixed width is never half overwritten.
+            handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+            try:
+                os.pwrite(handle, f"{entries:0{_WIDTH}}".encode(), 0)
+            finally:
+                os.close(handle)
         except OSError:
             return
 

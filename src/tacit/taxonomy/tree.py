@@ -21,6 +21,9 @@ from tacit.taxonomy.support import share_out
 
 __all__ = ["TopicTree"]
 
+_KEPT_LABELS = 10_000
+"""So many labels are remembered: a guard asks for the same few hundred again and again."""
+
 _Int32 = npt.NDArray[np.int32]
 
 
@@ -49,6 +52,7 @@ class TopicTree:
         self.end = _ends(self.parent, size)
         self.support = share_out(self.parent, self.depth, counts)
         self._below: dict[int, dict[str, int]] = {}
+        self._labels: dict[int, str] = {}
 
     @classmethod
     def from_parents(
@@ -153,7 +157,13 @@ class TopicTree:
 
     def label(self, topic: int) -> str:
         """The path as text: ``Top/Arts/Music``. A slash inside a name is written ``%2F``."""
-        return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in self.path(topic))
+        known = self._labels.get(topic)
+        if known is None:
+            known = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in self.path(topic))
+            if len(self._labels) >= _KEPT_LABELS:
+                self._labels.clear()
+            self._labels[topic] = known
+        return known
 
     def find(self, path: str | Sequence[str]) -> int:
         """The topic at a path from the root, given as a label or as names.

@@ -129,6 +129,7 @@ class Console:
         environment = Environment(
             loader=PackageLoader("tacit.web"),
             autoescape=True,
+            auto_reload=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -7,9 +7,11 @@ is followed only to the same host, since any other would learn the query without
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from urllib.parse import urljoin, urlsplit
 
 import anyio
@@ -26,6 +28,10 @@ Recorder = Callable[[str, Outgoing], Awaitable[Callable[[], Awaitable[None]]]]
 """Told an engine's name and a request before it leaves; gives what to call if it never left after all."""
 
 _AGAIN = {429, 502, 503, 504}
+
+if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+    # httpcore looks for this module four times a request; where it is absent, once is enough.
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
