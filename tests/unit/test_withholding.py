@@ -12,7 +12,7 @@ import pytest
 
 from tacit.device import Guard, load_repository
 from tacit.device.history_index import NEAREST
-from tacit.device.withholding import NEAR_SHARE, STRICT_COSINE, TWIN_COSINE, Withholding
+from tacit.device.withholding import NEAR_PART, NEAR_SHARE, STRICT_COSINE, TWIN_COSINE, Withholding
 
 REPOSITORY = load_repository()
 VECTORS, TREE = REPOSITORY.vectors, REPOSITORY.tree
@@ -43,7 +43,8 @@ def is_caught(
             return True
         nearest = cosines[below].max()
         share = NEAR_SHARE / len(below) ** 0.25
-        if nearest >= cosines[1:].mean() + NormalDist().inv_cdf(1 - share) * cosines[1:].std():
+        few = nearest >= cosines[1:].mean() + NormalDist().inv_cdf(1 - share) * cosines[1:].std()
+        if few and nearest >= NEAR_PART * cosines[1:].max():
             return True
         if strict and nearest >= STRICT_COSINE:
             return True

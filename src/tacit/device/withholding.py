@@ -5,8 +5,9 @@ A document is **caught** if
 - any of its ten nearest topics is sensitive, lies below a sensitive one, or is very near to one (cosine of at
   least 0.8: taxonomies hold near-twins in different branches);
 - or it is **near** a sensitive topic: nearer to it, or to one below it, than to all but 3.5% of the topics
-  of the taxonomy, by mean and deviation of its cosines to all of them. Of many topics below a sensitive one
-  some are near to anything, so with n of them (itself included) the share is divided by the fourth root of n;
+  of the taxonomy, by mean and deviation of its cosines to all of them, and with at least 0.6 of the cosine to
+  its nearest topic. Of many topics below a sensitive one some are near to anything, so with n of them (itself
+  included) the share is divided by the fourth root of n;
 - or, while anything is sensitive, it has no known word, so that nobody can tell what it is about.
 
 The strict choice also catches what has a cosine of at least 0.3 to any sensitive topic or one below it.
@@ -27,7 +28,7 @@ from tacit.device.seed import Flags
 from tacit.retrieval.nearest import nearest_rows
 from tacit.retrieval.topic_vectors import TopicVectors
 
-__all__ = ["NEAR_SHARE", "STRICT_COSINE", "TWIN_COSINE", "Withholding"]
+__all__ = ["NEAR_PART", "NEAR_SHARE", "STRICT_COSINE", "TWIN_COSINE", "Withholding"]
 
 TWIN_COSINE = 0.8
 """A topic as near as this to a sensitive one counts as sensitive."""
@@ -36,6 +37,9 @@ STRICT_COSINE = 0.3
 NEAR_SHARE = 0.035
 """A document is near a topic if at most this share of all topics is nearer; chosen on half of the queries of
 ``benchmarks/device_attention.py``."""
+
+NEAR_PART = 0.6
+"""And its cosine to it is at least this part of that to its nearest topic; chosen with the share."""
 
 _SIZE_POWER = 0.25
 _CHUNK = 256
@@ -85,19 +89,25 @@ class Withholding:
         found: npt.NDArray[np.bool_] = self.topics[topics].any(axis=1) | (topics[:, 0] < 0)
         for begin in range(0, len(topics), _CHUNK):
             part = np.arange(begin, min(begin + _CHUNK, len(topics)))
-            for low, high, deviations in self._ranges:
+            for limits in self._ranges:
                 left = part[~found[part]]
                 if len(left):
-                    found[left] = self._is_near(vectors[left], low, high, deviations)
+                    found[left] = self._is_near(topics[left], vectors[left], *limits)
         return found
 
     def _is_near(
-        self, vectors: npt.NDArray[np.float32], low: int, high: int, deviations: float | None
+        self,
+        topics: npt.NDArray[np.int32],
+        vectors: npt.NDArray[np.float32],
+        low: int,
+        high: int,
+        deviations: float | None,
     ) -> npt.NDArray[np.bool_]:
         """Whether each document is near to a topic of a range."""
         nearest = nearest_rows(self._vectors.matrix[low:high], vectors, 1)[1][:, 0]
         near: npt.NDArray[np.bool_] = nearest >= (STRICT_COSINE if self._strict else np.inf)
         if deviations is not None:
             middle, spread = self._vectors.spread(vectors)
-            near |= nearest >= middle + deviations * spread
+            best = np.einsum("ik,ijk->ij", vectors, self._vectors.matrix[topics]).max(axis=1)
+            near |= (nearest >= middle + deviations * spread) & (nearest >= NEAR_PART * best)
         return near
