@@ -24,14 +24,17 @@ def forget(
     ] = None,
     until: Annotated[datetime | None, typer.Option(help="Documents and exposures up to then (UTC).")] = None,
     exposure: Annotated[int | None, typer.Option(help="One entry of the exposure ledger.")] = None,
+    upstream: Annotated[
+        str | None, typer.Option(help="Every entry of the exposure ledger about one upstream.")
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--everything", help="The history, all exposures and all sensitive topics.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Forget a document, a topic, a period, an exposure or everything; the file is written anew without it.
+    """Forget a document, a topic, a period, an exposure, all that one upstream was told, or everything.
 
-    What an upstream was told before, it still knows.
+    The file is written anew without it. What an upstream was told before, it still knows.
     """
     from tacit.device import Guard, ProfileStore
 
@@ -43,6 +46,7 @@ def forget(
             since=since.replace(tzinfo=UTC) if since else None,
             until=until.replace(tzinfo=UTC) if until else None,
             exposure=exposure,
+            upstream=upstream,
             everything=everything,
         )
     summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}

@@ -8,6 +8,7 @@ Offline, a profile is built (:func:`build_profile`) and its owner says what is s
 
 from tacit.device.construction import BuildReport, build_profile
 from tacit.device.exposure import Exposure, ExposureBound, ExposureLedger
+from tacit.device.exposure_course import CoursePoint, ExposureCourse
 from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.guard import Guard
 from tacit.device.mapping import MappedQuery
@@ -33,9 +34,11 @@ __all__ = [
     "Algorithm",
     "BuildReport",
     "ClickedPage",
+    "CoursePoint",
     "Decision",
     "Exposure",
     "ExposureBound",
+    "ExposureCourse",
     "ExposureLedger",
     "Forgotten",
     "Generalisation",

@@ -57,6 +57,9 @@ class ExposureBound:
         return now - self.period if self.period is not None else None
 
 
+_ENTRY = "number, upstream, time, query, risk, union_risk"
+
+
 @dataclass(frozen=True)
 class Exposure:
     """One query that was sent, and the topics that went with it."""
@@ -224,20 +227,27 @@ class ExposureLedger:
     def history(self, upstream: str | None = None) -> list[Exposure]:
         """Everything that was sent, oldest first."""
         rows = self._store.connection.execute(
-            "SELECT number, upstream, time, query, risk, union_risk FROM exposure "
-            "WHERE ?1 IS NULL OR upstream = ?1 ORDER BY time, number",
+            f"SELECT {_ENTRY} FROM exposure WHERE ?1 IS NULL OR upstream = ?1 ORDER BY time, number",
             (None if upstream is None else canonical_upstream(upstream),),
         ).fetchall()
-        found = []
-        for number, name, time, query, alone, union in rows:
-            labels = self._store.connection.execute(
-                "SELECT label FROM exposed WHERE exposure = ?", (number,)
-            ).fetchall()
-            topics = tuple(sorted(self._topic(label) for (label,) in labels))
-            names = tuple(self._store.tree.label(topic) for topic in topics)
-            moment = datetime.fromisoformat(time)
-            found.append(Exposure(name, moment, query, topics, alone, union, number, names))
+        return [self._entry(*row) for row in rows]
+
+    def entries(self, numbers: Iterable[int]) -> dict[int, Exposure]:
+        """Some entries by their numbers; those that are gone are left out."""
+        found = {}
+        for number in numbers:
+            row = self._store.connection.execute(
+                f"SELECT {_ENTRY} FROM exposure WHERE number = ?", (number,)
+            ).fetchone()
+            if row is not None:
+                found[number] = self._entry(*row)
         return found
+
+    def _entry(self, number: int, name: str, time: str, query: str, alone: float, union: float) -> Exposure:
+        labels = self._store.connection.execute("SELECT label FROM exposed WHERE exposure = ?", (number,))
+        topics = tuple(sorted(self._topic(label) for (label,) in labels))
+        names = tuple(self._store.tree.label(topic) for topic in topics)
+        return Exposure(name, datetime.fromisoformat(time), query, topics, alone, union, number, names)
 
     def forget(self, numbers: Iterable[int]) -> int:
         """Remove entries; gives how many there were. What was sent stays sent: only the record goes."""
@@ -248,6 +258,13 @@ class ExposureLedger:
             )
             self._store.sum_up_told()
         return gone
+
+    def forget_upstream(self, upstream: str) -> int:
+        """Remove all entries of one upstream; gives how many there were."""
+        name = canonical_upstream(upstream)
+        with self._store.transaction() as connection:
+            connection.execute("DELETE FROM told WHERE upstream = ?", (name,))
+            return connection.execute("DELETE FROM exposure WHERE upstream = ?", (name,)).rowcount
 
     def erase_witness(self) -> None:
         """Remove what stands outside the file, as when it is erased."""

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.device.exposure import ExposureLedger
+from tacit.device.exposure import Exposure, ExposureLedger
+from tacit.device.exposure_course import ExposureCourse, exposure_courses
 from tacit.device.history import FILING, History, HistoryDocument
 from tacit.device.profile import UserProfile
 from tacit.device.protection import ClickedPage, Forgotten, TopicNode
@@ -176,9 +177,10 @@ class OwnedProfile:
         since: datetime | None = None,
         until: datetime | None = None,
         exposure: int | None = None,
+        upstream: str | None = None,
         everything: bool = False,
     ) -> Forgotten:
-        """Forget a click, all clicks on a topic, all of a period, an exposure, or everything.
+        """Forget a click, all clicks on a topic, all of a period, an exposure, an upstream, or everything.
 
         What is forgotten is gone from the file, which is written anew. What was sent before stays sent.
 
@@ -188,13 +190,19 @@ class OwnedProfile:
             since: every document and exposure from then on (with ``until``: up to then).
             until: every document and exposure up to then.
             exposure: the number of one entry of the exposure ledger.
+            upstream: every entry about this upstream. A bound on what it is told then starts anew.
             everything: the whole history, all exposures and all sensitive topics.
         """
-        asked = [click, topic, since or until, exposure, everything or None]
+        asked = [click, topic, since or until, exposure, upstream, everything or None]
         if sum(one is not None for one in asked) != 1:
-            raise ParameterError("say what to forget: a click, a topic, a period, an exposure or everything.")
+            raise ParameterError(
+                "say what to forget: a click, a topic, a period, an exposure, an upstream or everything."
+            )
         with self._lock:
-            gone = self._forget(click, topic, since, until, exposure)
+            if upstream is not None:
+                gone = Forgotten(exposures=self._ledger.forget_upstream(upstream))
+            else:
+                gone = self._forget(click, topic, since, until, exposure)
             self._store.rewrite()
         told = ("What an upstream was told before, it still knows.",) if gone.exposures else ()
         return replace(gone, warnings=told)
@@ -225,6 +233,16 @@ class OwnedProfile:
             return replace(_forgotten(gone), exposures=exposures)
         topics = self._store.forget_topics()
         return Forgotten(len(gone), exposures, topics)
+
+    def courses(self, since: datetime | None = None, points: int = 300) -> list[ExposureCourse]:
+        """What each upstream was told over time, thinned to its highest points, for a picture."""
+        with self._lock:
+            return exposure_courses(self._store, since, points)
+
+    def exposure_entries(self, numbers: Iterable[int]) -> dict[int, Exposure]:
+        """Some entries of the exposure ledger by their numbers."""
+        with self._lock:
+            return self._ledger.entries(numbers)
 
     def restore(self, documents: Sequence[HistoryDocument]) -> int:
         """Put documents back that :meth:`forget` gave; gives how many were not there already."""

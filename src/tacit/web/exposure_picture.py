@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tacit.device import Exposure
+from tacit.device import CoursePoint
 
 __all__ = ["Picture", "draw"]
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 56, 12, 26
-_MOST_POINTS = 300
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,11 @@ class Picture:
     top: float
 
 
-def draw(exposures: Sequence[Exposure], bound: float) -> Picture:
-    """The picture of one engine's exposures, oldest first; long ones are thinned to their highest points."""
-    chosen = _thinned(exposures)
-    begin, end = chosen[0].time, chosen[-1].time
+def draw(course: Sequence[CoursePoint], bound: float) -> Picture:
+    """The picture of the course of one engine's exposures, oldest first."""
+    begin, end = course[0].time, course[-1].time
     span = max((end - begin).total_seconds(), 1.0)
-    highest = max(one.union_risk for one in exposures)
+    highest = max(one.union_risk for one in course)
     top = min(1.0, max(1.25 * max(bound, highest), 0.05))
 
     def x(time: datetime) -> float:
@@ -47,28 +45,20 @@ def draw(exposures: Sequence[Exposure], bound: float) -> Picture:
         return round(_HEIGHT - _BOTTOM - risk / top * (_HEIGHT - _TOP - _BOTTOM), 1)
 
     points: list[tuple[float, float]] = [(_LEFT, y(0.0))]
-    for one in chosen:
+    for one in course:
         points += [(x(one.time), points[-1][1]), (x(one.time), y(one.union_risk))]
     points.append((_WIDTH - 10, points[-1][1]))
     line = " ".join(f"{across},{down}" for across, down in points)
     return Picture(
         line=line,
         area=f"{line} {points[-1][0]},{y(0.0)}",
-        dots=tuple((x(one.time), y(one.union_risk)) for one in chosen if one.labels)[-_MOST_POINTS:],
+        dots=tuple((x(one.time), y(one.union_risk)) for one in course if one.with_topics),
         bound=y(bound),
         levels=tuple((y(top * share), f"{100 * top * share:.3g}\u00a0%") for share in (0.0, 0.5, 1.0)),
         times=((_LEFT, _day(begin)), (_WIDTH - 10, _day(end))),
         highest=highest,
         top=top,
     )
-
-
-def _thinned(exposures: Sequence[Exposure]) -> list[Exposure]:
-    if len(exposures) <= _MOST_POINTS:
-        return list(exposures)
-    size = -(-len(exposures) // _MOST_POINTS)
-    pieces = [exposures[start : start + size] for start in range(0, len(exposures), size)]
-    return [max(piece, key=lambda one: one.union_risk) for piece in pieces[:-1]] + [exposures[-1]]
 
 
 def _day(time: datetime) -> str:

@@ -88,3 +88,12 @@ class SentRequests:
         self._behind.flush()
         with self._state.transaction() as connection:
             connection.executemany("DELETE FROM page_sent WHERE exposure = ?", [(one,) for one in exposures])
+
+    def forget_upstream(self, upstream: str) -> None:
+        """Forget the requests of all entries that the ledger has about one upstream."""
+        self._behind.flush()
+        with self._state.transaction() as connection:
+            connection.execute(
+                "DELETE FROM page_sent WHERE exposure IN (SELECT number FROM exposure WHERE upstream = ?)",
+                (upstream,),
+            )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.device import Exposure
+from tacit.device import ExposureCourse
 from tacit.errors import InputError
 from tacit.web.console import Console
 from tacit.web.exposure_picture import Picture, draw
@@ -25,12 +25,7 @@ _ON_A_PAGE = 50
 class _Told:
     """What one engine was told."""
 
-    name: str
-    queries: int
-    with_topics: int
-    first: datetime
-    last: datetime
-    used: float
+    course: ExposureCourse
     topics: list[str]
     picture: Picture
 
@@ -58,20 +53,20 @@ class _Room:
         engine = request.query_params.get("engine") or None
         text = request.query_params.get("page", "1")
         part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
-        by_engine: dict[str, list[Exposure]] = {}
-        for one in console.guard.exposures():
-            by_engine.setdefault(one.upstream, []).append(one)
         counts = console.sent.count()
         total = counts.get(engine, 0) if engine else sum(counts.values())
-        entries = {one.number: one for ones in by_engine.values() for one in ones}
+        listed = console.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+        entries = console.guard.exposure_entries(
+            sent.exposure for sent in listed if sent.exposure is not None
+        )
         requests = [
-            (sent, entries.get(sent.exposure) if sent.exposure is not None else None)
-            for sent in console.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+            (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
         ]
+        since = console.settings.exposure_bound.since(datetime.now(UTC))
         return console.render(
             request,
             "exposure.html",
-            told=[self._told(name, ones) for name, ones in sorted(by_engine.items())],
+            told=[self._told(course) for course in console.guard.courses(since)],
             requests=requests,
             engine=engine,
             part=part,
@@ -80,20 +75,11 @@ class _Room:
             leaves=lambda entry: [readable_topic(label) for label in leaf_labels(entry.labels)],
         )
 
-    def _told(self, name: str, ones: list[Exposure]) -> _Told:
-        bound = self._console.settings.exposure_bound
-        since = bound.since(datetime.now(ones[-1].time.tzinfo))
-        recent = [one for one in ones if since is None or one.time >= since]
-        labels = sorted({label for one in recent for label in one.labels})
+    def _told(self, course: ExposureCourse) -> _Told:
         return _Told(
-            name=name,
-            queries=len(ones),
-            with_topics=sum(bool(one.labels) for one in ones),
-            first=ones[0].time,
-            last=ones[-1].time,
-            used=recent[-1].union_risk if recent else 0.0,
-            topics=[readable_topic(label) for label in leaf_labels(labels)],
-            picture=draw(ones, bound.risk),
+            course,
+            [readable_topic(label) for label in leaf_labels(course.labels)],
+            draw(course.points, self._console.settings.exposure_bound.risk),
         )
 
     async def text(self, request: Request) -> Response:
@@ -109,8 +95,11 @@ class _Room:
         )
 
     async def forget(self, request: Request) -> Response:
-        """Forget the record of one query that was sent."""
+        """Forget the record of one query that was sent, or of all that one engine was."""
         form = await request.form(max_files=0)
+        engine = str(form.get("engine", ""))
+        if engine:
+            return await to_thread.run_sync(self._forget_engine, engine)
         which = str(form.get("exposure", ""))
         if not (which.isascii() and which.isdigit()):
             raise InputError("say which record to forget.")
@@ -118,4 +107,13 @@ class _Room:
         await to_thread.run_sync(lambda: self._console.guard.forget(exposure=int(which)))
         return self._console.done(
             "/exposure", "The record is forgotten here. What an engine was told, it still knows."
+        )
+
+    def _forget_engine(self, engine: str) -> Response:
+        self._console.sent.forget_upstream(engine)
+        gone = self._console.guard.forget(upstream=engine).exposures
+        return self._console.done(
+            "/exposure",
+            f"{gone:,} records about {engine} are forgotten here. What it was told, it still knows; "
+            "its bound starts anew.",
         )
