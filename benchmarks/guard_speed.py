@@ -114,18 +114,33 @@ def main() -> None:
         kinds.append(("glosses", filled, 100_000, QUERIES))
     over: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
+        apart(warm_up, Path(folder) / "first.profile")
         for place, (name, fill, size, queries) in enumerate(kinds):
             path = Path(folder) / f"{place}.profile"
             fill(path, size)
             print(f"{name}, {size:,} documents")
-            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
-                figures = apart.submit(measure, path, queries).result()
+            figures = apart(measure, path, queries)
             if size == 2_000:
                 over += [f"{what} ({name})" for what, limit in LIMITS.items() if figures[what] > limit]
     limits = ", ".join(f"{what} {limit:g}" for what, limit in LIMITS.items())
     print(f"limits at 2,000 documents, in ms and MB: {limits}")
     if over:
         sys.exit(f"over the limit: {', '.join(over)}")
+
+
+def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What ``work`` gives in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(work, *arguments).result()
+
+
+def warm_up(path: Path) -> None:
+    """Fill the caches: the first process ever compiles, which takes seconds and more memory."""
+    page = {"url": "u", "title": "Java", "snippet": "an island"}
+    with Guard(path) as guard:
+        guard.clicked("java", page)
+        guard.protect("java")
+        guard.explain("java", [page] * 100)
 
 
 def measure(path: Path, queries: list[str]) -> dict[str, float]:
