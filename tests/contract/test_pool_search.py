@@ -16,13 +16,16 @@ from tests.served_app import served_app
 
 from tacit.device import Guard
 from tacit.errors import InputError
+from tacit.pool.admission import PassIssuer, account_digest
 from tacit.pool.agent_service import agent_app, read_record
 from tacit.pool.batches import BatchKeeper
 from tacit.pool.channel.batch_routes import batch_routes
 from tacit.pool.channel.gateway import gateway_app
+from tacit.pool.channel.issuer_routes import issuer_app
 from tacit.pool.channel.oblivious import GatewayKey
 from tacit.pool.channel.relay import relay_app
 from tacit.pool.machine import Pool
+from tacit.pool.pass_client import PassGate
 from tacit.pool.protocol import Rules
 from tacit.pool.relay_client import RelayHandover
 from tacit.pool.service import pool_app
@@ -88,7 +91,11 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
         search = address(serve(engine_application(engine))) + "/search"
         # One party runs the relay before the pool and keeps sealed records; the other runs the pool and the
         # relay before that. So each sees the addresses or the content of a message, and never both.
-        keeping = address(serve(relay_app(None, batches=batch_routes(keeper, "secret"))))
+        # A third gives each account a pass a period, without which no record is kept.
+        accounts = [f"{number:064x}" for number in range(len(PEOPLE))]
+        issuer = address(serve(issuer_app(PassIssuer(map(account_digest, accounts), 15.0))))
+        gate = PassGate(issuer)
+        keeping = address(serve(relay_app(None, batches=batch_routes(keeper, "secret", gate=gate))))
         handover = RelayHandover(keeping, "secret", rules.form)
         pool = address(serve(pool_app(Pool(rules, TEMPLATE, MemoryStore(), relay=handover))))
         to_pool = address(serve(relay_app(address(serve(gateway_app(GatewayKey(), pool))) + "/")))
@@ -103,6 +110,8 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
                     channel=f"ohttp:{to_pool}/" if number == 0 else "direct",
                     relay=keeping,
                     relay_channel=f"ohttp:{to_keeper}/" if number == 0 else "direct",
+                    issuer=issuer,
+                    account=accounts[number],
                 )
             )
             for number, person in enumerate(PEOPLE)

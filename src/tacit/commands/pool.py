@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.panels import Panel
-from tacit.commands.pool_relay import gateway, relay
+from tacit.commands.pool_relay import gateway, issuer, relay
 from tacit.terminal import emit
 
 __all__ = ["PANEL", "register"]
@@ -41,6 +41,9 @@ def register(app: typer.Typer) -> None:
         epilog="Example: tacit pool relay --gateway https://gateway.example/ --k 30 --secret pool.secret",
     )(relay)
     group.command("gateway", epilog="Example: tacit pool gateway --target http://127.0.0.1:8460")(gateway)
+    group.command("issuer", epilog="Example: tacit pool issuer --accounts accounts.txt --new alice.account")(
+        issuer
+    )
     group.command("verify", epilog="Example: tacit pool verify log.parquet --k 30 --window 50")(verify)
     app.add_typer(group, name="pool")
 
@@ -178,6 +181,12 @@ def agent(
     relay_keys: Annotated[
         Path | None, typer.Option(help="With ohttp: the keys of the gateway before that relay.")
     ] = None,
+    issuer: Annotated[
+        str | None, typer.Option(help="Who gives you passes, if that relay wants them.")
+    ] = None,
+    account: Annotated[
+        Path | None, typer.Option(help="With --issuer: the file with the secret of your account.")
+    ] = None,
     port: PortOption = 8470,
     as_json: JsonFlag = False,
 ) -> None:
@@ -190,11 +199,14 @@ def agent(
     from tacit.errors import ParameterError
     from tacit.pool.agent_service import agent_app, read_record
     from tacit.pool.channel.choice import what_it_gives
+    from tacit.pool.secret_file import read_secret
     from tacit.web.serving import bound_socket
     from tacit.web.serving import serve as run
 
     if without not in ("hold", "general"):
         raise ParameterError.outside("--without", repr(without), "hold or general")
+    if (issuer is None) != (account is None):
+        raise ParameterError("--issuer and --account belong together.", "Say both, or neither.")
     values = read_record(record)
     opened = bound_socket("127.0.0.1", port)
     address = f"http://127.0.0.1:{opened.getsockname()[1]}"
@@ -210,6 +222,8 @@ def agent(
         relay=relay,
         relay_channel=relay_channel,
         relay_keys=None if relay_keys is None else relay_keys.read_bytes(),
+        issuer=issuer,
+        account="" if account is None else read_secret(account),
     )
 
     def render(console: Console) -> None:

@@ -1,4 +1,4 @@
-"""``tacit pool relay`` and ``tacit pool gateway``: the parties between agents and a pool."""
+"""``tacit pool relay``, ``gateway`` and ``issuer``: the parties beside a pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from tacit.commands.options import JsonFlag
 from tacit.terminal import emit
 
-__all__ = ["gateway", "relay"]
+__all__ = ["gateway", "issuer", "relay"]
 
 HostOption = Annotated[str, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
@@ -29,6 +29,9 @@ def relay(
         Path | None,
         typer.Option(help="With --k: a file with what the pool must show; made if it is not there."),
     ] = None,
+    issuer: Annotated[
+        str | None, typer.Option(help="With --k: take records with a pass of this issuer only.")
+    ] = None,
     hold: Annotated[float, typer.Option(help="Keep sealed records for at most so many seconds.")] = 60.0,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8462,
@@ -43,6 +46,7 @@ def relay(
     from tacit.pool.batches import BatchKeeper
     from tacit.pool.channel.batch_routes import batch_routes
     from tacit.pool.channel.relay import relay_app
+    from tacit.pool.pass_client import PassGate
     from tacit.pool.secret_file import kept_secret
 
     if gateway is None and k is None:
@@ -54,7 +58,9 @@ def relay(
         raise ParameterError("--k and --secret belong together.", "Say both, or neither.")
     routes: list[Any] = []
     if k is not None and secret is not None:
-        routes = batch_routes(BatchKeeper(k, time.monotonic(), hold=hold), kept_secret(secret))
+        gate = None if issuer is None else PassGate(issuer)
+        keeper = BatchKeeper(k, time.monotonic(), hold=hold)
+        routes = batch_routes(keeper, kept_secret(secret), gate=gate)
     says = []
     if gateway is not None:
         says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays sealed")
@@ -63,7 +69,9 @@ def relay(
             f"keeps sealed records for {hold:g} s at most and hands over batches of at least {k}; takes the "
             f"first in {hold:g} s, when whatever was announced before it began is over"
         )
-    result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None}
+        who = "anybody, as often as they like" if issuer is None else f"whoever has a pass of {issuer}"
+        says.append(f"admits {who}")
+    result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None, "issuer": issuer}
     _run("Relay", relay_app(gateway, batches=routes), host, port, result, says, as_json)
 
 
@@ -99,6 +107,47 @@ def gateway(
     says = [f"opens Oblivious HTTP for {target}; addresses stay with the relay before it"]
     result = {"target": target, "public_key": own.configuration.public_key.hex()}
     _run("Gateway", gateway_app(own, target), host, port, result, says, as_json)
+
+
+def issuer(
+    accounts: Annotated[
+        Path, typer.Option(help="The file of accounts: digests of their secrets, a line each.")
+    ],
+    new: Annotated[
+        Path | None, typer.Option(help="Make an account, write its secret to this file, and end.")
+    ] = None,
+    every: Annotated[
+        float, typer.Option(help="Give each account a pass every so many seconds; at most a pool's epoch.")
+    ] = 45.0,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8466,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give each account one pass a period, so that nobody can be k people at a relay, until Ctrl-C.
+
+    Passes are blind signatures: it sees who gets one, and never what it is used for. Nothing is logged.
+    """
+    from tacit.errors import InputError
+    from tacit.pool.account_file import add_account, read_accounts
+    from tacit.pool.admission import PassIssuer
+    from tacit.pool.channel.issuer_routes import issuer_app
+
+    if new is not None:
+        number = add_account(accounts, new)
+        result = {"account": str(new), "accounts": number}
+        emit(result, as_json=as_json, render=lambda console: _made(console, new, number))
+        return
+    known = read_accounts(accounts)
+    if not known:
+        raise InputError(f"{accounts} holds no account.", "Make one: say --new FILE.")
+    says = [f"gives {len(known):,} accounts a pass every {every:g} s each"]
+    found = {"accounts": len(known), "every": every}
+    _run("Issuer", issuer_app(PassIssuer(known, every)), host, port, found, says, as_json)
+
+
+def _made(console: Console, path: Path, number: int) -> None:
+    console.print(f"account in {path}; hand it to its person, and to nobody else", markup=False)
+    console.print(f"{number:,} account{'' if number == 1 else 's'} in all", markup=False)
 
 
 def _run(

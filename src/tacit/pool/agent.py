@@ -12,6 +12,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit.pool.admission import AdmissionPass
 from tacit.pool.batches import SealedMessage, announcement_digest
 from tacit.pool.protocol import (
     READY,
@@ -51,6 +52,7 @@ class Agent:
         sealing: how to seal it for the pool.
         without: what to do with queries while no region guards them.
         relayed: second messages go through a relay that keeps them until a batch is there.
+        admitted: the relay wants a pass for each of them, so without one the agent stays silent.
         choose: where random moments come from.
     """
 
@@ -63,12 +65,16 @@ class Agent:
         *,
         without: Without = "hold",
         relayed: bool = False,
+        admitted: bool = False,
         choose: random.Random | None = None,
     ) -> None:
         self.rules = rules
         self.template = template
         self.without = without
         self.relayed = relayed
+        self.admitted = admitted
+        self.passes: dict[int, AdmissionPass] = {}
+        """Passes at hand, by period; each is used once."""
         self.state = AgentState.NEW
         self.epoch = -1
         self.group = UNGROUPED
@@ -167,7 +173,7 @@ class Agent:
         self.on_time(now)
         if epoch != self.epoch or self.state is not AgentState.COUNTED or self._first is None:
             return None
-        if self._first.group not in asked:
+        if self._first.group not in asked or (self.admitted and self._second is None and not self.passes):
             return None
         if self._second is None:
             self._second = self._sealed(epoch, self._first.group, self._first.token)
@@ -184,7 +190,10 @@ class Agent:
         if not self.relayed:
             return SecondMessage(epoch, group, token, sealed)
         announcement = announcement_digest(epoch, group, self._public_key)
-        return SealedMessage(announcement, secrets.token_hex(16), sealed)
+        if not self.admitted:
+            return SealedMessage(announcement, secrets.token_hex(16), sealed)
+        shown = self.passes.pop(max(self.passes))  # the newest is good for the longest
+        return SealedMessage(announcement, shown.token, sealed, shown)
 
     def on_reply(self, reply: Reply, now: float) -> None:
         """What the pool said to a message: where it was too late or refused, begin again."""

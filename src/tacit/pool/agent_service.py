@@ -23,6 +23,7 @@ from tacit.pool.agent import Without
 from tacit.pool.channel.choice import channel_transport
 from tacit.pool.companion import Companion
 from tacit.pool.extended import divide, generalised_query
+from tacit.pool.pass_client import PassClient
 from tacit.pool.relay_client import RelayClient
 
 __all__ = ["agent_app", "read_record"]
@@ -61,6 +62,7 @@ class _AgentService:
                 "guarded": agent.guarded,
                 "epoch": agent.epoch,
                 "pool_reachable": companion.reachable,
+                "trouble": "" if companion.passes is None else companion.passes.trouble,
                 "person": companion.words(agent.region),
             },
             headers=_HEADERS,
@@ -134,6 +136,8 @@ def agent_app(
     relay: str | None = None,
     relay_channel: str = "direct",
     relay_keys: bytes | None = None,
+    issuer: str | None = None,
+    account: str = "",
 ) -> Starlette:
     """The agent's application.
 
@@ -147,19 +151,26 @@ def agent_app(
         keys: with Oblivious HTTP, the gateway's key configurations, if they came from elsewhere.
         relay: the relay that keeps sealed records for the pool, if it has one.
         relay_channel, relay_keys: how it is reached.
+        issuer, account: who gives passes for it, if it wants some, and the secret of the person's account.
     """
     service = _AgentService(engine, wait)
     to_pool, to_engine = channel_transport(channel, keys=keys), channel_transport(engine_channel)
     to_relay = channel_transport(relay_channel, keys=relay_keys)
 
-    async def join(http: Any, relay_http: Any) -> None:
+    async def join(http: Any, relay_http: Any, issuer_http: Any) -> None:
         pause = 0.2
         streaming = not channel.startswith("ohttp:")
         while True:
             try:
                 known = None if relay is None else RelayClient(relay, relay_http)
                 service.companion = await Companion.join(
-                    pool, record, http, without=without, streaming=streaming, relay=known
+                    pool,
+                    record,
+                    http,
+                    without=without,
+                    streaming=streaming,
+                    relay=known,
+                    passes=None if issuer is None else PassClient(issuer, account, issuer_http),
                 )
                 break
             except TacitError as error:
@@ -175,9 +186,10 @@ def agent_app(
         async with (
             httpx.AsyncClient(transport=to_pool, trust_env=False, timeout=10.0) as pool_http,
             httpx.AsyncClient(transport=to_relay, trust_env=False, timeout=10.0) as relay_http,
+            httpx.AsyncClient(trust_env=False, timeout=10.0) as issuer_http,
             httpx.AsyncClient(transport=to_engine, trust_env=False, timeout=10.0) as service.http,
         ):
-            running = asyncio.create_task(join(pool_http, relay_http))
+            running = asyncio.create_task(join(pool_http, relay_http, issuer_http))
             try:
                 yield
             finally:

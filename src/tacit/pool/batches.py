@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.errors import InputError, ParameterError
+from tacit.pool.admission import AdmissionPass
 from tacit.pool.protocol import LONGEST_SEALED, TOKEN, VERSION, Reply
 
 __all__ = ["BatchKeeper", "Handover", "SealedMessage", "announcement_digest", "checked_digest"]
@@ -55,29 +56,36 @@ class SealedMessage:
     announcement: str
     token: str
     sealed: str
+    admission: AdmissionPass | None = None
+    """Where the relay wants one: a pass for this token."""
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> SealedMessage:
         """The message, or an error that says what is wrong with its form and repeats nothing of it."""
-        if set(given) - {"version", "announcement", "token", "sealed"} or given.get("version") != VERSION:
+        if set(given) - {"version", "announcement", "token", "sealed", "pass"} or (
+            given.get("version") != VERSION
+        ):
             raise InputError(
-                f"a sealed message has version {VERSION}, announcement, token and sealed, and no more."
+                f"a sealed message has version {VERSION}, announcement, token, sealed, and perhaps a pass."
             )
         checked_digest(given.get("announcement"))
         if not isinstance(given.get("token"), str) or not TOKEN.fullmatch(given["token"]):
             raise InputError("a message's token must be 32 hexadecimal digits.")
         if not isinstance(given.get("sealed"), str) or not 0 < len(given["sealed"]) <= LONGEST_SEALED:
             raise InputError(f"a message's sealed record must have 1 to {LONGEST_SEALED} characters.")
-        return cls(given["announcement"], given["token"], given["sealed"])
+        shown = given.get("pass")
+        admission = None if shown is None else AdmissionPass.parse(shown, given["token"])
+        return cls(given["announcement"], given["token"], given["sealed"], admission)
 
     def as_dict(self) -> dict[str, Any]:
         """As it is sent."""
-        return {
+        said: dict[str, Any] = {
             "version": VERSION,
             "announcement": self.announcement,
             "token": self.token,
             "sealed": self.sealed,
         }
+        return said if self.admission is None else said | {"pass": self.admission.as_dict()}
 
 
 def checked_digest(given: object) -> str:

@@ -21,6 +21,7 @@ from tacit.errors import InputError
 from tacit.pool.agent import Agent, Planned, Without
 from tacit.pool.batches import SealedMessage
 from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
+from tacit.pool.pass_client import PassClient
 from tacit.pool.protocol import AgentState, Reply
 from tacit.pool.region import Region
 from tacit.pool.relay_client import RelayClient
@@ -44,6 +45,7 @@ class Companion:
         record: the person's own values.
         without: what to do with queries while no region guards them.
         relay: the relay that takes second messages, where the pool has one.
+        passes: where the relay wants a pass with each: who gives them.
     """
 
     def __init__(
@@ -54,10 +56,12 @@ class Companion:
         *,
         without: Without = "hold",
         relay: RelayClient | None = None,
+        passes: PassClient | None = None,
     ) -> None:
         _check_relay(terms, relay)
         self.client = client
         self.relay = relay
+        self.passes = passes
         self.terms = terms
         self.agent = Agent(
             terms.rules,
@@ -66,6 +70,7 @@ class Companion:
             HpkeSealing(),
             without=without,
             relayed=relay is not None,
+            admitted=passes is not None,
         )
         self.reachable = True
         self._changed = asyncio.Condition()
@@ -81,18 +86,21 @@ class Companion:
         without: Without = "hold",
         streaming: bool = True,
         relay: RelayClient | None = None,
+        passes: PassClient | None = None,
     ) -> Companion:
         """Ask a pool, and the relay if there is one, for their terms; the record follows the template."""
         client = PoolClient(address, http, streaming=streaming)
         terms = await client.terms()
-        companion = cls(client, terms, record, without=without, relay=relay)
+        companion = cls(client, terms, record, without=without, relay=relay, passes=passes)
         if relay is not None:
-            (await relay.promise()).check(terms.rules)
+            (await relay.promise()).check(terms.rules, None if passes is None else passes.address)
         return companion
 
     async def run(self) -> None:
         """Follow the pool until cancelled, through whatever it suffers."""
         pause = 0.1
+        if self.passes is not None:
+            self._sending.add(asyncio.create_task(self.passes.keep(self.agent.passes)))
         try:
             while True:
                 try:

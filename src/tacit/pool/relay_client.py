@@ -30,9 +30,16 @@ class RelayPromise:
 
     least: int
     hold: float
+    issuer: str | None = None
+    """Who admits people, where the relay takes no record without a pass."""
 
-    def check(self, rules: Rules) -> None:
-        """An error where the promise does not cover what the pool promises."""
+    def check(self, rules: Rules, issuer: str | None = None) -> None:
+        """An error where the promise does not cover what the pool promises, or names another issuer."""
+        if self.issuer is not None and issuer != self.issuer:
+            raise InputError(
+                f"the relay takes records with a pass of {self.issuer} only.",
+                "Ask whoever runs that for an account, and name it with `issuer` and `account`.",
+            )
         if self.least < rules.k:
             raise InputError(
                 f"the relay hands over batches of {self.least}; the pool promises k = {rules.k}.",
@@ -66,10 +73,13 @@ class RelayClient:
             if answer.status_code != 200:
                 raise RelayUnreachableError(f"the relay answered {answer.status_code}.")
             given = answer.json()
-            return RelayPromise(int(given["k"]), float(given["hold"]))
+            issuer = given.get("issuer")
+            return RelayPromise(
+                int(given["k"]), float(given["hold"]), None if issuer is None else str(issuer)
+            )
         except httpx.HTTPError as error:
             raise RelayUnreachableError(f"the relay does not answer ({type(error).__name__}).") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RelayUnreachableError("the relay does not answer as a relay of a pool does.") from error
 
     async def send(self, message: SealedMessage) -> Reply | None:

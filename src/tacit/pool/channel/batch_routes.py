@@ -17,28 +17,34 @@ from starlette.routing import Route
 from tacit.errors import InputError
 from tacit.pool.batches import BatchKeeper, SealedMessage, checked_digest
 from tacit.pool.bodies import read_object
+from tacit.pool.pass_client import PassGate
 from tacit.pool.protocol import VERSION, Reply
 
 __all__ = ["batch_routes"]
 
 _LARGEST_MESSAGE = 16_384
 _LARGEST_QUESTION = 8 << 20
-_STATUS = {Reply.GONE: 410, Reply.FULL: 503}
+_STATUS = {Reply.GONE: 410, Reply.REFUSED: 403, Reply.FULL: 503}
 _HEADERS = {"cache-control": "no-store"}
 
 
 def batch_routes(
-    keeper: BatchKeeper, secret: str, clock: Callable[[], float] = time.monotonic
+    keeper: BatchKeeper,
+    secret: str,
+    clock: Callable[[], float] = time.monotonic,
+    gate: PassGate | None = None,
 ) -> list[Route]:
     """The routes over a keeper.
 
     Args:
         secret: what the pool must show to fetch batches.
+        gate: checks the passes without which no record is taken; without a gate anybody is admitted.
         clock: the same that told the keeper when it began.
     """
 
     async def promise(_request: Request) -> Response:
-        said = {"version": VERSION, "k": keeper.least, "hold": keeper.hold}
+        issuer = None if gate is None else gate.address
+        said = {"version": VERSION, "k": keeper.least, "hold": keeper.hold, "issuer": issuer}
         return JSONResponse(said, headers=_HEADERS)
 
     async def take(request: Request) -> Response:
@@ -46,7 +52,10 @@ def batch_routes(
             message = SealedMessage.parse(await read_object(request, _LARGEST_MESSAGE))
         except InputError as error:
             return JSONResponse({"error": str(error)}, 422, _HEADERS)
-        reply = keeper.take(message, clock())
+        if gate is None or await gate.admits(message.admission, message.announcement):
+            reply = keeper.take(message, clock())
+        else:
+            reply = Reply.REFUSED
         return JSONResponse({"reply": reply.value}, _STATUS.get(reply, 200), _HEADERS)
 
     async def hand_over(request: Request) -> Response:
