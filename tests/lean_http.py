@@ -9,12 +9,14 @@ import time
 from collections.abc import AsyncGenerator
 from urllib.parse import urlsplit
 
+from tacit.pool.batches import SealedMessage
 from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
 from tacit.pool.protocol import FirstMessage, Reply, Rules, SecondMessage
+from tacit.pool.relay_client import RelayClient
 from tacit.pool.table import Table
 from tacit.pool.template import Template, parse_template
 
-__all__ = ["Connections", "LeanClient"]
+__all__ = ["Connections", "LeanClient", "LeanRelay"]
 
 
 class Connections:
@@ -82,7 +84,7 @@ class LeanClient(PoolClient):
 
     async def terms(self) -> Terms:
         given = json.loads((await self._connections.ask("GET", "/v1/pool"))[2])
-        return Terms(Rules(**given["rules"]), parse_template(given["template"]))
+        return Terms(Rules(**given["rules"]), parse_template(given["template"]), given["relay"])
 
     async def table(self, template: Template) -> tuple[Table, str, float, float]:
         begun = time.monotonic()
@@ -129,3 +131,19 @@ class LeanClient(PoolClient):
     async def follow(self) -> AsyncGenerator[Announcement, None]:
         async for announcement in self._stream():
             yield announcement
+
+
+class LeanRelay(RelayClient):
+    """A relay over shared connections."""
+
+    def __init__(self, address: str, connections: Connections) -> None:
+        self.address = address
+        self._connections = connections
+
+    async def send(self, message: SealedMessage) -> Reply | None:
+        said = json.dumps(message.as_dict()).encode()
+        try:
+            _, _, body = await self._connections.ask("POST", "/v1/sealed", said)
+            return Reply(json.loads(body)["reply"])
+        except (OSError, EOFError, ValueError, KeyError):
+            return None

@@ -13,17 +13,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.lean_http import Connections, LeanClient
+from tests.lean_http import Connections, LeanClient, LeanRelay
 
 from tacit.pool.agent import Without
 from tacit.pool.companion import Companion
 from tacit.pool.population import Population
 from tacit.pool.query_log import AuditedLog
 
-__all__ = ["served", "served_pool", "traffic"]
+__all__ = ["served", "served_pool", "served_with_relay", "traffic"]
 
 
 @contextmanager
@@ -31,6 +32,15 @@ def served_pool(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """``tacit pool serve`` on a free port, until the block ends: its address and process."""
     with served("pool", "serve", *arguments) as (said, running):
         yield said["address"], running
+
+
+@contextmanager
+def served_with_relay(k: int, secret: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A pool whose sealed records are kept by a relay of its own process."""
+    with served("pool", "relay", "--k", str(k), "--secret", str(secret), "--hold", "4") as (relay, _):
+        named = ("--relay", relay["address"], "--relay-secret", str(secret))
+        with served_pool("--k", str(k), *named, *arguments) as found:
+            yield found
 
 
 @contextmanager
@@ -74,13 +84,14 @@ async def traffic(
 ) -> tuple[AuditedLog, dict[str, int]]:
     """``people`` agents follow the pool for ``seconds``; each asks about every ``every`` seconds.
 
-    A share ``crash`` of them vanish at a random moment, without a word. Gives the query log with its senders,
-    and counts of the agents' states at the end.
+    A share ``crash`` of them vanish at a random moment, without a word. Second messages go through the pool's
+    relay, if it has one. Gives the query log with its senders, and counts of the agents' states at the end.
     """
     chosen = random.Random(seed)
     shared = Connections(address, connections)
     terms = await LeanClient(shared).terms()
     template = terms.template
+    to_relay = None if terms.relay is None else Connections(terms.relay, connections)
     entries: list[tuple[Any, ...]] = []
     begun = time.monotonic()
 
@@ -100,7 +111,8 @@ async def traffic(
     tasks, companions = [], []
     for number, row in enumerate(population.draw(people, np.random.default_rng(seed)).tolist()):
         values = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}
-        companion = Companion(LeanClient(shared), terms, values, without=without)
+        relay = LeanRelay(terms.relay, to_relay) if terms.relay is not None and to_relay is not None else None
+        companion = Companion(LeanClient(shared), terms, values, without=without, relay=relay)
         companions.append(companion)
         leaving = chosen.random() < crash
         until = begun + (chosen.uniform(0.3, 0.9) * seconds if leaving else seconds)
@@ -109,6 +121,8 @@ async def traffic(
             await asyncio.sleep(0.01)
     await asyncio.gather(*tasks)
     shared.close()
+    if to_relay is not None:
+        to_relay.close()
     await asyncio.sleep(0.2)  # closed connections want a moment
     states = Counter(companion.agent.state.value for companion in companions)
     return _log(entries), dict(states)

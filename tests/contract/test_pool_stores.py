@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import pytest
 import redis
 from hypothesis import settings
+from hypothesis.stateful import invariant
 from tests.property.test_pool_machine import RULES, TEMPLATE, LyingAgents
+from tests.property.test_pool_relay_machine import RelayedAgents
 from tests.redis_server import RedisServer
 
 from tacit.errors import InputError
@@ -189,4 +191,26 @@ def test_the_protocol_over_redis(server: RedisServer) -> None:
     RedisAgents.server = server
     machine = RedisAgents.TestCase
     machine.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+    machine("runTest").runTest()
+
+
+class RedisRelayedAgents(RelayedAgents):
+    """The same with a relay that keeps the sealed records: Redis then never holds one."""
+
+    server: ClassVar[RedisServer]
+
+    def make_store(self) -> PoolStore:
+        redis.Redis.from_url(self.server.url).flushall()
+        return RedisStore(self.server.url, lifetime=600.0)
+
+    @invariant()
+    def redis_holds_no_record(self) -> None:
+        keys: Any = redis.Redis.from_url(self.server.url).keys()
+        assert not any(b"sealed" in key for key in keys)
+
+
+def test_the_protocol_over_redis_with_a_relay(server: RedisServer) -> None:
+    RedisRelayedAgents.server = server
+    machine = RedisRelayedAgents.TestCase
+    machine.settings = settings(max_examples=10, stateful_step_count=12, deadline=None)
     machine("runTest").runTest()

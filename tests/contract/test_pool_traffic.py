@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 import redis
-from tests.pool_traffic import served_pool, traffic
+from tests.pool_traffic import served_pool, served_with_relay, traffic
 from tests.redis_server import RedisServer
 
 from tacit.pool.population import adult
@@ -24,14 +24,14 @@ K = 20
 def timing(window: float, phase: float) -> list[str]:
     """Options of a pool with a short window."""
     return [
-        *("--window", str(window), "--k", str(K), "--form", "2", "--skew", "2"),
+        *("--window", str(window), "--form", "2", "--skew", "2"),
         *("--count", str(phase), "--identify", str(phase)),
     ]
 
 
-def test_a_thousand_agents_at_once() -> None:
+def test_a_thousand_agents_at_once(tmp_path: Path) -> None:
     """Some vanish without a word. Nobody who used a region can be told from fewer than k people."""
-    with served_pool(*timing(22.0, 3.0)) as (address, process):
+    with served_with_relay(K, tmp_path / "pool.secret", *timing(22.0, 3.0)) as (address, process):
         log, states = asyncio.run(traffic(address, adult(), 1_000, 22.0, every=3.0, crash=0.1))
         assert process.poll() is None
     assert log.guarded.sum() > 1_000, states
@@ -49,7 +49,7 @@ def test_workers_die_and_redis_restarts() -> None:
     """One of two workers is killed, then Redis is lost. Agents find back, and nobody is exposed."""
     with (
         RedisServer() as server,
-        served_pool(*timing(19.0, 2.0), "--redis", server.url, "--workers", "2") as (
+        served_pool("--k", str(K), *timing(19.0, 2.0), "--redis", server.url, "--workers", "2") as (
             address,
             process,
         ),
