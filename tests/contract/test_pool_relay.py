@@ -27,6 +27,7 @@ from tacit.pool.sealing import HpkeSealing
 from tacit.pool.secret_file import kept_secret, read_secret
 from tacit.pool.service import pool_app
 from tacit.pool.store import MemoryStore
+from tacit.pool.table import Table
 from tacit.pool.template import parse_template
 
 TEMPLATE = parse_template({"attribute": [{"name": "age", "low": 18, "high": 99}]})
@@ -54,7 +55,7 @@ def pool_and_relay(clock: Clock, secret: str = SECRET) -> Iterator[tuple[httpx.C
             yield client, pool, relay
 
 
-def come_to_identify(client: httpx.Client, pool: Pool, clock: Clock, people: int) -> tuple[int, str]:
+def come_to_identify(client: httpx.Client, pool: Pool, clock: Clock, people: int) -> tuple[int, str, str]:
     standing = pool.tick(clock.now)
     clock.now = standing.until
     pool.tick(clock.now)
@@ -63,12 +64,13 @@ def come_to_identify(client: httpx.Client, pool: Pool, clock: Clock, people: int
         assert client.post("/v1/first", json=said).json() == {"reply": "accepted"}
     clock.now += RULES.count
     assert pool.tick(clock.now).phase is Phase.IDENTIFY
-    return standing.epoch, client.get("/v1/table").json()["public_key"]
+    given = client.get("/v1/table").json()
+    return standing.epoch, given["public_key"], Table.parse(given["table"], TEMPLATE).digest
 
 
-def bring(relay: httpx.Client, epoch: int, key: str, people: int) -> list[str]:
+def bring(relay: httpx.Client, epoch: int, key: str, table: str, people: int) -> list[str]:
     """So many people bring their sealed record; what the relay says."""
-    sealing, digest = HpkeSealing(), announcement_digest(epoch, -1, key)
+    sealing, digest = HpkeSealing(), announcement_digest(table, -1, key)
     messages = [
         SealedMessage(digest, f"{900 + number:032x}", sealing.seal(key, epoch, -1, (number,)))
         for number in range(people)
@@ -81,22 +83,22 @@ def test_the_pool_gets_a_batch_of_k_or_nothing(answering: int, people: int) -> N
     """Five are counted. If two of them answer, their records stay sealed, and nobody gets a region."""
     clock = Clock()
     with pool_and_relay(clock) as (client, pool, relay):
-        epoch, key = come_to_identify(client, pool, clock, 5)
-        assert set(bring(relay, epoch, key, answering)) == {"accepted"}
+        epoch, key, table = come_to_identify(client, pool, clock, 5)
+        assert set(bring(relay, epoch, key, table, answering)) == {"accepted"}
         direct = {"epoch": epoch, "group": -1, "token": f"{1:032x}", "sealed": "x"}
         assert client.post("/v1/second", json=direct).status_code == 403
         clock.now += RULES.identify
         assert pool.tick(clock.now).epoch == epoch + 1
         public = pool.publication()
         assert public is not None and public.table.sizes.sum() == people
-        assert set(bring(relay, epoch, key, answering)) == {"gone"}  # too late
+        assert set(bring(relay, epoch, key, table, answering)) == {"gone"}  # too late
 
 
 def test_only_the_pool_fetches_and_others_close_nothing() -> None:
     clock = Clock()
     with pool_and_relay(clock) as (client, pool, relay):
-        epoch, key = come_to_identify(client, pool, clock, 3)
-        asked = {"announcements": [announcement_digest(epoch, -1, key)]}
+        epoch, key, table = come_to_identify(client, pool, clock, 3)
+        asked = {"announcements": [announcement_digest(table, -1, key)]}
         for headers in ({}, {"authorization": "Bearer " + "0" * 64}, {"authorization": SECRET}):
             assert relay.post("/v1/batches", json=asked, headers=headers).status_code == 401
         shown = {"authorization": f"Bearer {SECRET}"}
@@ -104,15 +106,15 @@ def test_only_the_pool_fetches_and_others_close_nothing() -> None:
             answer = relay.post("/v1/batches", json=wrong, headers=shown)
             assert answer.status_code == 422 and "Thelma" not in answer.text
         assert relay.post("/v1/sealed", content=b"x" * 20_000).status_code == 422
-        assert set(bring(relay, epoch, key, 3)) == {"accepted"}
+        assert set(bring(relay, epoch, key, table, 3)) == {"accepted"}
 
 
 @pytest.mark.parametrize("trouble", ["gone", "another secret"])
 def test_a_relay_that_gives_nothing_leaves_the_whole_domain(trouble: str) -> None:
     clock = Clock()
     with pool_and_relay(clock, SECRET if trouble == "gone" else "0" * 64) as (client, pool, relay):
-        epoch, key = come_to_identify(client, pool, clock, 4)
-        bring(relay, epoch, key, 4)
+        epoch, key, table = come_to_identify(client, pool, clock, 4)
+        bring(relay, epoch, key, table, 4)
         if trouble == "gone":
             assert isinstance(pool.relay, RelayHandover)
             pool.relay.address = "http://127.0.0.1:9"

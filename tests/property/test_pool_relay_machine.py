@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 from tests.property.test_pool_machine import RULES, TEMPLATE, CarelessAgents, K, Message
 
+from tacit.pool.agent import Agent
 from tacit.pool.batches import BatchKeeper, SealedMessage, announcement_digest
 from tacit.pool.machine import Pool
 from tacit.pool.protocol import Phase, Reply, SecondMessage
+from tacit.pool.sealing import OpenEnvelope
+from tacit.pool.table import Table
 
 HOLD = 12.0
 
@@ -63,7 +67,7 @@ class RelayedAgents(CarelessAgents):
         standing, public = self.store.standing(), self.pool.publication()
         if standing is not None and public is not None and standing.phase is Phase.IDENTIFY:
             for group in self.pool.asked():
-                digest = announcement_digest(standing.epoch, group, public.public_key)
+                digest = announcement_digest(public.table.digest, group, public.public_key)
                 self.confirmed[digest] = (standing.epoch, group)
 
     @precondition(lambda self: self.delivered)
@@ -99,7 +103,7 @@ class RelayedAgents(CarelessAgents):
     def the_pool_asks_early_and_again(self) -> None:
         standing, public = self.store.standing(), self.pool.publication()
         assert standing is not None and public is not None
-        named = [announcement_digest(standing.epoch, group, public.public_key) for group in range(-2, 8)]
+        named = [announcement_digest(public.table.digest, group, public.public_key) for group in range(-2, 8)]
         assert self.hand_over(named) == self.hand_over(named)
 
     @rule(times=st.integers(2, 5))
@@ -150,9 +154,38 @@ TestHonestRelayedAgents = HonestRelayedAgents.TestCase
 TestHonestRelayedAgents.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 
+def test_a_pool_that_shows_somebody_another_table_does_not_get_their_record() -> None:
+    """Four agents, one of whom was shown a region of its own: its record is in no batch."""
+    shared = Table.parse(
+        {"version": 1, "epoch": 7, "regions": [[[0, 0], [7, 3]]], "sizes": [4], "everyone": True}, TEMPLATE
+    )
+    own = replace(shared, regions=shared.regions.copy())
+    own.regions[0] = [[2, 2], [2, 2]]
+    keeper = BatchKeeper(K, 0.0, hold=HOLD)
+    for number in range(4):
+        agent = Agent(RULES, TEMPLATE, (2, 2), OpenEnvelope(), relayed=True)
+        agent.on_table(own if number == 0 else shared, "", 50.0, 0.0)
+        assert agent.region_for_query(1.0) is not None and agent.on_count(7, 2.0) is not None
+        planned = agent.on_identify(7, [0], 6.0)
+        assert planned is not None and isinstance(planned.message, SealedMessage)
+        keeper.take(planned.message, HOLD)
+    found = keeper.hand_over([announcement_digest(each.digest, 0, "") for each in (own, shared)], HOLD)
+    assert [len(batch) for batch in found.values()] == [3]
+
+
+def test_a_region_of_fewer_than_promised_is_not_used() -> None:
+    few = Table.parse(
+        {"version": 1, "epoch": 7, "regions": [[[0, 0], [7, 3]]], "sizes": [K - 1], "everyone": True},
+        TEMPLATE,
+    )
+    agent = Agent(RULES, TEMPLATE, (2, 2), OpenEnvelope())
+    agent.on_table(few, "", 50.0, 0.0)
+    assert not agent.guarded and agent.region_for_query(1.0) is None
+
+
 def test_a_pool_that_gives_people_different_keys_gets_nobodys_record() -> None:
     keeper = BatchKeeper(K, 0.0, hold=HOLD)
-    digests = [announcement_digest(7, 0, f"key {person}") for person in range(50)]
+    digests = [announcement_digest("7", 0, f"key {person}") for person in range(50)]
     for person, digest in enumerate(digests):
         assert keeper.take(SealedMessage(digest, f"{person:032x}", "sealed"), 20.0) is Reply.ACCEPTED
     assert keeper.hand_over(digests, 21.0) == {}

@@ -11,7 +11,7 @@ from tacit.pool.batches import BatchKeeper, SealedMessage, announcement_digest
 from tacit.pool.protocol import LONGEST_SEALED, Reply
 
 K, HOLD = 3, 60.0
-GROUP, OTHER = announcement_digest(7, 0, "key"), announcement_digest(7, 1, "key")
+GROUP, OTHER = announcement_digest("7", 0, "key"), announcement_digest("7", 1, "key")
 
 
 def sealed(number: int, announcement: str = GROUP, record: str = "") -> SealedMessage:
@@ -57,8 +57,8 @@ def test_one_token_counts_once_and_its_first_record_stays(keeper: BatchKeeper) -
 
 
 def test_messages_for_different_keys_are_not_one_batch(keeper: BatchKeeper) -> None:
-    digests = [announcement_digest(7, 0, f"key {number}") for number in range(10)]
-    assert len({*digests, announcement_digest(70, 0, "key 0"), announcement_digest(7, 1, "key 0")}) == 12
+    digests = [announcement_digest("7", 0, f"key {number}") for number in range(10)]
+    assert len({*digests, announcement_digest("70", 0, "key 0"), announcement_digest("7", 1, "key 0")}) == 12
     for number, digest in enumerate(digests):
         keeper.take(sealed(number, digest), 1.0)
     assert keeper.hand_over(digests, 2.0) == {}
@@ -83,7 +83,7 @@ def test_nothing_is_kept_for_longer_than_said(keeper: BatchKeeper) -> None:
         keeper.take(sealed(number), 1.0)
         keeper.take(sealed(number, OTHER), 1.0)
     keeper.hand_over([OTHER], 2.0)
-    assert keeper.take(sealed(9, announcement_digest(8, 0, "next")), 1.0 + HOLD) is Reply.ACCEPTED
+    assert keeper.take(sealed(9, announcement_digest("8", 0, "next")), 1.0 + HOLD) is Reply.ACCEPTED
     assert keeper.hand_over([GROUP], 1.0 + HOLD) == {}
     assert keeper.hand_over([OTHER], 2.0 + HOLD) == {}
     assert "record 0" not in repr(vars(keeper))

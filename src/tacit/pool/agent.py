@@ -82,7 +82,7 @@ class Agent:
         self._sealing = sealing
         self._choose = choose or random.SystemRandom()
         self._region = template.domain
-        self._public_key = ""
+        self._public_key = self._table_digest = ""
         self._deadline = float("-inf")
         self._again = float("-inf")
         self._asked_at: float | None = None
@@ -99,6 +99,10 @@ class Agent:
             return
         self.epoch, self._public_key = table.epoch, public_key
         self.group = table.group_of(self._record)
+        if self.group != UNGROUPED and table.sizes[self.group] < self.rules.k:
+            self.group = UNGROUPED  # whatever the pool thinks: fewer than it promises
+        if self.relayed:
+            self._table_digest = table.digest
         self._region = self.template.domain if self.group == UNGROUPED else table.region(self.group)
         self.state = AgentState.WAITING if self.group == UNGROUPED else AgentState.GUARDED
         self._deadline = now + expires_in
@@ -189,7 +193,7 @@ class Agent:
         sealed = self._sealing.seal(self._public_key, epoch, group, self._record)
         if not self.relayed:
             return SecondMessage(epoch, group, token, sealed)
-        announcement = announcement_digest(epoch, group, self._public_key)
+        announcement = announcement_digest(self._table_digest, group, self._public_key)
         if not self.admitted:
             return SealedMessage(announcement, secrets.token_hex(16), sealed)
         shown = self.passes.pop(max(self.passes))  # the newest is good for the longest

@@ -4,9 +4,9 @@ A relay keeps the second messages of an epoch. It cannot open them, and the pool
 at least k were sealed for the same announcement, and then all at once, shuffled, without addresses, times or
 tokens. So the pool never sees the record of fewer than k people, whoever vanished between the phases.
 
-An **announcement** is what somebody answers: an epoch, a group, and the key that the pool gave for it.
-Messages are kept by its digest. A pool that hands out different keys, to tell people apart by them, therefore
-splits its own batches, and gets none.
+An **announcement** is what somebody answers: the table of an epoch, a group in it, and the key that the pool
+gave for it. Messages are kept by its digest. A pool that hands out different keys or tables, to tell people
+apart by them, therefore splits its own batches, and gets none.
 
 **What holds**, whatever agents and the pool do:
 
@@ -39,11 +39,10 @@ _REMEMBERED = 1_000_000
 """How many announcements that were handed over a keeper remembers."""
 
 
-def announcement_digest(epoch: int, group: int, public_key: str) -> str:
-    """What messages for one group, in one epoch, sealed for one key, have in common."""
-    return hashlib.sha256(
-        f"tacit pool 1, epoch {epoch}, group {group}, key {public_key}".encode()
-    ).hexdigest()
+def announcement_digest(table_digest: str, group: int, public_key: str) -> str:
+    """What messages for one group of one table, sealed for one key, have in common."""
+    said = f"tacit pool 1, table {table_digest}, group {group}, key {public_key}"
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

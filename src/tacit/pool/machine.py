@@ -141,9 +141,8 @@ class Pool:
 
     def _handed_over(self, relay: Handover, public: Publication) -> dict[int, list[str]]:
         """What the relay kept of the groups that were asked; a batch that is too small is not opened."""
-        groups = {
-            announcement_digest(public.table.epoch, group, public.public_key): group for group in self.asked()
-        }
+        table, key = public.table.digest, public.public_key
+        groups = {announcement_digest(table, group, key): group for group in self.asked()}
         found = relay.hand_over(list(groups)) if groups else {}
         return {groups[digest]: batch for digest, batch in found.items() if len(batch) >= self.rules.k}
 

@@ -11,9 +11,11 @@ A region of a new table may be used by a record d only if enough people can be m
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,6 +85,11 @@ class Table:
         if self.parents is not None:
             said["parents"] = self.parents.tolist()
         return json.dumps(said, separators=(",", ":"))
+
+    @cached_property
+    def digest(self) -> str:
+        """By which two people can tell that they were shown the same table."""
+        return hashlib.sha256(self.as_json().encode()).hexdigest()
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], template: Template) -> Table:
