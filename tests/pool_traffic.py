@@ -37,7 +37,7 @@ def served_pool(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 @contextmanager
 def served_with_relay(k: int, secret: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A pool whose sealed records are kept by a relay of its own process."""
-    with served("pool", "relay", "--k", str(k), "--secret", str(secret), "--hold", "4") as (relay, _):
+    with served("pool", "relay", "--k", str(k), "--secret", str(secret), "--hold", "7") as (relay, _):
         named = ("--relay", relay["address"], "--relay-secret", str(secret))
         with served_pool("--k", str(k), *named, *arguments) as found:
             yield found

@@ -90,10 +90,10 @@ def test_strangers_get_no_pass_and_are_told_so() -> None:
 
 
 def test_the_relays_issuer_must_be_the_persons() -> None:
-    RelayPromise(3, 4.0, "https://issuer.example").check(RULES, "https://issuer.example")
+    RelayPromise(3, 5.0, "https://issuer.example").check(RULES, "https://issuer.example")
     for own in (None, "https://other.example"):
         with pytest.raises(InputError, match="with a pass of https://issuer\\.example only"):
-            RelayPromise(3, 4.0, "https://issuer.example").check(RULES, own)
+            RelayPromise(3, 5.0, "https://issuer.example").check(RULES, own)
 
 
 def test_the_command_makes_accounts_and_serves(tmp_path: Path) -> None:

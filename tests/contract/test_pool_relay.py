@@ -147,10 +147,10 @@ def test_whom_to_trust_is_the_persons_choice() -> None:
 
 @pytest.mark.parametrize(
     ("promise", "message"),
-    [(RelayPromise(2, 60.0), "batches of 2; the pool promises k = 3"), (RelayPromise(3, 3.0), "for 3 s")],
+    [(RelayPromise(2, 60.0), "batches of 2; the pool promises k = 3"), (RelayPromise(3, 4.5), "for 4.5 s")],
 )
 def test_a_relay_that_promises_less_than_the_pool_is_refused(promise: RelayPromise, message: str) -> None:
-    RelayPromise(3, 4.0).check(RULES)
+    RelayPromise(3, 5.0).check(RULES)
     with pytest.raises(InputError, match=message):
         promise.check(RULES)
 

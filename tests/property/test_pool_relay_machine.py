@@ -165,9 +165,10 @@ def test_a_pool_that_shows_somebody_another_table_does_not_get_their_record() ->
     for number in range(4):
         agent = Agent(RULES, TEMPLATE, (2, 2), OpenEnvelope(), relayed=True)
         agent.on_table(own if number == 0 else shared, "", 50.0, 0.0)
-        assert agent.region_for_query(1.0) is not None and agent.on_count(7, 2.0) is not None
-        planned = agent.on_identify(7, [0], 6.0)
+        assert agent.region_for_query(1.0) is not None
+        counted, planned = agent.on_count(7, 2.0), agent.on_identify(7, [0], 6.0)
         assert planned is not None and isinstance(planned.message, SealedMessage)
+        assert counted is not None and counted.message.token != planned.message.token
         keeper.take(planned.message, HOLD)
     found = keeper.hand_over([announcement_digest(each.digest, 0, "") for each in (own, shared)], HOLD)
     assert [len(batch) for batch in found.values()] == [3]

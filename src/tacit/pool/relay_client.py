@@ -45,9 +45,10 @@ class RelayPromise:
                 f"the relay hands over batches of {self.least}; the pool promises k = {rules.k}.",
                 "Its operator must give it a k at least as large.",
             )
-        if self.hold < rules.identify:
+        needed = rules.identify + rules.form
+        if self.hold < needed:
             raise InputError(
-                f"the relay keeps records for {self.hold:g} s; the pool takes them for {rules.identify:g} s.",
+                f"the relay keeps records for {self.hold:g} s; the pool may ask for them after {needed:g} s.",
                 "Its operator must let it hold them for longer.",
             )
 
