@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from tacit.errors import InputError
 
-__all__ = ["BlindSigner", "Blinded", "VerifyingKey"]
+__all__ = ["PREFIX", "BlindSigner", "Blinded", "VerifyingKey", "encoded"]
 
 _HASH = hashlib.sha384
 _SALT = _HASH().digest_size

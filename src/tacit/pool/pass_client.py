@@ -18,7 +18,7 @@ from tacit.pool.protocol import VERSION
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["IssuerUnreachableError", "PassClient", "PassGate"]
+__all__ = ["IssuerUnreachableError", "PassClient", "PassGate", "issued_key"]
 
 _PAUSE = 1.0
 
