@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -82,6 +83,28 @@ def test_the_report_is_for_its_owner_and_shows_no_text_of_the_log(
             assert CANARY_QUERY not in text and "own words" not in text and ".example" not in text, path
     assert not log.with_name(f"{log.name}.ledger").exists()
     assert [path.name for path in log.parent.iterdir() if path.suffix == ".ledger"] == []
+
+
+def test_queries_are_named_only_when_asked_and_with_a_warning(
+    made: tuple[Path, Path, dict[str, Any]],
+) -> None:
+    log, folder, _ = made
+    page = folder / "report.html"
+    told = evaluate(log, folder, *OPTIONS, "--show-queries", "4")
+    named = page.read_text()
+    assert "names queries as people typed them" in named and "sees parts of the log" in named
+    assert all(f"<td>{query}</td>" in named for query in ("weather", "news")), "what many clicked is named"
+    assert "<td>weather</td>" not in json.dumps(told)
+    for path in folder.rglob("*"):
+        if path.is_file() and path.suffix not in (".npz", ".html"):
+            assert "weather" not in path.read_text(), path
+    evaluate(log, folder, *OPTIONS)
+    assert "names queries" not in page.read_text() and "<td>weather</td>" not in page.read_text()
+    command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
+    wrong = [*command, "--task", "statistics", "--show-queries", "3"]
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2
+    assert "--show-queries needs the task adhoc" in done.stderr
 
 
 def test_it_goes_on_where_it_was_stopped(made: tuple[Path, Path, dict[str, Any]]) -> None:

@@ -111,7 +111,8 @@ def history_cases(
 
     Args:
         ambient: queries, results and meanings.
-        others: pages to fill histories with, beside other queries' results: half and half.
+        others: pages to fill histories with, beside other queries' results: half and half; with none, other
+            queries' results alone.
         clicks: how many results of the meaning were clicked before.
         size: how many documents the history holds.
         interest: ``same`` (clicks on the meaning), ``other`` (on another meaning of the query) or ``none``.
@@ -131,9 +132,9 @@ def history_cases(
                 continue
             clicked = set(choice.sample(pool, clicks)) if interest != "none" else set()
             filled = size - len(clicked)
-            near = choice.sample(elsewhere, min(len(elsewhere), filled // 2))
+            near = choice.sample(elsewhere, min(len(elsewhere), filled // 2 if others else filled))
             history = [page for page in ambient.results[query] if page["id"] in clicked]
-            history += near + choice.sample(list(others), filled - len(near))
+            history += near + choice.sample(list(others), min(len(others), filled - len(near)))
             left = [page for page in ambient.results[query] if page["id"] not in clicked]
             yield HistoryCase(query, words, meaning, left, history, frozenset(relevant - clicked))
 

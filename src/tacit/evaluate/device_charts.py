@@ -6,13 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tacit.evaluate.ambient_experiments import AmbientExperiments
 from tacit.evaluate.device_experiments import GROUPS, DeviceExperiments
 from tacit.files import atomic_directory, check_output_folder
 
-__all__ = ["MARKS", "write_device_experiments"]
+__all__ = ["AMBIENT_MARKS", "MARKS", "write_ambient_experiments", "write_device_experiments"]
 
 MARKS = ("results.json", "by-delta.svg")
 """By these files a folder of these experiments is told from any other."""
+AMBIENT_MARKS = ("results.json", "ambient.svg")
+"""The same for those on ambiguous queries."""
 
 
 def write_device_experiments(found: DeviceExperiments, folder: str | Path, *, replace: bool = False) -> Path:
@@ -29,6 +32,55 @@ def write_device_experiments(found: DeviceExperiments, folder: str | Path, *, re
             chart.save(str(temporary / f"{name}.svg"))
         altair.vconcat(*charts.values()).save(str(temporary / "charts.html"), inline=True)
     return folder
+
+
+def write_ambient_experiments(
+    found: AmbientExperiments, folder: str | Path, *, replace: bool = False
+) -> Path:
+    """Write ``results.json``, ``charts.html`` and ``ambient.svg``."""
+    import altair
+
+    folder = Path(folder)
+    check_output_folder(folder, force=replace, marks=AMBIENT_MARKS)
+    with atomic_directory(folder, replace=replace) as temporary:
+        text = json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
+        chart = _ambient(altair, found)
+        chart.save(str(temporary / "ambient.svg"))
+        chart.save(str(temporary / "charts.html"), inline=True)
+    return folder
+
+
+def _ambient(altair: Any, found: AmbientExperiments) -> Any:
+    rows = [
+        {
+            "history": row.history,
+            "order": row.order,
+            "AP": row.precision.mean,
+            "low": row.precision.low,
+            "high": row.precision.high,
+        }
+        for row in found.rows
+    ]
+    base = altair.Chart(altair.Data(values=rows)).encode(
+        y=altair.Y("order:N", sort=None, title=None),
+        color=altair.Color("order:N", legend=None),
+        tooltip=["history:N", "order:N", altair.Tooltip("AP:Q", format=".3f")],
+    )
+    points = base.mark_point(filled=True, size=70).encode(x=altair.X("AP:Q", title="average precision"))
+    return (
+        (points + base.mark_rule().encode(x="low:Q", x2="high:Q"))
+        .properties(width=420, height=80)
+        .facet(
+            row=altair.Row(
+                "history:N",
+                sort=None,
+                title=None,
+                header=altair.Header(labelOrient="top", labelAnchor="start"),
+            )
+        )
+        .properties(title="ambiguous queries by history (bars: 95 % intervals over queries)")
+    )
 
 
 def _by_query(altair: Any, found: DeviceExperiments) -> Any:

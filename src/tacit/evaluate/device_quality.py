@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from tacit.device.online import DISTINCT
 from tacit.taxonomy import TopicTree
 
 __all__ = [
+    "MOST_RECORDS",
     "SCORES",
     "SHOWN",
     "Case",
@@ -52,6 +53,8 @@ __all__ = [
 
 SHOWN = 20
 """Results that the engine shows, and that are reranked."""
+MOST_RECORDS = 2_000
+"""Whoever has more is taken for a robot."""
 _NOT_SEARCHES = {"errand", "next-page"}
 _MOST_SENSITIVE, _SHALLOWEST = 5, 3
 
@@ -66,6 +69,8 @@ class Case:
     """What the engine answers, best first."""
     relevant: frozenset[int]
     """The document the user had in mind, or those clicked; they are among the results."""
+    user: int = -1
+    """The user's place in the log; -1 where there is no log."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def held_out_cases(
     by_clicks: bool = False,
     seed: int = 0,
 ) -> Iterator[Case]:
-    """The test queries of the ``users`` users with the most records (robots aside: at most 2,000).
+    """The test queries of the ``users`` users with the most records (robots aside: :data:`MOST_RECORDS`).
 
     Args:
         repository: the taxonomy with its documents.
@@ -114,11 +119,12 @@ def held_out_cases(
     lengths = np.array([len(meanings) for meanings in truth["meanings"].to_pylist()])
     begins = np.concatenate(([0], np.cumsum(lengths)))
     random = np.random.default_rng(seed)
-    chosen = [user for user in np.argsort(-lengths, kind="stable") if lengths[user] <= 2_000][:users]
+    chosen = [user for user in np.argsort(-lengths, kind="stable") if lengths[user] <= MOST_RECORDS][:users]
     for user in chosen:
         records = log.slice(begins[user], lengths[user]).to_pylist()
         behind = {name: truth[name][int(user)].as_py() for name in ("meanings", "kinds")}
-        yield from _cases_of(repository, records, behind, random, by_clicks)
+        for case in _cases_of(repository, records, behind, random, by_clicks):
+            yield replace(case, user=int(user))
 
 
 def _cases_of(

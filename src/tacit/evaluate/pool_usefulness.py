@@ -25,7 +25,19 @@ from tacit.pool.simulation import SimulationSetting, simulate
 from tacit.retrieval import SearchEngine
 from tacit.taxonomy import TopicTree
 
-__all__ = ["Usefulness", "Waiting", "average_precision", "topic_kinds", "usefulness", "waiting_times"]
+__all__ = [
+    "Floats",
+    "Numbers",
+    "Usefulness",
+    "Waiting",
+    "affinities",
+    "average_precision",
+    "learned",
+    "region_scores",
+    "topic_kinds",
+    "usefulness",
+    "waiting_times",
+]
 
 QUERIES = (
     "java jaguar mercury saturn apple bank bass bat bow box club court crane date drill fan file fly game "
@@ -102,6 +114,17 @@ def topic_kinds(tree: TopicTree, depth: int = 6) -> Numbers:
     return kinds
 
 
+def affinities(kinds: int, sizes: Sequence[int], random: np.random.Generator) -> dict[int, Floats]:
+    """For each attribute that matters, how much each of its values likes each kind (logits)."""
+    ages = np.arange(sizes[_AGE])
+    centre, width = random.uniform(0, sizes[_AGE], kinds), random.uniform(6, 14, kinds)
+    by_age = 3.0 * np.exp(-(((ages[:, None] - centre) / width) ** 2))
+    home = random.integers(0, sizes[_COUNTRY], kinds)
+    by_country = 2.0 * np.exp(-np.abs(np.arange(sizes[_COUNTRY])[:, None] - home) / 4.0)
+    by_occupation = 1.5 * random.normal(size=(sizes[_OCCUPATION], kinds))
+    return {_AGE: by_age, _COUNTRY: by_country, _OCCUPATION: by_occupation}
+
+
 class _World:
     """The queries with their results and kinds, and who wants which kind."""
 
@@ -114,18 +137,7 @@ class _World:
             common = [topic for topic, _ in _by_count(topics)][: _KINDS - 1]
             place = {topic: number for number, topic in enumerate(common)}
             self.kinds.append(np.array([place.get(int(topic), len(common)) for topic in topics], np.int64))
-        self.affinity = [self._affinities(int(kinds.max()) + 1, sizes, random) for kinds in self.kinds]
-
-    @staticmethod
-    def _affinities(kinds: int, sizes: Sequence[int], random: np.random.Generator) -> dict[int, Floats]:
-        """For each attribute that matters, how much each of its values likes each kind (logits)."""
-        ages = np.arange(sizes[_AGE])
-        centre, width = random.uniform(0, sizes[_AGE], kinds), random.uniform(6, 14, kinds)
-        by_age = 3.0 * np.exp(-(((ages[:, None] - centre) / width) ** 2))
-        home = random.integers(0, sizes[_COUNTRY], kinds)
-        by_country = 2.0 * np.exp(-np.abs(np.arange(sizes[_COUNTRY])[:, None] - home) / 4.0)
-        by_occupation = 1.5 * random.normal(size=(sizes[_OCCUPATION], kinds))
-        return {_AGE: by_age, _COUNTRY: by_country, _OCCUPATION: by_occupation}
+        self.affinity = [affinities(int(kinds.max()) + 1, sizes, random) for kinds in self.kinds]
 
     def wants(self, query: Numbers, record: Numbers, random: np.random.Generator) -> Numbers:
         """The kind that each asker wants, drawn by their affinities."""
@@ -144,10 +156,18 @@ def _by_count(topics: Numbers) -> list[tuple[int, int]]:
     return [(int(values[place]), int(counts[place])) for place in order]
 
 
-def _learned(low: Numbers, high: Numbers, wanted: Numbers, kinds: int, sizes: Sequence[int]) -> list[Floats]:
+def learned(
+    low: Numbers,
+    high: Numbers,
+    wanted: Numbers,
+    kinds: int,
+    sizes: Sequence[int],
+    smoothing: float = _SMOOTHING,
+) -> list[Floats]:
     """For each attribute the log of how much more often a kind is clicked at a value than overall.
 
-    A click of somebody in a region counts evenly for the values that the region covers.
+    A click of somebody in a region counts evenly for the values that the region covers. ``smoothing`` clicks
+    as everybody's are added to each value's.
     """
     overall = np.bincount(wanted, minlength=kinds) + 1.0
     overall /= overall.sum()
@@ -159,19 +179,24 @@ def _learned(low: Numbers, high: Numbers, wanted: Numbers, kinds: int, sizes: Se
         np.add.at(change, (high[:, attribute] + 1, wanted), -weight)
         clicks = np.cumsum(change, axis=0)[:-1]
         total = clicks.sum(axis=1, keepdims=True)
-        rate = (clicks + _SMOOTHING * overall) / (total + _SMOOTHING)
+        rate = (clicks + smoothing * overall) / (total + smoothing)
         ratios.append(np.log(rate / overall))
     return [np.log(overall), *ratios]
 
 
-def _ranked_kinds(model: list[Floats], low: Numbers, high: Numbers) -> Numbers:
-    """For each asker the kinds from best to worst, by what their region says on average."""
+def region_scores(model: list[Floats], low: Numbers, high: Numbers) -> Floats:
+    """For each asker how much each kind is liked, by what their region says on average."""
     score = np.tile(model[0], (len(low), 1))
     for attribute, ratio in enumerate(model[1:]):
         sums = np.vstack([np.zeros((1, ratio.shape[1])), np.cumsum(ratio, axis=0)])
         width = (high[:, attribute] - low[:, attribute] + 1)[:, None]
         score += (sums[high[:, attribute] + 1] - sums[low[:, attribute]]) / width
-    return np.argsort(-score, axis=1, kind="stable")
+    return score
+
+
+def _ranked_kinds(model: list[Floats], low: Numbers, high: Numbers) -> Numbers:
+    """For each asker the kinds from best to worst."""
+    return np.argsort(-region_scores(model, low, high), axis=1, kind="stable")
 
 
 def _mean_precision(kinds: Numbers, ranked: Numbers, wanted: Numbers) -> float:
@@ -212,7 +237,7 @@ def usefulness(
         here = query == number
         learn, judge = here & train, here & ~train
         for name, (low, high) in seen.items():
-            model = _learned(low[learn], high[learn], wanted[learn], int(kinds.max()) + 1, sizes)
+            model = learned(low[learn], high[learn], wanted[learn], int(kinds.max()) + 1, sizes)
             ranked = _ranked_kinds(model, low[judge], high[judge])
             totals[name] += _mean_precision(kinds, ranked, wanted[judge]) * judge.sum()
         plain = {want: average_precision((kinds == want).tolist()) for want in range(int(kinds.max()) + 1)}

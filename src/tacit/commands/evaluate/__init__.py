@@ -6,6 +6,7 @@ import typer
 
 from tacit.commands.evaluate.device import device
 from tacit.commands.evaluate.groups import groups
+from tacit.commands.evaluate.personalised import personalised
 from tacit.commands.evaluate.pool import pool
 from tacit.commands.evaluate.release import release
 from tacit.commands.panels import Panel
@@ -26,4 +27,7 @@ def register(app: typer.Typer) -> None:
     verbs.command("groups", epilog="Example: tacit evaluate groups -o experiments")(groups)
     verbs.command("device", epilog="Example: tacit evaluate device -o device-quality --users 12")(device)
     verbs.command("pool", epilog="Example: tacit evaluate pool --k 5 --k 30 --windows 20")(pool)
+    verbs.command("personalised", epilog="Example: tacit evaluate personalised -o ways --users 12")(
+        personalised
+    )
     app.add_typer(verbs, name="evaluate")

@@ -13,6 +13,7 @@ from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder, Seed
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
+    from tacit.evaluate.ambient_experiments import AmbientExperiments
     from tacit.evaluate.device_experiments import DeviceExperiments
 
 __all__ = ["device"]
@@ -28,6 +29,10 @@ def device(
         Path | None,
         typer.Option(help="Real articles (.jsonl.gz: url, title, text, categories), not the synthetic log."),
     ] = None,
+    ambient: Annotated[
+        Path | None,
+        typer.Option(help="Real results of ambiguous queries: a folder with AMBIENT's files."),
+    ] = None,
     clicks: Annotated[
         bool, typer.Option("--clicks", help="Judge by the log's clicks, not by the meaning in mind.")
     ] = False,
@@ -41,11 +46,15 @@ def device(
     users of a synthetic log or on real articles.
     """
     require_report_extra()
-    from tacit.evaluate.device_charts import MARKS, write_device_experiments
+    from tacit.evaluate.device_charts import AMBIENT_MARKS, MARKS, write_device_experiments
     from tacit.evaluate.device_experiments import article_experiments, log_experiments, steps
     from tacit.files import check_output_folder
 
-    check_output_folder(output, force=force, marks=MARKS, inputs=[articles] if articles else [])
+    marks = AMBIENT_MARKS if ambient is not None else MARKS
+    check_output_folder(output, force=force, marks=marks, inputs=[each for each in (articles, ambient) if each])
+    if ambient is not None:
+        _ambient(ambient, articles, output, force=force, as_json=as_json)
+        return
     with progress("Personalising", total=steps(), unit="rankings of all queries") as shown:
         if articles is not None:
             found = article_experiments(articles, users, seed=seed, advance=shown.advance)
@@ -54,6 +63,37 @@ def device(
     write_device_experiments(found, output, replace=force)
     result = {"output": str(output), **found.as_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, found, output))
+
+
+def _ambient(folder: Path, articles: Path | None, output: Path, *, force: bool, as_json: bool) -> None:
+    """The comparison on AMBIENT's results; articles fill half of each history, where they are given."""
+    from tacit.evaluate.ambient_experiments import AMBIENT_SETTINGS, ambient_experiments
+    from tacit.evaluate.device_charts import write_ambient_experiments
+
+    with progress("Personalising", total=3 * len(AMBIENT_SETTINGS), unit="rankings of all queries") as shown:
+        found = ambient_experiments(folder, articles, advance=shown.advance)
+    write_ambient_experiments(found, output, replace=force)
+    result = {"output": str(output), **found.as_dict()}
+    emit(result, as_json=as_json, render=lambda console: _render_ambient(console, found, output))
+
+
+def _render_ambient(console: Console, found: AmbientExperiments, output: Path) -> None:
+    from rich.table import Table
+
+    console.print(f"{found.queries:,} ambiguous queries; intervals by bootstrap over queries")
+    table = Table("history", "cases", "ranked by", "average precision", "gain", "from", "to")
+    for row in found.rows:
+        table.add_row(
+            row.history,
+            f"{row.cases:,}",
+            row.order,
+            f"{row.precision.mean:.3f}",
+            f"{row.gain.mean:+.3f}",
+            f"{row.gain.low:+.3f}",
+            f"{row.gain.high:+.3f}",
+        )
+    console.print(table)
+    console.print(f"charts: {output / 'charts.html'}", markup=False, soft_wrap=True)
 
 
 def _render(console: Console, found: DeviceExperiments, output: Path) -> None:

@@ -36,9 +36,11 @@ def release(
     delta: o.Delta = 1e-6,
     ks: o.Ks = None,
     impact: o.Impact = True,
+    resampled: o.ResampledFlag = False,
     folds: o.Folds = 5,
     draws: o.Draws = 1,
     seed: o.FoldSeed = 0,
+    show_queries: o.ShownQueries = 0,
     since: Since = None,
     until: Until = None,
     scrub: ScrubFlag = True,
@@ -56,17 +58,30 @@ def release(
     sensitive as the log. Stopped, it goes on where it was.
     """
     require_report_extra()
+    from tacit.errors import ParameterError
     from tacit.evaluate.report import sensitivity_of, summarise, write_report
-    from tacit.evaluate.sweep import BUDGETS, KS, SweepPlan, evaluate_release, grid, sweep_folder
+    from tacit.evaluate.sweep import (
+        BUDGETS,
+        KS,
+        SweepPlan,
+        evaluate_release,
+        grid,
+        named_queries,
+        sweep_folder,
+    )
     from tacit.evaluate.tasks import TASKS
     from tacit.release.preparation import Preparation
     from tacit.searchlog import check_log
     from tacit.searchlog.session_cut import SessionCut
 
     check_log(log)
-    settings = grid(mechanisms or (), epsilons or BUDGETS, ks or KS, delta, impact=impact)
+    settings = grid(
+        mechanisms or (), epsilons or BUDGETS, ks or KS, delta, impact=impact, resampled=resampled
+    )
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     plan = SweepPlan(settings, tuple(tasks or TASKS), folds, draws, seed=seed, preparation=prepared)
+    if show_queries and "adhoc" not in plan.tasks:  # said before the work, not after it
+        raise ParameterError("--show-queries needs the task adhoc.", "Add --task adhoc, or name no task.")
     sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
     with sweep_folder(output, log, force=force) as folder:
         with progress("Releasing and judging", total=plan.total, unit="runs") as shown:
@@ -74,7 +89,8 @@ def release(
                 log, folder, plan, workers=_processes(workers), anew=force, advance=shown.advance
             )
         about = _about(log, plan)
-        page = output / write_report(results, folder, sensitivity, about).name
+        named = named_queries(log, folder, plan, show_queries) if show_queries else None
+        page = output / write_report(results, folder, sensitivity, about, named).name
     sentences = summarise(results)
     form = {
         "report": str(page),

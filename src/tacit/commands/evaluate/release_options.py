@@ -21,6 +21,8 @@ __all__ = [
     "Ks",
     "MechanismNames",
     "ReportFolder",
+    "ResampledFlag",
+    "ShownQueries",
     "SyntheticFlag",
     "TaskName",
     "TaskNames",
@@ -73,6 +75,18 @@ Ks = Annotated[
 Impact = Annotated[
     bool,
     typer.Option("--impact/--no-impact", help="Also the impact of K, b, q_f and m.", rich_help_panel=_WHAT),
+]
+ResampledFlag = Annotated[
+    bool,
+    typer.Option("--resampled", help="Also the log that `tacit resample` makes of each.", rich_help_panel=_WHAT),
+]
+ShownQueries = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Name so many queries that lose most in the report, as people typed them (default: none).",
+        rich_help_panel=_HOW,
+    ),
 ]
 Folds = Annotated[
     int, typer.Option(min=2, help="Cut the users into so many parts, test on each.", rich_help_panel=_HOW)

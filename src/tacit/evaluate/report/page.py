@@ -12,6 +12,7 @@ from tacit.evaluate.report.figure import Figure, cell
 from tacit.evaluate.report.figures import MEANINGS
 from tacit.evaluate.report.sensitivity import Sensitivity
 from tacit.evaluate.report.vega import vega_script
+from tacit.evaluate.sweep.named_queries import NamedQueries
 
 __all__ = ["render"]
 
@@ -23,7 +24,11 @@ _HEADINGS = {
 
 
 def render(
-    figures: Sequence[Figure], sentences: Sequence[str], sensitivity: Sensitivity, about: Mapping[str, Any]
+    figures: Sequence[Figure],
+    sentences: Sequence[str],
+    sensitivity: Sensitivity,
+    about: Mapping[str, Any],
+    named: NamedQueries | None = None,
 ) -> str:
     """The page as HTML; nothing in it is fetched from anywhere."""
     environment = jinja2.Environment(
@@ -45,6 +50,7 @@ def render(
         sensitive=sensitivity is Sensitivity.AS_THE_LOG,
         banner=sensitivity.banner,
         about=about,
+        named=named,
         charts=json.dumps(charts, allow_nan=False).replace("</", "<\\/"),
         script=vega_script(),
     )

@@ -16,6 +16,8 @@ __all__ = ["summarise"]
 _ALPHA = 0.01
 """The level of the thesis's tests."""
 _FEW = 4
+_AGREE = 0.5
+"""From this rank correlation on, more data goes with more utility."""
 
 
 def summarise(results: Results) -> list[str]:
@@ -51,8 +53,8 @@ def _reached(results: Results, task: str, measure: str) -> str:
     name, best = max(useful, key=lambda pair: pair[1].mean_of_all)
     share = share_of_original(results, best, of_all=True)
     sentence = (
-        f"{what}: at ε = {middle:g}, {name} keeps most, {share:.0%} of what the original log gives over all "
-        f"test units"
+        f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of what the original log gives "
+        f"over all test units"
     )
     if best.answered < 1:
         here_share = share_of_original(results, best)
@@ -61,6 +63,11 @@ def _reached(results: Results, task: str, measure: str) -> str:
             f"serve, {here_share:.0%} of the original's mean on its own)"
         )
     return sentence + "."
+
+
+def _percent(share: float) -> str:
+    """Whole percent, and two digits of what is less than one."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
 
 
 def _more_epsilon(results: Results) -> str:
@@ -120,11 +127,13 @@ def _kept(results: Results) -> str:
     parts = list(_correlations(results))
     if not parts:
         return ""
-    against = [task for task, rho in parts if rho <= 0]
     listed = ", ".join(f"{task} {rho:+.2f}" for task, rho in parts)
-    verdict = (
-        f"they disagree in {', '.join(against)}" if against else "they agree here in every task that was run"
+    groups = (
+        ("more data goes with more utility", [task for task, rho in parts if rho >= _AGREE]),
+        ("hardly", [task for task, rho in parts if 0 < rho < _AGREE]),
+        ("not at all", [task for task, rho in parts if rho <= 0]),
     )
+    verdict = "; ".join(f"{how} in {', '.join(tasks)}" for how, tasks in groups if tasks)
     return (
         "Data kept against utility where there is an answer, as rank correlation over the releases "
         f"({listed}): {verdict}."

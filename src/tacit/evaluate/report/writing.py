@@ -14,6 +14,7 @@ from tacit.evaluate.report.figures import all_figures
 from tacit.evaluate.report.page import render
 from tacit.evaluate.report.sensitivity import Sensitivity
 from tacit.evaluate.report.summary import summarise
+from tacit.evaluate.sweep.named_queries import NamedQueries
 from tacit.evaluate.sweep.table import Results
 from tacit.files import atomic_file
 
@@ -23,7 +24,11 @@ PAGE, RESULTS = "report.html", "results.json"
 
 
 def write_report(
-    results: Results, folder: str | Path, sensitivity: Sensitivity, about: Mapping[str, Any]
+    results: Results,
+    folder: str | Path,
+    sensitivity: Sensitivity,
+    about: Mapping[str, Any],
+    named: NamedQueries | None = None,
 ) -> Path:
     """Write ``report.html``, ``results.json``, ``data/*.csv`` and ``charts/*.svg``.
 
@@ -32,6 +37,7 @@ def write_report(
         folder: where to; it exists.
         sensitivity: sets who may read the files, and what the page says first.
         about: what the page says of the sweep: the log's name, its records, folds, draws.
+        named: queries to name on the page, with a warning; none unless the owner asked for it.
     """
     folder = Path(folder)
     mode = sensitivity.mode
@@ -50,7 +56,7 @@ def write_report(
         _write(folder / "data" / f"{figure.name}.csv", csv_text(figure), mode)
         _write(folder / "charts" / f"{figure.name}.svg", _svg(figure), mode)
     page = folder / PAGE
-    _write(page, render(figures, sentences, sensitivity, about), mode)
+    _write(page, render(figures, sentences, sensitivity, about, named), mode)
     return page
 
 

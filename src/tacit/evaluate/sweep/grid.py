@@ -86,10 +86,16 @@ def grid(
     delta: float = DELTA,
     *,
     impact: bool = True,
+    resampled: bool = False,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then all settings; every registered mechanism unless some are named."""
+    """The original, then all settings; every registered mechanism unless some are named.
+
+    With ``resampled``, the log that `tacit resample` makes of each release is tried too.
+    """
     names = tuple(mechanisms) or tuple(MECHANISMS)
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
+    if resampled:
+        settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]
     if impact:
         settings += impact_settings(names, delta)
     for setting in settings:  # refused now rather than after an hour

@@ -25,19 +25,26 @@ class ReleaseSetting:
         options: its parameters by name.
         series: what the setting is part of: ``budget``, ``k``, or the impact of a parameter.
         only: the tables that are used of the release, by name; all unless given.
+        resampled: judge the synthetic log that is made from the release, rather than its tables.
     """
 
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)
     series: str = "budget"
     only: tuple[str, ...] = ()
+    resampled: bool = False
 
     @property
     def key(self) -> str:
         """A short name for files: the same for the same mechanism and options."""
-        parts = [self.mechanism, dict(self.options), *self.only]
+        parts = [self.name, dict(self.options), *self.only]
         form = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(form.encode()).hexdigest()[:16]
+
+    @property
+    def name(self) -> str:
+        """The mechanism as charts name it."""
+        return f"{self.mechanism}, resampled" if self.resampled else self.mechanism
 
     @property
     def is_original(self) -> bool:
@@ -61,7 +68,7 @@ class ReleaseSetting:
     def describe(self) -> dict[str, Any]:
         """What the report says of it: the mechanism, its options, and what it guarantees."""
         form: dict[str, Any] = {
-            "mechanism": self.mechanism,
+            "mechanism": self.name,
             "series": self.series,
             "options": {name: _plain(value) for name, value in self.options.items()},
             "epsilon": None,
@@ -90,7 +97,7 @@ class ReleaseSetting:
             for name, value in self.options.items()
             if isinstance(value, int | float) and not isinstance(value, bool) and name != "delta"
         ]
-        return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
+        return " ".join([self.name, *parts, *(f"({name} only)" for name in self.only)])
 
 
 def _plain(value: Any) -> Any:

@@ -10,19 +10,21 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.evaluate.folds import split
 from tacit.evaluate.from_log import released_whole
 from tacit.evaluate.log_part import LogPart
@@ -34,10 +36,13 @@ from tacit.evaluate.task import Trial
 from tacit.evaluate.tasks import TASKS
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
+from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
+from tacit.release.resampling.log import resample_counts
+from tacit.release.resampling.tables import released_counts
 from tacit.searchlog import check_log
 
-__all__ = ["SweepPlan", "evaluate_release", "run_fold"]
+__all__ = ["SweepPlan", "evaluate_release", "identity_of", "run_fold"]
 
 _MEGABYTES = 1000
 
@@ -116,14 +121,7 @@ def evaluate_release(
     log, folder = check_log(log), Path(folder)
     if not plan.records(log, columns=["time"]).num_rows:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
-    identity = {
-        "log": file_digest(log),
-        "folds": plan.folds,
-        "seed": plan.seed,
-        **plan.preparation.to_dict(),
-        "tasks": sorted(plan.tasks),
-    }
-    store = RunStore(folder, identity, anew=anew)
+    store = RunStore(folder, identity_of(log, plan), anew=anew)
     pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
     present = sum(
         1
@@ -139,6 +137,17 @@ def evaluate_release(
     else:
         _in_processes(log, store, plan, pending, min(workers, len(pending)), advance)
     return gather(store, plan.settings, plan.tasks, _done(plan))
+
+
+def identity_of(log: Path, plan: SweepPlan) -> dict[str, Any]:
+    """What all runs of a sweep share."""
+    return {
+        "log": file_digest(log),
+        "folds": plan.folds,
+        "seed": plan.seed,
+        **plan.preparation.to_dict(),
+        "tasks": sorted(plan.tasks),
+    }
 
 
 def _done(plan: SweepPlan) -> dict[str, list[tuple[int, int]]]:
@@ -233,6 +242,17 @@ def run_fold(
                 begun = time.process_time()
 
 
+def _resampled(mechanism: Mechanism[Any], tables: Sequence[pa.Table]) -> ReleasedData:
+    """The log that is made from a release, read as any log is; nothing where nothing was published."""
+    try:
+        counts = released_counts(tables, mechanism.parameters.name, mechanism.schedule().to_dict())
+    except InfeasibleError:
+        return ReleasedData({})
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        made = resample_counts(counts, Path(folder) / "log.parquet")
+        return released_whole(LogPart(pq.read_table(made.path)))
+
+
 def _releases(
     setting: ReleaseSetting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
 ) -> Iterator[tuple[int, ReleasedData]]:
@@ -245,7 +265,7 @@ def _releases(
     for draw in draws:
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
         used = [table for name, table in tables.items() if not setting.only or name in setting.only]
-        yield draw, ReleasedData.from_tables(used)
+        yield draw, _resampled(mechanism, used) if setting.resampled else ReleasedData.from_tables(used)
     for kept in counting.values():
         if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
             engine.drop(kept)

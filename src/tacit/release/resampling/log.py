@@ -19,7 +19,7 @@ from tacit.release.resampling.tables import ReleasedClicks, ReleasedCounts, read
 from tacit.searchlog.schema import SCHEMA
 from tacit.searchlog.writing import LogWriter
 
-__all__ = ["FIRST_DAY", "Kept", "Resampled", "resample"]
+__all__ = ["FIRST_DAY", "Kept", "Resampled", "resample", "resample_counts"]
 
 Whole = NDArray[np.int64]
 FIRST_DAY = datetime(2000, 1, 1)
@@ -72,7 +72,18 @@ def resample(
         raise ParameterError.outside("users", users, "at least 1")
     if days < 1:
         raise ParameterError.outside("days", days, "at least 1")
-    released = read_released(folder)
+    return resample_counts(read_released(folder), to, users=users, days=days, seed=seed)
+
+
+def resample_counts(
+    released: ReleasedCounts,
+    to: str | Path,
+    *,
+    users: int | None = None,
+    days: int = 90,
+    seed: int | None = None,
+) -> Resampled:
+    """The same from what a release says, before it is in a folder."""
     draw = np.random.default_rng(seed)
     sessions = link_sessions(released)
     count = users or max(-(-sessions.query.size // _MEAN_SEARCHES), int(released.searches.max()))

@@ -5,6 +5,7 @@ Tables are told apart by their columns. Counts below 1, which noise can give, sa
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,7 @@ from tacit.errors import InfeasibleError, IntegrityError
 from tacit.release.manifest import read_manifest
 from tacit.release.registry import mechanism_class
 
-__all__ = ["ReleasedClicks", "ReleasedCounts", "ReleasedSteps", "read_released"]
+__all__ = ["ReleasedClicks", "ReleasedCounts", "ReleasedSteps", "read_released", "released_counts"]
 
 Whole = NDArray[np.int64]
 _MEASURES = ("count", "deviation")
@@ -83,12 +84,27 @@ def read_released(folder: str | Path) -> ReleasedCounts:
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    tables: dict[tuple[str, ...], pa.Table] = {}
+    tables = []
     for name in manifest["published"]:
         path = folder / f"{name}.parquet"
         if not path.is_file():
             raise IntegrityError(f"the table {name} is missing in {folder}.", "Run `tacit verify` on it.")
-        table = pq.read_table(path)
+        tables.append(pq.read_table(path))
+    return released_counts(tables, manifest["mechanism"], manifest.get("schedule") or [])
+
+
+def released_counts(
+    published: Iterable[pa.Table], mechanism: str, schedule: Sequence[Mapping[str, Any]]
+) -> ReleasedCounts:
+    """The same from tables in memory.
+
+    Args:
+        published: the tables of a release.
+        mechanism: its name in the registry.
+        schedule: of the release, as its manifest has it.
+    """
+    tables: dict[tuple[str, ...], pa.Table] = {}
+    for table in published:
         if "count" not in table.column_names:
             raise InfeasibleError(
                 "this release has keys without counts, so no log can follow it.",
@@ -118,9 +134,9 @@ def read_released(folder: str | Path) -> ReleasedCounts:
         searches[list(asked)] = list(asked.values())
     else:
         searches = _needed(len(numbers), found_steps, found_clicks, sequences)
-    parts = manifest.get("schedule") or []
-    once = all(part["contribution"]["once"] for part in parts if isinstance(part.get("contribution"), dict))
-    beginnings = mechanism_class(manifest["mechanism"]).counts_beginnings
+    bounded = [part for part in schedule if isinstance(part.get("contribution"), dict)]
+    once = all(part["contribution"]["once"] for part in bounded)
+    beginnings = mechanism_class(mechanism).counts_beginnings
     return ReleasedCounts(
         list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
     )
