@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tacit.evaluate.report import summary
 from tacit.evaluate.report.figure import cell
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release, grid
@@ -105,7 +106,19 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
     assert sentences[0].startswith(
         "Ad-hoc search: at ε = 4, zealous keeps most, 50% of what the original log gives over all test units"
     )
-    assert "nDCG@10 0.667 on the 37.5% of units it can serve, 133% of the original's mean" in sentences[0]
+    assert sentences[0].endswith(
+        "It can serve 38% of them, with nDCG@10 of 0.667 there (the original: 0.500 where it can)."
+    )
+
+
+def test_the_summary_says_where_more_data_is_more_utility(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [("adhoc", 0.9), ("suggestion", 0.2), ("session-search", 0.0), ("index-caching", 0.6)]
+    monkeypatch.setattr(summary, "_correlations", lambda _results: iter(found))
+    assert summary._kept(None).endswith(  # type: ignore[arg-type]
+        "yes in adhoc (+0.90), index-caching (+0.60); hardly in suggestion (+0.20); no in session-search "
+        "(+0.00)."
+    )
+    assert [summary._percent(share) for share in (0.4, 0.0019, 1.0)] == ["40%", "0.19%", "100%"]
 
 
 def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:

@@ -52,15 +52,19 @@ def _reached(results: Results, task: str, measure: str) -> str:
         return f"{what}: at ε = {middle:g} no mechanism released anything of use."
     name, best = max(useful, key=lambda pair: pair[1].mean_of_all)
     share = share_of_original(results, best, of_all=True)
+    if task == "statistics":
+        return (
+            f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of the log's different queries."
+        )
     sentence = (
         f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of what the original log gives "
         f"over all test units"
     )
     if best.answered < 1:
-        here_share = share_of_original(results, best)
+        where_answered = best.mean / share_of_original(results, best)
         sentence += (
-            f" ({measure.rpartition(': ')[2]} {best.mean:.3f} on the {best.answered:.1%} of units it can "
-            f"serve, {here_share:.0%} of the original's mean on its own)"
+            f". It can serve {_percent(best.answered)} of them, with {measure.rpartition(': ')[2]} of "
+            f"{best.mean:.3f} there (the original: {where_answered:.3f} where it can)"
         )
     return sentence + "."
 
@@ -110,7 +114,7 @@ def _like_the_original(results: Results) -> str:
         return ""
     sentence = (
         f"On the units that both can serve, {len(near)} of {tested} private releases do not differ from the "
-        f"original log by a paired t-test (p < {_ALPHA:g}, corrected)"
+        f"original log at the {_ALPHA:.0%} level of a paired t-test, corrected"
     )
     if not near:
         return sentence + "."
@@ -127,16 +131,14 @@ def _kept(results: Results) -> str:
     parts = list(_correlations(results))
     if not parts:
         return ""
-    listed = ", ".join(f"{task} {rho:+.2f}" for task, rho in parts)
-    groups = (
-        ("more data goes with more utility", [task for task, rho in parts if rho >= _AGREE]),
-        ("hardly", [task for task, rho in parts if 0 < rho < _AGREE]),
-        ("not at all", [task for task, rho in parts if rho <= 0]),
-    )
-    verdict = "; ".join(f"{how} in {', '.join(tasks)}" for how, tasks in groups if tasks)
+    clauses = []
+    for answer, low, high in (("yes", _AGREE, 2.0), ("hardly", 0.0, _AGREE), ("no", -2.0, 0.0)):
+        mine = [f"{task} ({rho:+.2f})" for task, rho in parts if low < rho <= high]
+        if mine:
+            clauses.append(f"{answer} in {', '.join(mine)}")
     return (
-        "Data kept against utility where there is an answer, as rank correlation over the releases "
-        f"({listed}): {verdict}."
+        "Is more data more utility, where there is an answer? By rank correlation over the releases "
+        f"{'; '.join(clauses)}."
     )
 
 
