@@ -74,7 +74,7 @@ def _ambient(altair: Any, found: AmbientExperiments) -> Any:
         .facet(
             row=altair.Row(
                 "history:N",
-                sort=None,
+                sort=list(dict.fromkeys(row.history for row in found.rows)),
                 title=None,
                 header=altair.Header(labelOrient="top", labelAnchor="start"),
             )

@@ -51,7 +51,9 @@ def device(
     from tacit.files import check_output_folder
 
     marks = AMBIENT_MARKS if ambient is not None else MARKS
-    check_output_folder(output, force=force, marks=marks, inputs=[each for each in (articles, ambient) if each])
+    check_output_folder(
+        output, force=force, marks=marks, inputs=[each for each in (articles, ambient) if each]
+    )
     if ambient is not None:
         _ambient(ambient, articles, output, force=force, as_json=as_json)
         return

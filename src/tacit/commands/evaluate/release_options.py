@@ -78,7 +78,9 @@ Impact = Annotated[
 ]
 ResampledFlag = Annotated[
     bool,
-    typer.Option("--resampled", help="Also the log that `tacit resample` makes of each.", rich_help_panel=_WHAT),
+    typer.Option(
+        "--resampled", help="Also the log that `tacit resample` makes of each.", rich_help_panel=_WHAT
+    ),
 ]
 ShownQueries = Annotated[
     int,
