@@ -60,6 +60,7 @@ class Case:
         others: the log without the user.
         greedy: histories that go to the limits, on popular keys.
         alone: histories of keys that nobody else has.
+        spared: tables whose keys are not part of the worst that one user can do, so that δ is not theirs.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Case:
     others: Log
     greedy: tuple[History, ...]
     alone: tuple[History, ...]
+    spared: tuple[str, ...] = ()
 
 
 def crowd(history: History, name: str = "u", users: int = 9) -> Log:
@@ -134,7 +136,7 @@ def click_minimum(**relation: Any) -> Click:
 
 
 def click_approximate(**relation: Any) -> Click:
-    """What occurs, beside a public domain; the compared counts."""
+    """What occurs, beside a public domain; the compared counts. Own clicks and steps are the worst."""
     return Click(
         mode=ClickMode.APPROXIMATE,
         domain=DOMAIN,
@@ -142,17 +144,22 @@ def click_approximate(**relation: Any) -> Click:
         clicks_per_user=2,
         same_counts=True,
         noise=2.0,
-        threshold=8,
+        threshold=14,
         noise_clicks=2.5,
-        threshold_clicks=7,
+        threshold_clicks=14,
         noise_transitions=1.5,
-        threshold_transitions=5,
+        threshold_transitions=9,
         **relation,
     )
 
 
+def click_own(**relation: Any) -> Click:
+    """The same with a higher threshold for steps: own queries, and own clicks on one other, are the worst."""
+    return Click(click_approximate().asked, threshold=13, threshold_transitions=12, **relation)
+
+
 def click_once(**relation: Any) -> Click:
-    """A user counts once for a query, a click or a step."""
+    """A user counts once for a query, a click or a step. An own query, own clicks and steps are the worst."""
     return Click(
         mode=ClickMode.APPROXIMATE,
         queries_per_user=3,
@@ -160,11 +167,11 @@ def click_once(**relation: Any) -> Click:
         once_per_user=True,
         same_counts=True,
         noise=2.0,
-        threshold=8,
+        threshold=12,
         noise_clicks=2.5,
-        threshold_clicks=7,
+        threshold_clicks=14,
         noise_transitions=1.5,
-        threshold_transitions=5,
+        threshold_transitions=9,
         **relation,
     )
 
@@ -236,6 +243,14 @@ REPEATED: History = [("java", n, URL) for n in range(5)]
 ALONE = asked("mine", "own", "secret", "rare")
 ALONE_AGAIN: History = [("mine", n, URL) for n in range(5)]
 TO_AND_FRO = asked("mine", "own", "mine", "own", "mine")
+CROWD = crowd(POPULAR, users=30) | crowd(NEWS, "w", 30)
+OWN_STEPS = asked("tea", "news", "java", "java tea", url="http://mine")
+OWN_BUT_ONE = [
+    *asked("mine", "own", "secret", url=None),
+    ("java", 3, "http://mine"),
+    ("java", 3, "http://own"),
+]
+OWN_BETWEEN = asked("coffee", "bread", "coffee", "mine", url="http://mine")
 PUBLIC = asked("java", "tea", "unasked", "tea", url=None)
 PAIRS = sessions(("java", "tea"), ("news", "coffee"))
 MORE_PAIRS = sessions(("java", "tea"), ("news", "coffee"), ("tea", "news"))
@@ -253,16 +268,25 @@ CASES = [
     Case(
         "click, approximate",
         click_approximate,
-        crowd(POPULAR),
+        CROWD,
         (POPULAR, REPEATED),
-        (ALONE, ALONE_AGAIN, TO_AND_FRO),
+        (OWN_STEPS, ALONE, ALONE_AGAIN, TO_AND_FRO, OWN_BUT_ONE),
+        spared=("queries",),
+    ),
+    Case(
+        "click, own queries",
+        click_own,
+        CROWD,
+        (POPULAR, REPEATED),
+        (OWN_BUT_ONE, ALONE, ALONE_AGAIN, OWN_STEPS),
+        spared=("transitions",),
     ),
     Case(
         "click, once per user",
         click_once,
-        crowd(THREE),
+        crowd(THREE, users=30) | crowd(asked("coffee"), "c", 30) | crowd(asked("bread"), "d", 30),
         (THREE, REPEATED, POPULAR),
-        (ALONE, TO_AND_FRO),
+        (OWN_BETWEEN, ALONE, TO_AND_FRO),
     ),
     Case(
         "session",

@@ -1,10 +1,11 @@
-"""Four checks that hold what a mechanism does against the schedule from which its guarantee is computed.
+"""Five checks that hold what a mechanism does against the schedule from which its guarantee is computed.
 
 Each raises AssertionError. They look at a mechanism from outside: its real ``count`` and ``publish`` run, on
 counts or with noise of our choice.
 
 - :func:`compares_as_analysed`: noise off, which counts pass and what is published, exactly;
 - :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;
+- :func:`shows_as_analysed`: clicks and steps are shown with their queries alone, where the schedule says so;
 - :func:`bounds_as_analysed`: what one user adds is no more than stated, in sum and on one key;
 - :func:`diverges_as_claimed`: the exact divergence of what is executed, on logs that go to the limits.
 """
@@ -15,11 +16,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.schedule_cases import Case, History, Log, log_table
 
 from tacit.privacy import GuaranteeKind, Neighbours
@@ -28,7 +31,7 @@ from tacit.release import execution
 from tacit.release.analysis import exact
 from tacit.release.engines import Engine
 from tacit.release.mechanism import Mechanism
-from tacit.release.schedule import Keys, NoiseKind, Part
+from tacit.release.schedule import Keys, NoiseKind, Part, Schedule
 
 __all__ = [
     "bounds_as_analysed",
@@ -37,6 +40,7 @@ __all__ = [
     "draws_as_analysed",
     "hides_rare_queries",
     "remembering",
+    "shows_as_analysed",
 ]
 
 DRAWS = 4000
@@ -59,13 +63,14 @@ def rows_of(mechanism: Mechanism[Any], part: Part, counts: np.ndarray) -> pa.Rec
 
 
 def publish(mechanism: Mechanism[Any], counts: Mapping[str, np.ndarray]) -> dict[str, dict[int, int]]:
-    """What is published of such keys: number of the key to its count."""
+    """What is published of such keys, each table by itself: number of the key to its count."""
+    alone = Schedule(tuple(replace(part, within=()) for part in mechanism.schedule()))
 
     def rows(engine: Any, counting: Any, part: Part, published: Any) -> list[pa.RecordBatch]:
         del engine, counting, published
         return [rows_of(mechanism, part, counts[part.table])]
 
-    with mock.patch.object(mechanism, "rows", rows):
+    with mock.patch.multiple(mechanism, rows=rows, schedule=lambda: alone):
         tables = mechanism.publish(None, {}, OperatingSystemRandomness())  # type: ignore[arg-type]
     found = {}
     for name, table in tables.items():
@@ -116,6 +121,43 @@ def compares_as_analysed(mechanism: Mechanism[Any]) -> None:
                 if part.least is None or compared + lifted >= part.least:
                     expected[number] = lifted + (count if part.fresh is not None else compared)
             assert found[part.table] == expected, f"{part.table}: not the keys or counts of the schedule"
+
+
+def shown_within(mechanism: Mechanism[Any]) -> dict[str, bool]:
+    """Of each table, whether what belongs to a query is shown with that query alone."""
+    stated = {part.table: part.within for part in mechanism.schedule()}
+    queries = {"k0": 1000, "k1": 1, "k2": 1000}  # with noise off the second one does not pass
+    pairs = [(one, two) for one in queries for two in queries]
+
+    def rows(engine: Any, counting: Any, part: Part, published: Any) -> list[pa.RecordBatch]:
+        del engine, counting, published
+        names = [column.name for column in part.columns]
+        within = stated[part.table]
+        if not within:
+            columns = [list(queries), list(queries.values())]
+        else:
+            keys = pairs if len(within) > 1 else [(query, "http://a") for query in queries]
+            columns = [*(list(column) for column in zip(*keys, strict=True)), [1000] * len(keys)]
+        public = [True] * len(columns[-1])
+        return [pa.record_batch([*columns, public], names=[*names, "count", "public"])]
+
+    with noise_off(), mock.patch.object(mechanism, "rows", rows):
+        tables = mechanism.publish(None, {}, OperatingSystemRandomness())  # type: ignore[arg-type]
+    found = {}
+    for part in mechanism.schedule():
+        listed = [
+            value for column, _ in part.within for value in tables[part.table].column(column).to_pylist()
+        ]
+        assert not part.within or listed, f"{part.table}: nothing is shown"
+        found[part.table] = "k1" not in listed
+    return found
+
+
+def shows_as_analysed(mechanism: Mechanism[Any]) -> None:
+    """No click and no step of a query that was not published."""
+    if any(part.within for part in mechanism.schedule()):
+        for table, holds in shown_within(mechanism).items():
+            assert holds, f"{table}: shown without its query"
 
 
 def z_of_mean(sample: np.ndarray, mean: float, deviation: float) -> float:
@@ -294,19 +336,30 @@ def _neighbouring(case: Case, relation: Neighbours) -> Iterator[tuple[Log, Log]]
 def _outputs(
     mechanism: Mechanism[Any], executed: Mapping[str, Any], left: Counts, right: Counts
 ) -> exact.Pair:
-    """The joint output of all keys whose counts differ. Keys of tables that depend on others are taken to be
-    shown whether their queries are or not: that only tells more."""
-    pairs = []
+    """The joint output of all keys whose counts differ.
+
+    A key of a table that is shown within another is there only if its queries are, where that is what is
+    executed. Queries whose counts do not differ are taken to be shown: that only tells more.
+    """
+    tied = any(part.within for part in mechanism.schedule()) and all(shown_within(mechanism).values())
+    free: list[exact.Pair] = []
+    queries: dict[str, tuple[Atom, exact.Pair]] = {}
+    within: list[tuple[set[str], exact.Pair]] = []
     for part in mechanism.schedule():
-        minimum, least, scale, fresh = executed[part.table]
         for key in sorted(left[part.table].keys() | right[part.table].keys(), key=repr):
-            one, two = left[part.table][key], right[part.table][key]
-            if one != two:
-                public = _is_public(mechanism, part, key)
-                if part.keys is Keys.PUBLIC and not public:
-                    continue  # counted, and never shown
-                pairs.append(_key_pair(part, public, (one, two), minimum, least, scale, fresh))
-    return exact.product(pairs)
+            counts = (left[part.table][key], right[part.table][key])
+            public = _is_public(mechanism, part, key)
+            if counts[0] == counts[1] or (part.keys is Keys.PUBLIC and not public):
+                continue  # the same on both logs, or counted and never shown
+            missing, shown = _key_outputs(part, public, counts, *executed[part.table])
+            pair = exact.Pair.of([missing, *shown.atoms])
+            if tied and part.within:
+                within.append((set(key[: len(part.within)]), pair))
+            elif tied:
+                queries[key[0]] = (missing, shown)
+            else:
+                free.append(pair)
+    return exact.product([*free, shown_together(queries, within)])
 
 
 def _is_public(mechanism: Mechanism[Any], part: Part, key: tuple[Any, ...]) -> bool:
@@ -318,7 +371,7 @@ def _is_public(mechanism: Mechanism[Any], part: Part, key: tuple[Any, ...]) -> b
     return all(query in queries for query in key)
 
 
-def _key_pair(
+def _key_outputs(
     part: Part,
     public: bool,
     counts: tuple[int, int],
@@ -326,17 +379,18 @@ def _key_pair(
     least: int,
     scale: float,
     fresh: float | None,
-) -> exact.Pair:
+) -> tuple[Atom, exact.Pair]:
+    """The chances that a key is missing on the two logs, and the outputs that show it."""
     a = math.exp(-1 / scale)
     compared = [n if n >= max(1, minimum) else (0 if public else None) for n in counts]
     if fresh is None and part.chance == 1:
-        return exact.thresholded(a, compared[0], compared[1], least)
-    then = None if fresh is None else exact.noisy(math.exp(-1 / fresh), counts[0], counts[1])
+        return compared_outputs(a, compared[0], compared[1], least)
     appears = [
         0.0 if n is None else (part.chance if n == 0 else 1.0) * float(exact.survival(a, least - n))
         for n in compared
     ]
-    return exact.released((appears[0], appears[1]), (1 - appears[0], 1 - appears[1]), then)
+    then = None if fresh is None else exact.noisy(math.exp(-1 / fresh), counts[0], counts[1])
+    return fresh_outputs(appears[0], appears[1], then)
 
 
 def hides_rare_queries(case: Case, engine: Engine) -> None:

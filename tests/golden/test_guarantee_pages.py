@@ -57,7 +57,7 @@ def test_figures_in_the_prose() -> None:
     assert f"{leak:.3e}" in text("zealous")
     assert f"{2 / (1 + math.exp(-1)):.2f} times the continuous tail" in text("zealous")
     one, two = (session.guarantee(session_parameters(n, 3, 1.0, 20, 1.0)).delta for n in (1, 2))
-    assert f"a factor of {two / one:.0f}" in text("session")
+    assert f"a factor of {two / one:.1f}" in text("session")
     assert f"{math.exp(4):.0f}" == "55"
     assert 8.8e6 < math.exp(16) < 9e6
     pair = exact.product(exact.selected(math.exp(-0.1), 4, 0, 4) for _ in range(30))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.privacy import Neighbours
@@ -77,25 +78,36 @@ def counted(engine: Engine, mechanism: Any, log: Log) -> Counts:
     return found
 
 
-KeyPair = Callable[[str, tuple[Any, ...], int, int], exact.Pair]
+KeyOutputs = Callable[[str, tuple[Any, ...], int, int], tuple[Atom, exact.Pair]]
+WITHIN = {"clicks": 1, "transitions": 2}
+"""How many columns of a click or a step must be published queries, in A_Click."""
 
 
-def leak(engine: Engine, mechanism: Any, key_pair: KeyPair, left: Log, right: Log) -> float:
+def leak(engine: Engine, mechanism: Any, outputs: KeyOutputs, left: Log, right: Log) -> float:
     """The exact divergence of what the mechanism publishes of two logs, at its claimed ε."""
     first, second = counted(engine, mechanism, left), counted(engine, mechanism, right)
-    pair = exact.product(
-        key_pair(name, key, first[name].get(key, 0), second[name].get(key, 0))
-        for name in first
-        for key in sorted(first[name].keys() | second[name].keys(), key=repr)
-        if first[name].get(key, 0) != second[name].get(key, 0)
-    )
+    queries, within, free = {}, [], []
+    for name in first:
+        for key in sorted(first[name].keys() | second[name].keys(), key=repr):
+            one, two = first[name].get(key, 0), second[name].get(key, 0)
+            if one == two:
+                continue
+            missing, shown = outputs(name, key, one, two)
+            pair = exact.Pair.of([missing, *shown.atoms])
+            if mechanism.name != "click":
+                free.append(pair)
+            elif name in WITHIN:
+                within.append((set(key[: WITHIN[name]]), pair))
+            else:
+                queries[key[0]] = (missing, shown)
+    pair = exact.product([*free, shown_together(queries, within)])
     return float(exact.divergence(pair, math.exp(mechanism.guarantee().epsilon)))
 
 
 def holds(
     engine: Engine,
     make: Callable[[Neighbours], Any],
-    key_pair: KeyPair,
+    outputs: KeyOutputs,
     others: list[list[Record]],
     one: list[Record],
     two: list[Record],
@@ -106,18 +118,19 @@ def holds(
         ([*base, ("v", one)], [*base, ("v", two)], Neighbours.REPLACE),
     ):
         mechanism = make(relation)
-        found = leak(engine, mechanism, key_pair, left, right)
+        found = leak(engine, mechanism, outputs, left, right)
         assert found <= mechanism.guarantee().delta * (1 + 1e-9) + 1e-12
 
 
 def selected(
     noise: float, counts: float | None, threshold: int, one: int | None, two: int | None
-) -> exact.Pair:
+) -> tuple[Atom, exact.Pair]:
     """Selected above a threshold, then published: afresh, or as compared."""
     a = math.exp(-1 / noise)
     if counts is None:
-        return exact.thresholded(a, one, two, threshold + 1)
-    return exact.selected(a, one, two, threshold + 1, exact.noisy(math.exp(-1 / counts), one or 0, two or 0))
+        return compared_outputs(a, one, two, threshold + 1)
+    chances = [0.0 if n is None else exact.survival(a, threshold + 1 - n) for n in (one, two)]
+    return fresh_outputs(chances[0], chances[1], exact.noisy(math.exp(-1 / counts), one or 0, two or 0))
 
 
 @SETTINGS
@@ -129,7 +142,7 @@ def test_zealous(engine: Engine, others, one, two, m: int, choice: Choice) -> No
     holds(
         engine,
         lambda relation: Zealous(p, neighbours=relation, take=choice),
-        lambda _, key, a, b: exact.thresholded(math.exp(-1 / p.noise), a or None, b or None, p.threshold_2),
+        lambda _, key, a, b: selected(p.noise, None, p.threshold_2 - 1, a or None, b or None),
         others,
         one,
         two,
@@ -149,7 +162,7 @@ def test_zealous(engine: Engine, others, one, two, m: int, choice: Choice) -> No
 def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, counts, choice: Choice) -> None:
     p = click_parameters(bound, 2, 1.5, 2, counts, 1.0, 2.5, True, 3, 1, mode=mode)
 
-    def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
+    def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> tuple[Atom, exact.Pair]:
         domain = DOMAIN.queries.to_pylist()
         public = {
             "queries": lambda: key[0] in domain,
@@ -157,7 +170,7 @@ def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, co
             "transitions": lambda: mode is ClickMode.PURE and key[0] in domain and key[1] in domain,
         }[name]()
         if mode is ClickMode.PURE and not public:
-            return exact.noisy(0.5, 0, 0)  # counted, and never shown
+            return (1.0, 1.0), exact.Pair(())  # counted, and never shown
         shown = [count if count or public else None for count in (a, b)]
         noise, fresh, threshold = {
             "queries": (p.noise, p.noise_counts, p.threshold),
@@ -189,7 +202,7 @@ def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, co
 def test_session(engine: Engine, others, one, two, bounds, once: bool, counts, choice: Choice) -> None:
     p = session_parameters(*bounds, 2.0, 3, counts, once, (2, 1.0, 2, counts))
 
-    def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
+    def key_pair(name: str, key: tuple[Any, ...], a: int, b: int) -> tuple[Atom, exact.Pair]:
         noise, threshold, _, fresh = (2.0, 3, None, counts) if name == "sessions" else (1.0, 2, None, counts)
         return selected(noise, fresh, threshold, a or None, b or None)
 
@@ -203,8 +216,8 @@ def test_the_check_fails_for_a_bound_that_is_not_kept(engine: Engine) -> None:
     later = START + timedelta(minutes=1)
     user: list[Record] = [("rare", START, None), ("rare java", later, None)]
 
-    def fresh(_: str, key: tuple[Any, ...], a: int, b: int) -> exact.Pair:
-        return exact.thresholded(math.exp(-1 / 1.5), a or None, b or None, 6)
+    def fresh(_: str, key: tuple[Any, ...], a: int, b: int) -> tuple[Atom, exact.Pair]:
+        return selected(1.5, None, 5, a or None, b or None)
 
     kept, broken = Zealous(one), Zealous(two)
     assert leak(engine, kept, fresh, [], [("v", user)]) <= kept.guarantee().delta * (1 + 1e-9)

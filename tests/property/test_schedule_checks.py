@@ -1,4 +1,4 @@
-"""What is drawn is what is analysed: the four checks of every published table of every mechanism."""
+"""What is drawn is what is analysed: the checks of every published table of every mechanism."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.schedule_checks import (
     draws_as_analysed,
     hides_rare_queries,
     remembering,
+    shows_as_analysed,
 )
 
 from tacit.release.engines import Engine, open_engine
@@ -42,6 +43,11 @@ def test_every_mechanism_has_a_case() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_exact_with_noise_off(case: Case) -> None:
     compares_as_analysed(case.make())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_clicks_and_steps_with_their_queries_alone(case: Case) -> None:
+    shows_as_analysed(case.make())
 
 
 @pytest.mark.parametrize("case", NOISY, ids=lambda case: case.name)

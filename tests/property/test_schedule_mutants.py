@@ -28,6 +28,7 @@ from tests.schedule_checks import (
     diverges_as_claimed,
     draws_as_analysed,
     remembering,
+    shows_as_analysed,
 )
 
 import tacit.release.mechanism as mechanisms
@@ -124,6 +125,9 @@ def execution_mutants(case: Case, part: Part) -> Iterator[Mutant]:
     if part.minimum > 1:
         what = f"the least true count of {name} minus one"
         yield Mutant(case.name, what, compares, executing(name, minimum=part.minimum - 1))
+    if part.within:
+        what = f"{name} of queries that are not published"
+        yield Mutant(case.name, what, "shows_as_analysed", executing(name, within=()))
     if part.chance < 1:
         what = f"idle keys of {name} always take part"
         yield Mutant(case.name, what, draws, executing(name, chance=1.0))
@@ -143,7 +147,7 @@ def claim_mutants(case: Case, part: Part) -> Iterator[Mutant]:
     if part.fresh is not None:
         what = f"fresh counts of {name} not charged"
         yield Mutant(case.name, what, check, claiming(case, lambda s: changed(s, name, fresh=None)))
-    if part.keys is not Keys.PUBLIC and part.minimum == 1:
+    if part.keys is not Keys.PUBLIC and part.minimum == 1 and name not in case.spared:
         what = f"keys of {name} that occur taken for public ones"
         yield Mutant(case.name, what, check, claiming(case, lambda s: changed(s, name, keys=Keys.PUBLIC)))
     bound = part.contribution
@@ -249,6 +253,7 @@ def listed() -> list[Mutant]:
         ("click, minimum", ("bounded_searches", click), 1),
         ("click, approximate", ("bounded_searches", click), 1),
         ("click, approximate", ("bounded_clicks", click), 1),
+        ("click, own queries", ("bounded_searches", click), 1),
         ("click, once per user", ("bounded_items", click), 2),
         ("session", ("bounded_sessions", session), 1),
         ("session", ("bounded_clicks", session), 1),
@@ -268,12 +273,13 @@ def listed() -> list[Mutant]:
     for name in (
         "zealous",
         "click, approximate",
+        "click, own queries",
         "click, once per user",
         "session",
         "session, once per user",
     ):
         what = "no delta for keys that occur"
-        found.append(Mutant(name, what, diverges, patched("fresh_loss", lambda part: 0.0)))
+        found.append(Mutant(name, what, diverges, patched("whole_loss", lambda schedule: 0.0)))
         for kind in (RareDisclosure, LaplaceCounts):
             said = f"{kind.__name__} missing in the ledger's event"
             found.append(Mutant(name, said, diverges, lambda kind=kind: dropped(kind)))
@@ -307,6 +313,8 @@ def check(mutant: Mutant, engine: Engine, count: Count) -> None:
         bounds_as_analysed(case, count)
     elif mutant.caught_by == "diverges_as_claimed":
         diverges_as_claimed(case, count)
+    elif mutant.caught_by == "shows_as_analysed":
+        shows_as_analysed(case.make())
     elif mutant.caught_by == "compares_as_analysed":
         compares_as_analysed(case.make())
     else:
@@ -336,8 +344,14 @@ def test_every_number_of_every_schedule_has_its_mutant() -> None:
             needed += [f"half of the fresh noise of {name}"] * (part.fresh is not None)
             needed += [f"the threshold of {name} minus one"] * (part.least is not None)
             needed += [f"the least true count of {name} minus one"] * (part.minimum > 1)
+            needed += [f"{name} of queries that are not published"] * bool(part.within)
             several = len(case.make().schedule().parts) > 1
             needed += [f"{name} not charged"] * (part.noise is not None and several)
             needed += [f"the bound of {name} minus one in the schedule"] * (part.noise is not None)
             for what in needed:
                 assert f"{case.name}: {what}" in said
+    for case in CASES:
+        for table in case.spared:  # another case of the mechanism has it among the worst
+            what = f"keys of {table} that occur taken for public ones"
+            others = [each.name for each in CASES if each.make().name == case.make().name]
+            assert any(f"{name}: {what}" in said for name in others)

@@ -58,7 +58,7 @@ def execute(
     """
     tables: Tables = {}
     for part in schedule:
-        passed = pass_threshold(part, rows(part, tables), source)
+        passed = _within(part, pass_threshold(part, rows(part, tables), source), tables)
         counts = passed.noisy
         if part.fresh is not None:
             counts = passed.true + draw(part.fresh, len(passed.true), source)
@@ -66,6 +66,20 @@ def execute(
         keys = keys.cast(_schema(part))
         tables[part.table] = in_order(keys.append_column("count", pa.array(counts, pa.int64())))
     return tables
+
+
+def _within(part: Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passed:
+    """Of the keys that passed, those that may be shown: with a key of an earlier table that was published.
+
+    The guarantee rests on it, so it is done here, whatever rows a mechanism gives.
+    """
+    shown = np.ones(len(passed.true), np.bool_)
+    for column, table in part.within:
+        known = tables[table].column(0).combine_chunks()
+        shown &= np.asarray(pc.is_in(passed.keys.column(column), value_set=known), np.bool_)
+    if shown.all():
+        return passed
+    return Passed(passed.keys.filter(pa.array(shown)), passed.true[shown], passed.noisy[shown])
 
 
 def draw(noise: Noise | None, size: int, source: RandomSource) -> NDArray[np.int64]:

@@ -37,6 +37,7 @@ __all__ = [
     "FORMAT",
     "LATER_FIELDS",
     "MANIFEST",
+    "SECOND_FORMAT",
     "describe_table",
     "file_hash",
     "is_hash",
@@ -49,11 +50,14 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-FORMAT = 2
-"""The version of the manifest's form."""
+FORMAT = 3
+"""The version of the manifest's form, and of the analysis from which its figures are."""
 
 FIRST_FORMAT = 1
 """The form before schedules; parameters had other names. It is still read."""
+
+SECOND_FORMAT = 2
+"""The form before what one user can attain was analysed: its figures are no less than those of today."""
 
 FIELDS = frozenset(
     {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "schedule", "preparation"}
@@ -168,7 +172,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
         form = manifest["format"] if isinstance(manifest, dict) else None
-        known = type(form) is int and form in (FIRST_FORMAT, FORMAT)
+        known = type(form) is int and FIRST_FORMAT <= form <= FORMAT
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} is not a manifest of a release.") from error
     if not known:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tacit.release.occurrences import most_occurrences
+
 __all__ = ["Column", "Contribution", "Keys", "Noise", "NoiseKind", "Part", "Schedule", "text_columns"]
 
 
@@ -44,10 +46,13 @@ class Contribution:
     Args:
         groups: how many counts a user adds to each of several sets of keys that have no key in common.
         once: a user adds at most 1 to a single key; otherwise all of a group may fall on one key.
+        sessions: so many sessions of so many queries, none of which follows itself, and the counts are those
+            of all their ordered subsequences; a group is then a length, and no other spread over keys can be.
     """
 
     groups: tuple[int, ...]
     once: bool
+    sessions: tuple[int, int] | None = None
 
     @property
     def total(self) -> int:
@@ -57,7 +62,19 @@ class Contribution:
     @property
     def largest(self) -> int:
         """The most on a single key."""
-        return min(1, self.total) if self.once else max(self.groups, default=0)
+        if self.once:
+            return min(1, self.total)
+        if self.sessions is not None:
+            sessions, queries = self.sessions
+            return sessions * most_occurrences(queries)
+        return max(self.groups, default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest; what a session can hold is named where the counts rest on it."""
+        form: dict[str, Any] = {"groups": list(self.groups), "once": self.once}
+        if self.sessions is not None:
+            form["sessions"], form["queries"] = self.sessions
+        return form
 
 
 class Keys(StrEnum):
@@ -134,7 +151,7 @@ class Part:
         return {
             "table": self.table,
             "columns": [column.name for column in self.columns],
-            "contribution": {"groups": list(self.contribution.groups), "once": self.contribution.once},
+            "contribution": self.contribution.to_dict(),
             "keys": self.keys.value,
             "minimum": self.minimum,
             "chance": self.chance,

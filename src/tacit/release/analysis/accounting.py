@@ -6,7 +6,9 @@ occur by a threshold costs δ, the chance that a key of one user alone appears
 nothing. A fresh count costs its own ε; the number that was compared costs nothing more.
 
 **The whole.** The ε of the parts add. δ is the chance that any key of one user alone appears anywhere: with
--ln(1 - s) for the chance s of each part, 1 - exp(-Σ), which is less than the sum of the δ.
+-ln(1 - s) for the chance s of each part, 1 - exp(-Σ), which is less than the sum of the δ. Where keys are
+shown only with keys of an earlier part, one user cannot attain all of these, and the worst that can be is
+charged (:mod:`tacit.release.analysis.attainable`).
 
 **As an event.** A ledger that knows a release by its (ε,δ) alone must assume the worst that (ε,δ) admits.
 Known as noisy counts and a rare disclosure, many releases together cost far less by privacy loss
@@ -37,11 +39,12 @@ from collections.abc import Iterable
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event, GuaranteedRelease, LaplaceCounts, RareDisclosure, Together
 from tacit.privacy.rounding import sum_up
+from tacit.release.analysis.attainable import Spread, searches_loss, sequences_loss
 from tacit.release.analysis.charge import Charge, total_epsilon
 from tacit.release.analysis.threshold import appearance, largest_sum, miss_loss, survival
 from tacit.release.schedule import Contribution, Keys, Part, Schedule
 
-__all__ = ["charges_of", "event_of", "fresh_keys_loss", "fresh_loss", "guarantee_of"]
+__all__ = ["charges_of", "event_of", "fresh_keys_loss", "fresh_loss", "guarantee_of", "whole_loss"]
 
 _LAST_BITS = 1 + 1e-12
 """Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
@@ -63,7 +66,7 @@ def guarantee_of(schedule: Schedule, neighbours: Neighbours) -> Guarantee:
     epsilon = total_epsilon(charges_of(schedule), neighbours)
     if all(part.keys is Keys.PUBLIC for part in schedule):
         return Guarantee(GuaranteeKind.PURE, neighbours, epsilon=epsilon)
-    delta = appearance(sum_up(fresh_loss(part) for part in schedule))
+    delta = appearance(whole_loss(schedule))
     return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
 
 
@@ -84,12 +87,54 @@ def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
     return Together(tuple(_gathered(parts)))
 
 
+def whole_loss(schedule: Schedule) -> float:
+    """-ln(1 - s), s the largest chance with which keys of one user alone appear in any table."""
+    together = _searches_with_what_lies_within(schedule)
+    if together is not None:
+        return together
+    return sum_up(fresh_loss(part) for part in schedule)
+
+
+def _searches_with_what_lies_within(schedule: Schedule) -> float | None:
+    """The same where the first part counts searches, and the others what is shown with one or two of them.
+
+    None where the schedule is not of this form, and the parts are added.
+    """
+    first, *others = schedule
+    if not others or first.contribution.sessions or len(first.columns) > 1:
+        return None
+    sorts: dict[int, Part] = {len(part.within): part for part in others}
+    each_alike = all(
+        part.keys is Keys.OCCURRING
+        and part.contribution.once == first.contribution.once
+        and part.within
+        and all(table == first.table for _, table in part.within)
+        for part in others
+    )
+    if len(sorts) < len(others) or not set(sorts) <= {1, 2} or not each_alike:
+        return None
+    if 2 in sorts and sorts[2].contribution.total >= first.contribution.total:
+        return None  # more than the steps between so many searches
+    if first.keys is Keys.PUBLIC or any(part.least is None for part in schedule):
+        return None
+    searches, clicks, steps = (
+        _spread(part) if part else None for part in (first, sorts.get(1), sorts.get(2))
+    )
+    assert searches is not None
+    return searches_loss(searches, clicks, steps, first.contribution.once)
+
+
+def _spread(part: Part) -> Spread:
+    assert part.least is not None
+    return Spread(part.contribution.total, _scale(part), part.least - part.minimum)
+
+
 def fresh_loss(part: Part) -> float:
     """-ln(1 - s), s the largest chance with which keys of one user alone appear; 0 for public keys.
 
     A key needs ``minimum`` records, of which the user brings the last. Counted once per user, each of n
     keys gets one; else the n records of a group lie on one key or each on a key of its own, whichever tells
-    more.
+    more; or, for sequences of sessions, as the worst session has them.
     """
     if part.keys is Keys.PUBLIC:
         return 0.0
@@ -103,6 +148,8 @@ def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> floa
     single = miss_loss(noise, room)
     if contribution.once:
         return contribution.total * single
+    if contribution.sessions is not None:
+        return sequences_loss(noise, room, *contribution.sessions)
     return sum_up(
         largest_sum(miss_loss(noise, room - records + 1), single, records) for records in contribution.groups
     )
@@ -150,7 +197,7 @@ def _sampled_loss(part: Part, records: int) -> float:
 
 def _moved(part: Part, scale: float, step: int, neighbours: Neighbours) -> list[Event]:
     """Counts under noise that a user moves: each key by one step, or one key by all records of a group."""
-    if part.contribution.once:
+    if part.contribution.largest == 1:
         return [LaplaceCounts(scale, part.contribution.total * neighbours.histories, step, neighbours)]
     return [
         LaplaceCounts(scale, neighbours.histories, records * step, neighbours)

@@ -22,7 +22,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
-__all__ = ["Pair", "divergence", "noisy", "product", "released", "selected", "survival", "thresholded"]
+__all__ = [
+    "Pair",
+    "divergence",
+    "noisy",
+    "passing",
+    "product",
+    "released",
+    "selected",
+    "survival",
+    "thresholded",
+]
 
 Number = float | Fraction
 
@@ -128,9 +138,14 @@ def thresholded(a: Number, count: int | None, other: int | None, t: int) -> Pair
     """A count published with the noise with which it passed ``>= t``; None is a key that takes no part."""
     if count is None or other is None:
         return selected(a, count, other, t)
+    return Pair.of([(_missed(a, t - count), _missed(a, t - other)), *passing(a, count, other, t).atoms])
+
+
+def passing(a: Number, count: int, other: int, t: int) -> Pair:
+    """The outputs of :func:`thresholded` that show the key; they add up to the chance that it passes."""
     start = max(t, min(count, other))
     high = max(start, count, other)
-    atoms: list[tuple[Number, Number]] = [(_missed(a, t - count), _missed(a, t - other))]
+    atoms: list[tuple[Number, Number]] = []
     if start > t:  # published values below both counts
         below = [survival(a, t - c) - survival(a, start - c) for c in (count, other)]
         atoms.append((below[0], below[1]))

@@ -35,7 +35,8 @@ def charges(parameters: ClickParameters) -> tuple[Charge, ...]:
 def guarantee(parameters: ClickParameters, neighbours: Neighbours | None = None) -> Guarantee:
     """The provable guarantee: pure, or (ε,δ)-indistinguishability in ``approximate`` mode.
 
-    With p_g = 1: ε = q_f/b + q_f/b_q + c_f/b_c + (q_f - 1)/b_t for any K, twice as much under replacing.
+    With p_g = 1: ε = q_f/b + q_f/b_q + c_f/b_c + (q_f - 1)/b_t for any K, twice as much under replacing. δ is
+    the most that one user attains in the three tables together, less than what each could alone.
     """
     return guarantee_of(click_schedule(parameters), neighbours or parameters.neighbours)
 

@@ -31,7 +31,8 @@ def charges(parameters: SessionParameters) -> tuple[Charge, ...]:
 def guarantee(parameters: SessionParameters, neighbours: Neighbours | None = None) -> Guarantee:
     """(ε,δ)-indistinguishability of what these parameters publish: part 1, and part 2 if it is there.
 
-    ε = Δf/b + Δf/b_q (+ l/b + l/b_q); δ is the chance that a sequence (or a click) of one user alone appears.
+    ε = Δf/b + Δf/b_q (+ l/b + l/b_q); δ is the largest chance that a sequence (or a click) of one user alone
+    appears, over all sessions that are ever counted.
     """
     return guarantee_of(session_schedule(parameters), neighbours or parameters.neighbours)
 

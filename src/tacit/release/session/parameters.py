@@ -17,6 +17,7 @@ from tacit.release.parameters import (
     declared_take,
     refuse_given_alone,
 )
+from tacit.release.schedule import Contribution
 
 __all__ = ["LONGEST", "PARAMETERS", "PLANNED_CLICKS", "THESIS_CLICKS", "SessionParameters"]
 
@@ -105,19 +106,26 @@ class SessionParameters(Parameters):
 
     @property
     def largest_move(self) -> int:
-        """M, the most that a user moves one count: l_s times the largest C(l_q, j), j >= 2."""
-        if self.once_per_user:
-            return 1
-        return max(self.counts_by_length())
+        """M, the most that a user moves one count."""
+        return self.contribution().largest
 
     def counts_by_length(self) -> tuple[int, ...]:
         """l_s C(l_q, j) for j = 2 … l_q: how many counts of sequences of each length a user adds.
 
-        Sequences of different length are different keys. A session of one query repeated puts all C(l_q, j)
-        counts of a length on one key; a session of different queries spreads them over as many.
+        Sequences of different length are different keys. A session of different queries spreads the counts of
+        a length over as many keys; how many fall on one key is counted over all sessions that can be.
         """
         l_s, l_q = self.sessions_per_user, self.queries_per_session
         return tuple(l_s * math.comb(l_q, j) for j in range(2, l_q + 1))
+
+    def contribution(self) -> Contribution:
+        """What a user adds to the counts of sequences.
+
+        Sessions longer than can be released are analysed as if all counts of a length could fall on one key.
+        """
+        counted = not self.once_per_user and self.queries_per_session <= LONGEST
+        sessions = (self.sessions_per_user, self.queries_per_session) if counted else None
+        return Contribution(self.counts_by_length(), bool(self.once_per_user), sessions)
 
     def completed(self) -> SessionParameters:
         """With everything settled that does not depend on a plan."""

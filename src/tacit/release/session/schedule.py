@@ -15,7 +15,7 @@ def session_schedule(p: SessionParameters) -> Schedule:
         Part(
             table="sessions",
             columns=(Column("queries", several=True),),
-            contribution=Contribution(p.counts_by_length(), once=bool(p.once_per_user)),
+            contribution=p.contribution(),
             noise=Noise(p.noise),
             least=int(p.threshold) + 1,
             fresh=None if p.noise_counts is None else Noise(p.noise_counts),
