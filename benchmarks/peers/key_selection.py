@@ -140,7 +140,7 @@ accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1.0, total_delta=1e
 engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
 params = pipeline_dp.AggregateParams(
     noise_kind=pipeline_dp.NoiseKind.GAUSSIAN, metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],
-    max_partitions_contributed=most, max_contributions_per_partition=1,
+    max_partitions_contributed=most, max_contributions_per_partition=1, post_aggregation_thresholding=True,
     partition_selection_strategy=pipeline_dp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING)
 extractors = pipeline_dp.DataExtractors(
     privacy_id_extractor=lambda r: r[0], partition_extractor=lambda r: r[1], value_extractor=lambda r: 0)
@@ -173,10 +173,11 @@ def compare(draw: Draw, python: str) -> None:
     most, sharp = max(found), max(found, key=lambda each: each[1])
     said = f"best within 25%: {sharp[1]:,} ({most[2]:.0f} s of noise)"
     print(f"OpenDP, Gaussian with threshold   {most[0]:6,} counted; {said}", flush=True)
-    answered = pipeline_dp(draw, 10, python)
-    if answered:
-        said = f"within 25%: {answered[1]:,} ({answered[2]:.0f} s in all)"
-        print(f"PipelineDP, Gaussian              {answered[0]:6,} counted; {said}", flush=True)
+    answers = [answer for answer in (pipeline_dp(draw, most, python) for most in (10, 30)) if answer]
+    if answers:
+        most, sharp = max(answers), max(answers, key=lambda each: each[1])
+        said = f"best within 25%: {sharp[1]:,} ({most[2]:.0f} s in all)"
+        print(f"PipelineDP, Gaussian              {most[0]:6,} counted; {said}", flush=True)
     else:
         print("PipelineDP cannot be imported here: install pipeline-dp, or name an interpreter that has it")
     print(f"weighted Gaussian                 {max(weighted_gaussian(draw, k) for k in (30, 100)):6,} keys")

@@ -172,28 +172,32 @@ def click_reference(records, p, choice, domain, urls):
     }
 
 
-def first_items(rows, limit, choice):
-    """The first different keys of a user's (time, *key)."""
-    pick = min if choice is Choice.FIRST else max
-    when = {key: pick(t for t, *k in rows if tuple(k) == key) for key in {tuple(k) for _, *k in rows}}
-    return [key for _, key in sorted(((t, key) for key, t in when.items()), key=order(choice))[:limit]]
+def chosen_items(rows, limit, choice):
+    """The first, last or most frequent different keys of a user's (time, key)."""
+    pick = max if choice is Choice.LAST else min
+    when = {key: pick(t for t, k in rows if k == key) for _, key in rows}
+    ranked = sorted(((t, key) for key, t in when.items()), key=order(choice, rows))
+    return [key for _, key in ranked[:limit]]
 
 
 @SETTINGS
-@given(logs, st.integers(1, 4), st.integers(1, 3), st.sampled_from([Choice.FIRST, Choice.LAST]))
+@given(logs, st.integers(1, 4), st.integers(1, 3), choices)
 def test_click_counts_a_user_once(engine, records, q_f, c_f, choice):
-    """Users of each of the first different queries, of clicks on them and of steps between them."""
+    """Users of each of the different queries taken, of clicks on them and of steps between them.
+
+    How much a user has of a query goes by records (two clicks count twice), of a click by its searches.
+    """
     p = click_parameters(q_f, c_f, 0, 0, None, 0, 0, mode=ClickMode.APPROXIMATE, once_per_user=True)
     expected = {"queries": Counter(), "clicks": Counter(), "transitions": Counter()}
     for user in {record[0] for record in records}:
         mine = [record[1:] for record in records if record[0] == user]
-        queries = first_items(sorted({(t, q) for q, t, _ in mine}), q_f, choice)
+        queries = chosen_items([(t, (q,)) for q, t, _ in mine], q_f, choice)
         kept = [record for record in mine if (record[0],) in queries]
         expected["queries"].update(queries)
-        clicks = [(t, q, url) for q, t, url in kept if url is not None]
-        expected["clicks"].update(first_items(clicks, c_f, choice))
-        taken = [(t, *step) for t, step in steps(sorted({(t, q) for q, t, _ in kept}))]
-        expected["transitions"].update(first_items(taken, p.steps_per_user, choice))
+        clicks = {(t, (q, url)) for q, t, url in kept if url is not None}
+        expected["clicks"].update(chosen_items(clicks, c_f, choice))
+        taken = steps(sorted({(t, q) for q, t, _ in kept}))
+        expected["transitions"].update(chosen_items(taken, p.steps_per_user, choice))
     if not p.steps_per_user:
         del expected["transitions"]
     assert released(engine, Click(p, take=choice), records) == expected

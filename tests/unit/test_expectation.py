@@ -13,6 +13,8 @@ import pytest
 from tacit.errors import InfeasibleError
 from tacit.privacy.randomness import SeededRandomness
 from tacit.release import expectation
+from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.parameters import HeldItem
 from tacit.release.engines import open_engine
 from tacit.release.k_query.mechanism import KQuery
 from tacit.release.zealous.mechanism import Zealous
@@ -73,3 +75,23 @@ def test_a_release_without_a_row_is_refused_before_the_charge() -> None:
         expectation.refuse_if_empty(expected, made, 100)
     expectation.refuse_if_empty(expectation.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
     expectation.refuse_if_empty(None, made, 100)
+
+
+@pytest.mark.parametrize("users", [200, 400, 1_200])
+def test_an_adaptive_release_is_foreseen_by_its_rounds(users: int, tmp_path: Path) -> None:
+    """Near the mean of releases of another log of that size; 1,200 users are three times the world's."""
+    made = Adaptive(epsilon=16.0, delta=1e-3, items=(HeldItem.KEYWORDS,))
+    found = expectation.expected_rows(made, users)
+    assert found is not None and set(found) == {"keywords"}
+    SyntheticLog(users, seed=6).write(tmp_path / "log.parquet")
+    with open_engine(threads=1) as engine:
+        counting = made.count(engine, engine.log(tmp_path / "log.parquet"))
+        drawn = [made.publish(engine, counting, SeededRandomness(n))["keywords"].num_rows for n in range(5)]
+    assert statistics.fmean(drawn) > 10
+    assert statistics.fmean(drawn) / 1.6 < found["keywords"] < statistics.fmean(drawn) * 1.6
+
+
+def test_an_adaptive_release_of_too_few_users_is_refused() -> None:
+    made = Adaptive(epsilon=0.1, delta=1e-9)
+    with pytest.raises(InfeasibleError, match="next to nothing"):
+        expectation.refuse_if_empty(expectation.expected_rows(made, 50), made, 50)

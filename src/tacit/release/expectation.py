@@ -6,7 +6,8 @@ fewer users, an item that c of its users have keeps each of them with the same c
 binomial. In a log of more, it is taken to grow in proportion, which is a little too high for rare items. The
 expected number of rows is the sum over items of the chance that the number plus the noise reaches the
 threshold. What depends on another table (clicks and transitions of selected queries) is counted as if the
-query were selected.
+query were selected. An adaptive release, whose rounds steer each other, is carried out on the synthetic log
+instead (:mod:`tacit.release.adaptive.foresight`).
 
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.files import atomic_file, cache_directory
+from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import NoiseKind, Part
@@ -93,6 +95,9 @@ def expected_rows(
     rows = {}
     with open_engine() as engine:
         counting = mechanism.count(engine, engine.log(_world(report)))
+        foreseen = mechanism.foresee(counting, users / WORLD_USERS, OperatingSystemRandomness())
+        if foreseen is not None:
+            return foreseen
         if any(part.table not in counting for part in schedule):
             return None
         for part in schedule:

@@ -184,6 +184,14 @@ class Mechanism(ABC, Generic[P]):
         del stated
         return ()
 
+    def foresee(self, counting: Counting, share: float, source: RandomSource) -> dict[str, float] | None:
+        """By table, the rows of a log with ``share`` times the users of a synthetic one that was counted.
+
+        None where they follow from the schedule, key by key (:mod:`tacit.release.expectation`).
+        """
+        del counting, share, source
+        return None
+
     def to_dict(self) -> dict[str, Any]:
         """Every parameter, for the manifest; :meth:`from_dict` reads it back."""
         return self.parameters.to_dict()

@@ -23,6 +23,7 @@ from tacit.privacy.gaussian_loss import lattice_delta
 from tacit.privacy.randomness import RandomSource
 from tacit.release.adaptive import words
 from tacit.release.adaptive.analysis import Cost, cost_of
+from tacit.release.adaptive.foresight import foresee
 from tacit.release.adaptive.held import held_in, shown_keys
 from tacit.release.adaptive.holdings import keys_of, read_holdings
 from tacit.release.adaptive.parameters import HELD_COLUMNS, AdaptiveParameters
@@ -143,6 +144,10 @@ class Adaptive(Mechanism[AdaptiveParameters]):
     def count(self, engine: Engine, log: Any) -> Counting:
         """Who holds what, as numbers."""
         return {"held": read_holdings(engine, {k.value: held_in(log, k) for k in self.parameters.items})}
+
+    def foresee(self, counting: Counting, share: float, source: RandomSource) -> dict[str, float]:
+        """By carrying out the rounds on the synthetic log."""
+        return foresee(self.rounds, counting["held"], share, source)
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Carry out the rounds, count what was found, and make one table per kind."""

@@ -39,6 +39,11 @@ def words(p: AdaptiveParameters, schedule: RoundsSchedule, figures: Mapping[str,
             f"In {len(schedule.rounds)} rounds the noisy numbers of the earlier ones steer weight away from "
             "what was found, or cannot be found, to what is nearly found."
         )
+    if p.per_user == 1:
+        lines.append(
+            "There is nothing to steer where a user gives one item. If nobody has more than one, `zealous` "
+            "with one item a user finds more: for a single item its noise is smaller."
+        )
     if schedule.tally is None:
         lines.append("Items are published without counts.")
     else:

@@ -1,0 +1,244 @@
+"""Checks that hold what an adaptive release does against the rounds from which its guarantee is computed.
+
+Each raises AssertionError, and looks at the release from outside: its real ``publish`` runs, on holdings or
+with noise of our choice.
+
+- :func:`compares_as_stated`: at each threshold, coefficient and first cut, exactly, one step apart;
+- :func:`draws_as_stated`: each noise has the width stated, for every item and round by itself;
+- :func:`bounds_as_stated`: no user has more items, weighs more or counts in more cells than stated;
+- :func:`charges_as_stated`: guarantee and ledger cover all of it, by a computation of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+from tacit.privacy import Neighbours
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.adaptive import mechanism as module
+from tacit.release.adaptive import rounds, tallies
+from tacit.release.adaptive.holdings import Counted
+from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.rounds import Holdings
+from tacit.release.adaptive.rounds_schedule import ONE
+
+__all__ = ["bounds_as_stated", "charges_as_stated", "compares_as_stated", "draws_as_stated", "holdings_of"]
+
+LIMIT = 5.5
+"""Standard errors: a false alarm in at most one of 26 million (two-sided, normal approximation)."""
+HUGE = 1 << 46
+
+
+def holdings_of(sets: list[list[int]], kinds: int) -> Holdings:
+    """Users with these items."""
+    starts = np.concatenate([[0], np.cumsum([len(held) for held in sets])]).astype(np.int64)
+    return Holdings(starts, np.array([item for held in sets for item in held], dtype=np.int32), kinds)
+
+
+def publish(mechanism: Adaptive, holdings: Holdings) -> dict[int, int]:
+    """What is published: the number of an item to its count (0 where keys alone are published)."""
+
+    def keys_of(engine: Any, counted: Any, kind: str, items: np.ndarray) -> pa.Table:
+        del engine, counted, kind
+        return pa.table({"query": [str(item) for item in items.tolist()]})
+
+    counted = Counted(holdings, {}, {"queries": 0})
+    with mock.patch.object(module, "keys_of", keys_of):
+        made = mechanism.publish(None, {"held": counted}, OperatingSystemRandomness())  # type: ignore[arg-type]
+    table = made["queries"]
+    counts = table.column("count").to_pylist() if "count" in table.column_names else [0] * len(table)
+    return {int(key): count for key, count in zip(table.column("query").to_pylist(), counts, strict=True)}
+
+
+@contextmanager
+def drawing(draw: Callable[[float, int], np.ndarray] | None = None) -> Iterator[list[tuple[float, Any]]]:
+    """Noise of our choice in every place, or what is drawn anyway; all of it is noted with its width."""
+    noted: list[tuple[float, Any]] = []
+
+    def noting(real: Any) -> Any:
+        def sampler(sigma: float, size: int, source: Any) -> np.ndarray:
+            drawn = real(sigma, size, source) if draw is None else draw(sigma, size)
+            noted.append((sigma, drawn))
+            return drawn
+
+        return sampler
+
+    with (
+        mock.patch.object(rounds, "discrete_gaussian", noting(rounds.discrete_gaussian)),
+        mock.patch.object(tallies, "discrete_gaussian", noting(tallies.discrete_gaussian)),
+    ):
+        yield noted
+
+
+def _silent(sigma: float, size: int) -> np.ndarray:
+    del sigma
+    return np.zeros(size, np.int64)
+
+
+def compares_as_stated(mechanism: Adaptive) -> None:
+    """Two items of one user each, whose noise is chosen so that they stand one step apart at every line."""
+    stated = mechanism.schedule().rounds.rounds
+    for number, step in enumerate(stated):
+        for line, found in [
+            (step.threshold, True),
+            (step.steering.cuts[0] if step.steering else None, False),
+        ]:
+            if line is not None:
+                _compares_at(mechanism, number, line, found)
+
+
+def _compares_at(mechanism: Adaptive, last: int, line: int, finds: bool) -> None:
+    """Item 0 reaches the line in round ``last``, item 1 stays one step below; no other may matter."""
+    stated = mechanism.schedule().rounds.rounds
+    plans: list[list[int]] = [[], []]
+    for item in (0, 1):
+        standing = 0
+        for number, step in enumerate(stated[: last + 1]):
+            aim = line if number == last else step.threshold
+            weight = -(-(aim - standing) // step.coefficient)  # the least that reaches it
+            if number < last or item == 1:
+                weight -= 1
+            standing += step.coefficient * weight
+            plans[item].append(weight - ONE)  # all of its user's weight is on it
+    drawn = 0
+
+    def noise(sigma: float, size: int) -> np.ndarray:
+        nonlocal drawn
+        number, drawn = drawn, drawn + 1
+        if number <= last:
+            return np.array([plan[number] for plan in plans[:size]], np.int64)
+        if number >= len(stated):
+            return np.zeros(size, np.int64)  # norms and counts
+        # What is not found yet must not be, or what is still in is found now.
+        return np.full(size, -HUGE if finds else HUGE, np.int64)
+
+    with drawing(noise):
+        found = publish(mechanism, holdings_of([[0], [1]], 2))
+    assert set(found) == {0}, f"round {last + 1}: compared with another number than {line}"
+
+
+def _crowds() -> Holdings:
+    """Items of 1 to 60 users of their own each, so that many stay in all rounds."""
+    sizes = np.tile(np.arange(1, 61), 50)
+    items = np.repeat(np.arange(sizes.size), sizes)
+    return Holdings(np.arange(items.size + 1), items.astype(np.int32), sizes.size)
+
+
+def draws_as_stated(mechanism: Adaptive) -> None:
+    """Every noise by itself: its width, no item left out in the first round, no draw used again."""
+    rounds_stated = mechanism.schedule().rounds
+    widths = [step.sigma for step in rounds_stated.rounds]
+    if rounds_stated.tally is not None:
+        widths += [rounds_stated.tally.norm_sigma, rounds_stated.tally.sigma]
+    log = _crowds()
+    gathered: list[list[np.ndarray]] = [[] for _ in widths]
+    for _ in range(8 if rounds_stated.tally is not None else 1):  # the histogram of norms has few cells
+        with drawing() as noted:
+            publish(mechanism, log)
+        assert len(noted) == len(widths), "another number of draws than stated"
+        assert noted[0][1].size == log.kinds, "an item without noise in the first round"
+        for place, (_, drawn) in enumerate(noted):
+            gathered[place].append(drawn)
+        for (_, one), (_, two) in pairwise(noted):
+            size = min(one.size, two.size)
+            assert not np.array_equal(one[:size], two[:size]), "noise is used again"
+    for number, (width, pieces) in enumerate(zip(widths, gathered, strict=True), start=1):
+        sample = np.concatenate(pieces) / width
+        assert sample.size > 300
+        z = (np.mean(sample**2) - 1) * math.sqrt(sample.size / 2)
+        assert abs(z) < LIMIT, f"draw {number}: noise of another width than {width} (z = {z:.1f})"
+        shared = float(np.mean(sample[1:] * sample[:-1])) * math.sqrt(sample.size)
+        assert abs(shared) < LIMIT, f"draw {number}: items share their noise"
+
+
+def bounds_as_stated(mechanism: Adaptive) -> None:
+    """One user alone, far over every bound; and what that user adds beside others."""
+    stated = mechanism.schedule().rounds
+    many = stated.held + 5
+    log = holdings_of([list(range(many))], many)
+    weights: list[np.ndarray] = []
+    real = rounds.add_weights
+
+    def add_weights(starts: Any, items: Any, values: Any, least: int, totals: np.ndarray) -> None:
+        real(starts, items, values, least, totals)
+        weights.append(totals.copy())
+
+    def lifting(sigma: float, size: int) -> np.ndarray:
+        del sigma
+        return np.full(size, HUGE, np.int64)
+
+    with drawing(lifting) as noted, mock.patch.object(rounds, "add_weights", add_weights):
+        found = publish(mechanism, log)
+    assert noted[0][1].size <= stated.held, f"{noted[0][1].size} items of a user take part"
+    assert len(found) <= stated.held
+    for totals in weights:
+        assert sum(int(weight) ** 2 for weight in totals) <= ONE**2, "a user weighs more than one"
+    if stated.tally is not None:
+        _counts_in_one_cell(mechanism)
+
+
+def _counts_in_one_cell(mechanism: Adaptive) -> None:
+    """Without noise, the histogram of norms with a user more has one more in one cell."""
+    stated = mechanism.schedule().rounds
+    seen: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
+    clipping, counting = tallies._clipping, tallies.noisy_weights
+
+    def looking(schedule: Any, norms: np.ndarray) -> Any:
+        seen.append(norms.copy())
+        return clipping(schedule, norms)
+
+    def noisy_weights(*arguments: Any, **more: Any) -> np.ndarray:
+        weights.append(counting(*arguments, **more))
+        return weights[-1]
+
+    # Everybody has one item, and one user has all of them: whatever limit is chosen, that user is clipped.
+    most = min(stated.held, 30)
+    others = [[item] for item in range(most) for _ in range(4000)]
+    for sets in (others, [*others, list(range(most))]):
+        with (
+            drawing(_silent),
+            mock.patch.object(tallies, "_clipping", looking),
+            mock.patch.object(tallies, "noisy_weights", noisy_weights),
+        ):
+            publish(mechanism, holdings_of(sets, most))
+    added = seen[1] - seen[0]
+    assert sorted(added.tolist())[-2:] == [0, ONE] and added.min() == 0, "a user counts in several cells"
+    moved = weights[1] - weights[0]
+    assert sum(int(weight) ** 2 for weight in moved) <= ONE**2, "a user is not clipped in the count"
+
+
+def charges_as_stated(mechanism: Adaptive) -> None:
+    """μ and the chance of a disclosure, computed again; no less is stated and charged, and not 1% more."""
+    for relation in Neighbours:
+        made = Adaptive(mechanism.asked, neighbours=relation)
+        stated = made.schedule().rounds
+        widths = [step.sigma for step in stated.rounds]
+        if stated.tally is not None:
+            widths += [stated.tally.norm_sigma, stated.tally.sigma]
+        replacing = relation is Neighbours.REPLACE
+        mu = math.sqrt(sum(ONE**2 / width**2 for width in widths) * (2 if replacing else 1))
+        chance = 0.0
+        for number in range(1, len(stated.rounds) + 1):
+            until = stated.rounds[:number]
+            weight = ONE * sum(step.coefficient for step in until)
+            width = math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in until))
+            chance += float(stats.norm.sf((until[-1].threshold - weight) / width))
+        chance *= stated.held * (2 if replacing else 1)
+        epsilon = made.guarantee().epsilon
+        noise = stats.norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * stats.norm.sf(
+            epsilon / mu + mu / 2
+        )
+        event = made.event()
+        for what, promised in (("stated", made.guarantee().delta), ("charged", event.guarantee.delta)):
+            assert promised >= (noise + chance) * (1 - 1e-6), f"{relation}: less is {what} than it costs"
+            assert promised <= (noise + chance) * 1.01, f"{relation}: more is {what} than it costs"

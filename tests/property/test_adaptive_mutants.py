@@ -1,0 +1,294 @@
+"""Mutants of adaptive releases: every width, threshold, bound and comparison of the rounds weakened, one at a
+time, and the check that notices it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from tests import adaptive_checks
+from tests.adaptive_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
+
+from tacit.privacy import Neighbours
+from tacit.release.adaptive import analysis, rounds, tallies
+from tacit.release.adaptive import mechanism as module
+from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
+
+COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6)
+"""Seven rounds and counts."""
+SINGLE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1, keys_only=True)
+"""One round, keys alone."""
+CASES = {"counted": COUNTED, "single round": SINGLE}
+Alter = Callable[[RoundsSchedule], RoundsSchedule]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Something weakened, and what must notice it."""
+
+    case: str
+    what: str
+    caught_by: str
+    apply: Callable[[], AbstractContextManager[Any]]
+
+    def __str__(self) -> str:
+        return f"adaptive, {self.case}: {self.what}"
+
+
+def step_with(schedule: RoundsSchedule, number: int, **fields: Any) -> RoundsSchedule:
+    """The schedule with one round altered."""
+    listed = list(schedule.rounds)
+    listed[number] = replace(listed[number], **fields)
+    return replace(schedule, rounds=tuple(listed))
+
+
+def tally_with(schedule: RoundsSchedule, **fields: Any) -> RoundsSchedule:
+    assert schedule.tally is not None
+    return replace(schedule, tally=replace(schedule.tally, **fields))
+
+
+def executing(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
+    """Rounds and counts are carried out by another schedule than the one that is analysed."""
+
+    @contextmanager
+    def apply() -> Iterator[None]:
+        real = {"find": module.find, "take_tally": module.take_tally}
+        whole: list[RoundsSchedule] = []
+
+        def find(schedule: RoundsSchedule, *rest: Any) -> Any:
+            whole[:] = [alter(schedule)]
+            return real["find"](whole[0], *rest)
+
+        def take_tally(schedule: Any, *rest: Any) -> Any:
+            del schedule
+            return real["take_tally"](whole[0].tally, *rest)
+
+        with mock.patch.multiple(module, find=find, take_tally=take_tally):
+            yield
+
+    return apply
+
+
+def claiming(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
+    """The cost is computed from another schedule than the one that is executed."""
+
+    def cheaper(schedule: RoundsSchedule, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Any:
+        return analysis.cost_of(alter(schedule), neighbours)
+
+    return lambda: mock.patch.object(module, "cost_of", cheaper)
+
+
+def sparing_noise(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
+    """The noise is charged as if some of it were not drawn."""
+    real = analysis.noise_mu
+    return lambda: mock.patch.object(analysis, "noise_mu", lambda schedule: real(alter(schedule)))
+
+
+def patched(where: Any, name: str, value: Any) -> Callable[[], AbstractContextManager[Any]]:
+    return lambda: mock.patch.object(where, name, value)
+
+
+def round_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+    """Each round: its noise, coefficient, threshold, first cut, and whether it is charged."""
+    for number, step in enumerate(schedule.rounds):
+        named = f"round {number + 1}"
+        for said, factor in (("half", 0.5), ("30% less", 0.7), ("30% more", 1.3)):
+            width = round(step.sigma * factor)
+            yield Mutant(
+                case,
+                f"{said} of the noise of {named}",
+                "draws_as_stated",
+                executing(lambda s, n=number, w=width: step_with(s, n, sigma=w)),
+            )
+        line = step.threshold - step.coefficient
+        yield Mutant(
+            case,
+            f"the threshold of {named} minus one",
+            "compares_as_stated",
+            executing(lambda s, n=number, t=line: step_with(s, n, threshold=t)),
+        )
+        more = step.coefficient + 1
+        yield Mutant(
+            case,
+            f"the coefficient of {named} plus one",
+            "compares_as_stated",
+            executing(lambda s, n=number, c=more: step_with(s, n, coefficient=c)),
+        )
+        if step.steering is not None:
+            first, *others = step.steering.cuts
+            lower = replace(step.steering, cuts=(first - step.coefficient, *others))
+            yield Mutant(
+                case,
+                f"the first cut of {named} minus one",
+                "compares_as_stated",
+                executing(lambda s, n=number, c=lower: step_with(s, n, steering=c)),
+            )
+        yield Mutant(
+            case,
+            f"noise of {named} not charged",
+            "charges_as_stated",
+            sparing_noise(lambda s, n=number: step_with(s, n, sigma=1 << 60)),
+        )
+        yield Mutant(
+            case,
+            f"items found by chance in {named} not charged",
+            "charges_as_stated",
+            claiming(lambda s, n=number: step_with(s, n, threshold=1 << 90)),
+        )
+
+
+def tally_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+    """The noise of norms and counts."""
+    if schedule.tally is None:
+        return
+    for field, named in (("norm_sigma", "norms"), ("sigma", "counts")):
+        stated = getattr(schedule.tally, field)
+        for said, factor in (("half", 0.5), ("30% less", 0.7), ("30% more", 1.3)):
+            yield Mutant(
+                case,
+                f"{said} of the noise of {named}",
+                "draws_as_stated",
+                executing(lambda s, f=field, w=round(stated * factor): tally_with(s, **{f: w})),
+            )
+        yield Mutant(
+            case,
+            f"noise of {named} not charged",
+            "charges_as_stated",
+            sparing_noise(lambda s, f=field: tally_with(s, **{f: 1 << 60})),
+        )
+
+
+def _unnormalised(starts: Any, items: Any, values: Any, least: int, totals: np.ndarray) -> None:
+    del starts, least
+    np.add.at(totals, items, ONE * (values[items] > 0))
+
+
+def _not_clipped(holdings: Any, values: Any, present: Any, sigma: int, source: Any, least: int = 0) -> Any:
+    totals = np.zeros(holdings.kinds, dtype=np.int64)
+    np.add.at(totals, holdings.items, ONE * values[holdings.items].astype(np.int64) // math.isqrt(least))
+    return totals[present] + rounds.discrete_gaussian(sigma, present.size, source)
+
+
+class _TwoCells:
+    """NumPy, but for counting everybody in the next cell too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def bincount(cells: np.ndarray, minlength: int) -> np.ndarray:
+        both = np.concatenate([cells, np.minimum(cells + 1, minlength - 1)])
+        return np.bincount(both, minlength=minlength)
+
+
+@contextmanager
+def noise_used_again() -> Iterator[None]:
+    """Each round takes the noise of the one before, as far as it goes."""
+    real, kept = rounds.discrete_gaussian, []
+
+    def sampler(sigma: int, size: int, source: Any) -> np.ndarray:
+        if not kept or kept[-1].size < size:
+            kept.append(real(sigma, size, source))
+        return kept[-1][:size]
+
+    with mock.patch.object(rounds, "discrete_gaussian", sampler):
+        yield
+
+
+@contextmanager
+def one_noise_for_all() -> Iterator[None]:
+    real = rounds.discrete_gaussian
+
+    def sampler(sigma: int, size: int, source: Any) -> np.ndarray:
+        return np.repeat(real(sigma, 1, source), size)
+
+    with mock.patch.object(rounds, "discrete_gaussian", sampler):
+        yield
+
+
+@contextmanager
+def noise_where_several_hold() -> Iterator[None]:
+    """Items of a single user get no noise in the first round."""
+    real = rounds.noisy_weights
+
+    def noisy(holdings: Any, values: Any, present: Any, sigma: int, source: Any, least: int = 0) -> Any:
+        held = np.bincount(holdings.items, minlength=holdings.kinds)[present] > 1
+        found = np.zeros(present.size, np.int64)
+        found[held] = real(holdings, values, present[held], sigma, source, least)
+        return found
+
+    with mock.patch.object(rounds, "noisy_weights", noisy):
+        yield
+
+
+def other_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+    """Bounds, weights, clipping, cells, reuse, and the neighbour relation."""
+    draws, bounds, charges = "draws_as_stated", "bounds_as_stated", "charges_as_stated"
+    more = executing(lambda s: replace(s, held=s.held + 1))
+    yield Mutant(case, "items of a user plus one", bounds, more)
+    fewer = claiming(lambda s: replace(s, held=max(1, s.held // 2)))
+    if schedule.held > 1:
+        yield Mutant(case, "fewer items of a user charged than take part", charges, fewer)
+        long = patched(rounds, "add_weights", _unnormalised)
+        yield Mutant(case, "weights that are not divided by their norm", bounds, long)
+        yield Mutant(case, "noise used again", draws, noise_used_again)
+    yield Mutant(case, "one noise for all items", draws, one_noise_for_all)
+    yield Mutant(case, "no noise for what one user alone has", draws, noise_where_several_hold)
+    relation = patched(analysis.Cost, "under", lambda self, neighbours: self)
+    yield Mutant(case, "replacing charged as adding", charges, relation)
+    if schedule.tally is not None:
+        unclipped = patched(tallies, "noisy_weights", _not_clipped)
+        yield Mutant(case, "vectors that are not clipped", bounds, unclipped)
+        yield Mutant(case, "a user in two cells of the norms", bounds, patched(tallies, "np", _TwoCells()))
+
+
+def listed() -> list[Mutant]:
+    found: list[Mutant] = []
+    for case, made in CASES.items():
+        schedule = made.schedule().rounds
+        for mutants in (round_mutants, tally_mutants, other_mutants):
+            found += mutants(case, schedule)
+    return found
+
+
+MUTANTS = listed()
+CHECKS = (compares_as_stated, draws_as_stated, bounds_as_stated, charges_as_stated)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("case", CASES)
+def test_the_check_holds(case: str, check: Callable[[Adaptive], None]) -> None:
+    check(CASES[case])
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_the_mutant_is_caught(mutant: Mutant) -> None:
+    asked = CASES[mutant.case].asked
+    with mutant.apply(), pytest.raises(AssertionError):
+        getattr(adaptive_checks, mutant.caught_by)(Adaptive(asked))
+
+
+def test_every_number_of_the_rounds_has_its_mutant() -> None:
+    """No width, coefficient, threshold, cut or bound without one."""
+    said = {str(mutant) for mutant in MUTANTS}
+    assert len(said) == len(MUTANTS)
+    for case, made in CASES.items():
+        schedule = made.schedule().rounds
+        needed = ["items of a user plus one", "replacing charged as adding"]
+        for number, step in enumerate(schedule.rounds, start=1):
+            needed += [f"half of the noise of round {number}", f"the threshold of round {number} minus one"]
+            needed += [f"the coefficient of round {number} plus one", f"noise of round {number} not charged"]
+            needed += [f"the first cut of round {number} minus one"] * (step.steering is not None)
+        if schedule.tally is not None:
+            needed += [f"half of the noise of {name}" for name in ("norms", "counts")]
+            needed += [f"noise of {name} not charged" for name in ("norms", "counts")]
+        for what in needed:
+            assert f"adaptive, {case}: {what}" in said
