@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,10 @@ def serve(
     proxy: Annotated[
         str | None, typer.Option(help="Send all requests through a SOCKS proxy: socks5://127.0.0.1:9050.")
     ] = None,
+    released: Annotated[
+        list[Path] | None,
+        typer.Option(help="Suggest queries of this release too, a folder of `tacit release`. Repeatable."),
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser window.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -51,19 +56,23 @@ def serve(
     from tacit.web.console import Console as Page
     from tacit.web.opening_file import open_browser
     from tacit.web.profile_place import profile_place
+    from tacit.web.released_queries import released_queries
     from tacit.web.serving import bound_socket
     from tacit.web.serving import serve as run
     from tacit.web.state import PageState
     from tacit.web.upstreams import parse_engine
 
     given = [parse_engine(text) for text in engine or ()]
+    asked: Counter[str] = Counter()
+    for folder in released or ():
+        asked |= released_queries(folder)
     path = profile_place() if profile is None else profile
     opened = bound_socket("127.0.0.1", port)
     if not as_json:
         stderr().print("getting ready…")
     with Guard(path) as guard:
         state = PageState(path)
-        page = Page(guard, state, opened.getsockname()[1], given, proxy)
+        page = Page(guard, state, opened.getsockname()[1], given, proxy, asked)
         page.warm_up()
         address = page.admission.address
         result = {"address": address, "profile": str(path), "engines": [one.name for one in page.engines]}

@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,7 @@ class Console:
         port: where the page is served.
         given: engines from the command line, used instead of the stored ones.
         proxy: a SOCKS proxy for all requests to engines.
+        asked: queries of released logs with their counts, for suggestions.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Console:
         port: int,
         given: Sequence[EngineDescription] = (),
         proxy: str | None = None,
+        asked: Mapping[str, int] | None = None,
     ) -> None:
         self.guard = guard
         self.state = state
@@ -71,7 +73,7 @@ class Console:
         self.sent = SentRequests(state, self.behind)
         self.given = tuple(given)
         self.suggestions = Suggestions(
-            state, self.behind, (word for word in wordnet_corpus().wordnet.vocabulary)
+            state, self.behind, (word for word in wordnet_corpus().wordnet.vocabulary), asked
         )
         self.desk = SearchDesk(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()

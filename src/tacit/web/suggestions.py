@@ -1,4 +1,4 @@
-"""Suggestions while typing, answered on the device: own queries first, then the words of the dictionary.
+"""Suggestions while typing, answered on the device: own queries, then released ones, then words.
 
 No request leaves the machine for them.
 """
@@ -6,7 +6,8 @@ No request leaves the machine for them.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.text import normalise
 from tacit.web.state import PageState
@@ -21,16 +22,28 @@ class Suggestions:
     Args:
         state: the person's own queries.
         behind: writes them down a moment later.
-        phrases: public phrases, such as the entries of WordNet or the queries of a released log.
+        phrases: public phrases, such as the entries of WordNet.
+        asked: queries of released logs, and how often each was asked.
     """
 
-    def __init__(self, state: PageState, behind: WriteBehind, phrases: Iterable[str]) -> None:
+    def __init__(
+        self,
+        state: PageState,
+        behind: WriteBehind,
+        phrases: Iterable[str],
+        asked: Mapping[str, int] | None = None,
+    ) -> None:
         self._state = state
         self._behind = behind
         self._phrases: Sequence[str] = sorted({phrase.lower() for phrase in phrases})
+        self._asked = dict(asked or {})
+        self._asked_sorted: Sequence[str] = sorted(self._asked)
 
     def complete(self, typed: str, *, own: bool = True, limit: int = 8) -> list[str]:
-        """At most ``limit`` completions: the person's own, the most frequent first, then public ones."""
+        """At most ``limit`` completions: the person's own, the most frequent first, then public ones.
+
+        Of the public ones, queries that many asked come before words of the dictionary.
+        """
         beginning = " ".join(typed.lower().split())
         if not beginning:
             return []
@@ -44,6 +57,12 @@ class Suggestions:
                 (pattern, limit),
             )
             found.update(dict.fromkeys(str(query) for (query,) in rows))
+        first = bisect.bisect_left(self._asked_sorted, beginning)
+        last = bisect.bisect_left(self._asked_sorted, f"{beginning}\U0010ffff")
+        often = heapq.nsmallest(
+            limit, self._asked_sorted[first:last], key=lambda query: (-self._asked[query], query)
+        )
+        found.update(dict.fromkeys(often))
         start = bisect.bisect_left(self._phrases, beginning)
         near = self._phrases[start : start + 200]
         public = sorted(

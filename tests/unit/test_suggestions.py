@@ -1,0 +1,63 @@
+"""Suggestions from the person's own queries, from released logs and from the dictionary, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tacit.device import Guard
+from tacit.errors import InputError
+from tacit.web.released_queries import released_queries
+from tacit.web.state import PageState
+from tacit.web.suggestions import Suggestions
+from tacit.web.write_behind import WriteBehind
+
+
+def release(folder: Path, **tables: str) -> Path:
+    folder.mkdir()
+    (folder / "manifest.json").write_text("{}")
+    for name, text in tables.items():
+        (folder / f"{name}.tsv").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[PageState]:
+    Guard(tmp_path / "p.profile").close()
+    made = PageState(tmp_path / "p.profile")
+    yield made
+    made.close()
+
+
+def test_queries_are_read_from_every_table_that_has_them(tmp_path: Path) -> None:
+    folder = release(
+        tmp_path / "r",
+        queries="query\tcount\njava coffee\t7\n'=sum(a1)\t3\nnobody\t-1\n",
+        clicks="query\turl\tcount\njava coffee\thttps://a.example/\t9\njava\thttps://b.example/\t4\n",
+        keywords="keyword\tcount\njava\t99\n",
+    )
+    assert released_queries(folder) == {"java coffee": 9, "=sum(a1)": 3, "java": 4}
+
+
+def test_a_folder_without_a_release_or_without_queries_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tacit release"):
+        released_queries(tmp_path)
+    with pytest.raises(InputError, match="counts queries"):
+        released_queries(release(tmp_path / "k", keywords="keyword\tcount\njava\t99\n"))
+    with pytest.raises(InputError, match="damaged") as caught:
+        released_queries(release(tmp_path / "d", queries="query\tcount\nsecret-canary\n"))
+    assert "canary" not in str(caught.value)
+
+
+def test_own_queries_come_first_then_released_ones_by_count_then_words(state: PageState) -> None:
+    asked = {"java island": 3, "java coffee": 8, "javelin throw": 5, "tea": 50}
+    found = Suggestions(state, WriteBehind(state), ["java", "Javanese"], asked)
+    found.remember("Java at home", "2026-01-01T00:00:00+00:00")
+    assert found.complete("jav") == [
+        "java at home", "java coffee", "javelin throw", "java island", "java", "javanese",
+    ]  # fmt: skip
+    assert found.complete("jav", own=False, limit=2) == ["java coffee", "javelin throw"]
+    assert found.complete("") == []
+    assert Suggestions(state, WriteBehind(state), ["java"]).complete("java i", own=False) == []
