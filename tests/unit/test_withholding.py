@@ -42,7 +42,7 @@ def is_caught(
         if np.isin(near, below).any() or (VECTORS.matrix[near] @ VECTORS.matrix[s] >= TWIN_COSINE).any():
             return True
         nearest = cosines[below].max()
-        share = NEAR_SHARE / len(below) ** 0.25
+        share = NEAR_SHARE / len(below) ** (1 / 3)
         few = nearest >= cosines[1:].mean() + NormalDist().inv_cdf(1 - share) * cosines[1:].std()
         if few and nearest >= NEAR_PART * cosines[1:].max():
             return True

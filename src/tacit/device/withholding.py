@@ -7,7 +7,7 @@ A document is **caught** if
 - or it is **near** a sensitive topic: nearer to it, or to one below it, than to all but 3.5% of the topics
   of the taxonomy, by mean and deviation of its cosines to all of them, and with at least 0.6 of the cosine to
   its nearest topic. Of many topics below a sensitive one some are near to anything, so with n of them (itself
-  included) the share is divided by the fourth root of n;
+  included) the share is divided by the cube root of n;
 - or, while anything is sensitive, it has no known word, so that nobody can tell what it is about.
 
 The strict choice also catches what has a cosine of at least 0.3 to any sensitive topic or one below it.
@@ -41,7 +41,7 @@ NEAR_SHARE = 0.035
 NEAR_PART = 0.6
 """And its cosine to it is at least this part of that to its nearest topic; chosen with the share."""
 
-_SIZE_POWER = 0.25
+_SIZE_POWER = 1 / 3
 _CHUNK = 256
 
 
