@@ -138,6 +138,7 @@ class Console:
         )
         environment.filters["topic"] = readable_topic
         environment.globals["branch"] = branch
+        environment.filters["pages"] = _pages
         environment.filters["percent"] = lambda share: f"{100 * share:.3g}\u00a0%"
         return environment
 
@@ -191,6 +192,11 @@ class Console:
         said = notice.undo()
         self.changed()
         return said
+
+
+def _pages(documents: float) -> str:
+    """A number of pages, shares of a page included: ``12,346``, ``4``, ``0.6``."""
+    return f"{documents:,.0f}" if documents >= 10 else f"{max(documents, 0.1):.1f}".removesuffix(".0")
 
 
 def _embedded_search(query: str) -> list[SearchResult]:
