@@ -1,4 +1,4 @@
-"""What an exposure costs as the ledger grows: at 1,000 and at 100,000 entries, in one run.
+"""What an exposure costs as the ledger grows, and looking at all of it: at 1,000 and at 100,000 entries.
 
 python benchmarks/exposure_ledger.py
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, generalise
+from tacit.device.exposure_course import exposure_courses
 from tacit.device.mapping import seed_of_leaves
 from tacit.device.profile import UserProfile
 from tacit.taxonomy import load_wordnet
@@ -52,7 +53,15 @@ def main() -> None:
         small, large = (statistics.median(taken[size][20:]) for size in (SMALL, LARGE))
         print(f"an exposure at {SMALL:,} entries: {small:.2f} ms; at {LARGE:,}: {large:.2f} ms; "
               f"ratio {large / small:.2f} (at most 1.5)")  # fmt: skip
-        for store in stores.values():
+        for size, store in stores.items():
+            begun = time.process_time()
+            exposure_courses(store, None, 300)
+            summed = 1000 * (time.process_time() - begun)
+            begun = time.process_time()
+            ExposureLedger(store).history()
+            read = 1000 * (time.process_time() - begun)
+            print(f"a picture of {size:,} entries: {summed:.0f} ms; reading every entry: {read:.0f} ms; "
+                  f"ratio {summed / read:.2f}")  # fmt: skip
             store.close()
 
 
