@@ -12,7 +12,7 @@ import pytest
 
 from tacit.errors import InfeasibleError
 from tacit.privacy.randomness import SeededRandomness
-from tacit.release import expectation
+from tacit.release import expectation, foresight
 from tacit.release.adaptive.mechanism import Adaptive
 from tacit.release.adaptive.parameters import HeldItem
 from tacit.release.engines import open_engine
@@ -30,8 +30,8 @@ def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _world(monkeypatch: pytest.MonkeyPatch, small_world: Path) -> None:
-    monkeypatch.setattr(expectation, "WORLD_USERS", 400)
-    monkeypatch.setattr(expectation, "_world", lambda _report: small_world)
+    monkeypatch.setattr(expectation, "WORLDS", (400,))
+    monkeypatch.setattr(expectation, "_world", lambda _size, _report: small_world)
 
 
 def test_the_expectation_is_near_what_another_log_publishes(tmp_path: Path) -> None:
@@ -44,6 +44,15 @@ def test_the_expectation_is_near_what_another_log_publishes(tmp_path: Path) -> N
         drawn = [made.publish(engine, counting, SeededRandomness(n))["queries"].num_rows for n in range(20)]
     assert statistics.fmean(drawn) / 2 < found["queries"] < statistics.fmean(drawn) * 2
     assert statistics.fmean(drawn) > 5
+
+
+def test_a_log_is_judged_by_one_of_at_least_a_third_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expectation, "WORLDS", (10_000, 100_000))
+    judged = {users: expectation._world_for(users) for users in (1, 30_000, 30_001, 300_000, 657_426)}
+    assert judged == {1: 10_000, 30_000: 10_000, 30_001: 100_000, 300_000: 100_000, 657_426: 100_000}
+    assert [users for users in judged if expectation.is_rough(users)] == [657_426]
+    assert "judged by a log of 100,000 users" in foresight.in_words({"queries": 9.0}, 657_426)
+    assert "rough" not in foresight.in_words({"queries": 9.0}, 300_000)
 
 
 def test_more_users_and_more_epsilon_give_more() -> None:

@@ -48,6 +48,21 @@ def test_a_folder_is_replaced_whole(
     assert names(tmp_path) == ["out"]
 
 
+def test_at_no_moment_is_there_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two renames would leave a moment without either; here the two change places in one call."""
+    output = made(tmp_path / "out")
+
+    def renamed(_self: Path, _target: Path) -> Path:
+        raise AssertionError("moved in more than one step")
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(Path, "replace", renamed)
+    with atomic_directory(output, replace=True) as temporary:
+        (temporary / "mark").write_text("new")
+    assert (output / "mark").read_text() == "new"
+    assert names(tmp_path) == ["out"]
+
+
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
 def test_a_failure_leaves_the_old_folder(tmp_path: Path, failure: type[BaseException]) -> None:
     output = made(tmp_path / "out")

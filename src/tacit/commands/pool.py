@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -17,6 +17,8 @@ from tacit.terminal import emit
 __all__ = ["PANEL", "register"]
 
 PANEL = Panel.POOL
+
+WithoutRegion = Literal["hold", "general"]
 
 PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
 
@@ -160,7 +162,7 @@ def agent(
         str | None, typer.Option(help="Pass searches on to this search server, with your region attached.")
     ] = None,
     without: Annotated[
-        str, typer.Option(help="While no region guards you: hold queries back, or send d* (general).")
+        WithoutRegion, typer.Option(help="While no region guards you: hold queries back, or send d*.")
     ] = "hold",
     wait: Annotated[float, typer.Option(help="Hold a query at most so many seconds.")] = 60.0,
     channel: Annotated[
@@ -203,8 +205,6 @@ def agent(
     from tacit.web.serving import bound_socket
     from tacit.web.serving import serve as run
 
-    if without not in ("hold", "general"):
-        raise ParameterError.outside("--without", repr(without), "hold or general")
     if (issuer is None) != (account is None):
         raise ParameterError("--issuer and --account belong together.", "Say both, or neither.")
     values = read_record(record)
@@ -214,7 +214,7 @@ def agent(
         pool,
         values,
         engine=engine,
-        without=without,  # type: ignore[arg-type]  # checked above
+        without=without,
         wait=wait,
         channel=channel,
         engine_channel=engine_channel,
@@ -247,8 +247,10 @@ def verify(
     log: Annotated[
         Path, typer.Argument(help="A query log with senders, as `tacit simulate --log` writes it.")
     ],
-    k: Annotated[int, typer.Option(help="How many people must match.")] = 30,
-    window: Annotated[float, typer.Option(help="How well an attacker knows the time, plus or minus.")] = 50.0,
+    k: Annotated[int, typer.Option(min=1, help="How many people must match.")] = 30,
+    window: Annotated[
+        float, typer.Option(min=0, help="How well an attacker knows the time, plus or minus.")
+    ] = 50.0,
     as_json: JsonFlag = False,
 ) -> None:
     """Check Definitions 2 and 3 for every entry of a query log; exit with 1 if somebody is identified."""

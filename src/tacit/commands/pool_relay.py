@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import ForceFlag, JsonFlag
 from tacit.terminal import emit
 
 __all__ = ["gateway", "issuer", "relay"]
@@ -89,21 +89,25 @@ def gateway(
     ] = None,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8464,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Open Oblivious HTTP for one server behind it, until Ctrl-C. Nothing is logged.
 
     It sees what is asked, and the relay's address instead of the person's.
     """
-    from tacit.files.atomic import atomic_file
+    from tacit.files import atomic_file, check_output
     from tacit.pool.channel.gateway import gateway_app
     from tacit.pool.channel.oblivious import GatewayKey
     from tacit.pool.secret_file import kept_secret
 
     own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(key)))
     if write_keys is not None:
-        with atomic_file(write_keys) as temporary:
-            temporary.write_bytes(own.configurations())
+        public = own.configurations()
+        if not (write_keys.is_file() and write_keys.read_bytes() == public):  # the same at every start
+            check_output(write_keys, force=force, inputs=[] if key is None else [key])
+            with atomic_file(write_keys) as temporary:
+                temporary.write_bytes(public)
     says = [f"opens Oblivious HTTP for {target}; addresses stay with the relay before it"]
     result = {"target": target, "public_key": own.configuration.public_key.hex()}
     _run("Gateway", gateway_app(own, target), host, port, result, says, as_json)

@@ -214,7 +214,7 @@ def protect(
     profile: ProfileFile,
     topic: Annotated[str, typer.Argument(help="A topic's name (disease.n.01) or its path from the root.")],
     sensitivity: Annotated[
-        float, typer.Option(help="How severe its disclosure would be: 1e-6 to 1e6.")
+        float, typer.Option(min=1e-6, max=1e6, help="How severe its disclosure would be.")
     ] = 1.0,
     remove: Annotated[bool, typer.Option("--remove", help="Protect it no longer.")] = False,
     as_json: JsonFlag = False,

@@ -140,7 +140,7 @@ class Rules:
             raise ParameterError.outside("k", self.k, "a whole number of at least 2")
         if not 0 < self.overlap <= 0.5:
             raise ParameterError.outside(
-                "the overlap",
+                "overlap",
                 self.overlap,
                 "above 0 and at most 0.5",
                 "Above one half, somebody who confirms one overlap and not the next is singled out in time.",
@@ -152,7 +152,7 @@ class Rules:
             raise ParameterError("the margin must be at least 0, and the capacity at least k.")
         if not 2 * self.phases + self.skew < self.window < float("inf"):
             raise ParameterError.outside(
-                "the window",
+                "window",
                 self.window,
                 f"longer than twice the phases and the skew, {2 * self.phases + self.skew:g}",
                 "Shorten the phases, or promise a longer window.",

@@ -62,6 +62,8 @@ def write_audited_log(log: AuditedLog, path: str | Path) -> None:
 
 def read_audited_log(path: str | Path) -> AuditedLog:
     """Read what :func:`write_audited_log` wrote."""
+    if not Path(path).is_file():
+        raise InputError(f"there is no file {path}.", "Make one with `tacit simulate --log`.")
     try:
         table = pq.read_table(path)
     except pa.ArrowInvalid as error:

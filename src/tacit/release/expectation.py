@@ -3,11 +3,13 @@
 A look at the log's own counts before the charge would itself be a release. So the mechanism counts the
 synthetic log (users of AOL's shape, :mod:`tacit.world.synth`), made once and kept in the cache. In a log of
 fewer users, an item that c of its users have keeps each of them with the same chance: its number of users is
-binomial. In a log of more, it is taken to grow in proportion, which is a little too high for rare items. The
-expected number of rows is the sum over items of the chance that the number plus the noise reaches the
-threshold. What depends on another table (clicks and transitions of selected queries) is counted as if the
-query were selected. An adaptive release, whose rounds steer each other, is carried out on the synthetic log
-instead (:mod:`tacit.release.adaptive.foresight`).
+binomial. In a log of more, it is taken to grow in proportion. For items of one user that is far too high:
+most of them are rarer than that, and ten times as many would pass a low threshold. So a log is never judged
+by one of less than a third of its size, but for those of more than 300,000 users, of which the figure is
+called rough. The expected number of rows is the sum over items of the chance that the number plus the noise
+reaches the threshold. What depends on another table (clicks and transitions of selected queries) is counted
+as if the query were selected. An adaptive release, whose rounds steer each other, is carried out on the
+synthetic log instead (:mod:`tacit.release.adaptive.foresight`).
 
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """
@@ -29,23 +31,35 @@ from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import NoiseKind, Part
 
-__all__ = ["WORLD_USERS", "expected_rows", "refuse_if_empty"]
+__all__ = ["REACH", "WORLDS", "expected_rows", "is_rough", "refuse_if_empty"]
 
-WORLD_USERS = 10_000
-"""Users of the synthetic log that is counted."""
+WORLDS = (10_000, 100_000)
+"""Users of the synthetic logs that are counted: the smallest that reaches far enough."""
+REACH = 3
+"""Numbers are scaled up by this factor at most, if there is a world that allows it."""
 _SEED = 2006
 _LARGE = 1_000
 
 
-def _world(report: Callable[[str], object]) -> Path:
-    """The synthetic log, made when it is first needed."""
+def is_rough(users: int) -> bool:
+    """Whether a log of so many users is judged by one that is much smaller."""
+    return users > REACH * WORLDS[-1]
+
+
+def _world_for(users: int) -> int:
+    """The size of the synthetic log by which one of so many users is judged."""
+    return next((size for size in WORLDS if users <= REACH * size), WORLDS[-1])
+
+
+def _world(size: int, report: Callable[[str], object]) -> Path:
+    """The synthetic log of so many users, made when it is first needed."""
     from tacit.world.synth import SyntheticLog
 
-    path = cache_directory() / f"expectation-{WORLD_USERS}-{_SEED}-1.parquet"
+    path = cache_directory() / f"expectation-{size}-{_SEED}-1.parquet"
     if not path.exists():
-        report(f"making a synthetic log of {WORLD_USERS:,} users to estimate from (once)")
+        report(f"making a synthetic log of {size:,} users to estimate from (once)")
         with atomic_file(path) as temporary:
-            SyntheticLog(WORLD_USERS, seed=_SEED).write(temporary)
+            SyntheticLog(size, seed=_SEED).write(temporary)
     return path
 
 
@@ -93,9 +107,10 @@ def expected_rows(
     if not kinds <= {NoiseKind.LAPLACE}:
         return None
     rows = {}
+    size = _world_for(users)
     with open_engine() as engine:
-        counting = mechanism.count(engine, engine.log(_world(report)))
-        foreseen = mechanism.foresee(counting, users / WORLD_USERS, OperatingSystemRandomness())
+        counting = mechanism.count(engine, engine.log(_world(size, report)))
+        foreseen = mechanism.foresee(counting, users / size, OperatingSystemRandomness())
         if foreseen is not None:
             return foreseen
         if any(part.table not in counting for part in schedule):
@@ -104,7 +119,7 @@ def expected_rows(
             kept = counting[part.table]
             spectrum = engine.table(kept.group_by("count").aggregate(keys=kept.count()))
             counted = np.asarray(spectrum.column("count")).astype(np.int64)
-            passing = _passes(part, counted, users / WORLD_USERS)
+            passing = _passes(part, counted, users / size)
             rows[part.table] = float((passing * np.asarray(spectrum.column("keys"))).sum())
     return rows
 

@@ -34,8 +34,11 @@ def in_words(expected: Mapping[str, float] | None, users: int) -> str:
     """The expectation as a sentence."""
     if expected is None:
         return "How many rows to expect cannot be said for this mechanism."
+    from tacit.release.expectation import WORLDS, is_rough
+
     listed = ", ".join(f"{name} {_about(rows)}" for name, rows in expected.items())
-    return f"To expect of a log of {users:,} users of AOL's shape, in rows: {listed}."
+    rough = f" This is rough: it is judged by a log of {WORLDS[-1]:,} users." if is_rough(users) else ""
+    return f"To expect of a log of {users:,} users of AOL's shape, in rows: {listed}.{rough}"
 
 
 def _about(rows: float) -> str:

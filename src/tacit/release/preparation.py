@@ -38,7 +38,7 @@ class Preparation:
 
     def __post_init__(self) -> None:
         if self.since and self.until and self.since >= self.until:
-            raise ParameterError.outside("since", self.since.isoformat(), "before until")
+            raise ParameterError.outside("since", self.since.isoformat(), "before `until`")
 
     def apply(self, engine: Engine, log: Any) -> Any:
         """The records that take part."""

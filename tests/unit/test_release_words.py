@@ -1,0 +1,47 @@
+"""What a release says of itself: which records of a user it took, and chances as people say them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tacit
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.release.parameters import Choice
+from tacit.release.promise import meaning_of, still_learns, taken
+from tacit.release.verdict import one_in
+
+
+@pytest.mark.parametrize("take", list(Choice))
+@pytest.mark.parametrize("mechanism", [tacit.Zealous, tacit.Click, tacit.Session])
+def test_words_and_steps_say_which_records_were_taken(mechanism: Any, take: Choice) -> None:
+    made = mechanism(epsilon=2, delta=1e-6, take=take)
+    others = [each.words for each in Choice if each is not take]
+    bound = next(step.detail for step in made.steps() if step.title == "Bound")
+    assert f"of each user the {take.words} " in bound
+    assert not [other for other in others if f"the {other} " in bound]
+    assert not [other for other in others if f"gives the {other} " in made.words()[0]]
+
+
+def test_one_thing_is_not_counted_and_several_are() -> None:
+    assert taken(Choice.FREQUENT, 1, "query", "queries") == "most frequent query"
+    assert taken(Choice.FIRST, 5, "query", "queries") == "first 5 queries"
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [(0.5, "50%"), (1e-3, "1 in 1,000"), (3e-7, "1 in 3,333,333"), (1e-13, "1 in a million million")],
+)
+def test_a_chance_is_said_as_people_say_it_and_never_too_small(chance: float, said: str) -> None:
+    assert one_in(chance) == said
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "times"), [(1, "2.72"), (8, "2,981"), (15, "3,269,017"), (100, "a thousand")]
+)
+def test_factors_are_numbers_that_a_person_can_judge(epsilon: float, times: str) -> None:
+    promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6)
+    said = " ".join([*meaning_of(promise), *still_learns(promise)])
+    assert f"more than {times}" in said and "1 in 1,000,000" in said
+    assert "e-" not in said and "e+" not in said
