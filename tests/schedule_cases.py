@@ -21,6 +21,7 @@ from tacit.release.mechanism import Mechanism
 from tacit.release.public_domain import PublicDomain
 from tacit.release.public_urls import PublicUrls
 from tacit.release.session.mechanism import Session
+from tacit.release.topics.mechanism import Topics
 from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
@@ -222,6 +223,11 @@ def session_once(**relation: Any) -> Session:
     )
 
 
+def topics(**relation: Any) -> Topics:
+    """Two topics of WordNet's first level, and one right below in each."""
+    return Topics(per_user=2, levels=2, noise=2.0, **relation)
+
+
 def k_query(**relation: Any) -> KQuery:
     """What at least four users asked."""
     return KQuery(k=4, **relation)
@@ -257,6 +263,7 @@ MORE_PAIRS = sessions(("java", "tea"), ("news", "coffee"), ("tea", "news"))
 SAME_PAIR = sessions(("java", "tea"), ("java", "tea"))
 OWN_PAIRS = sessions(("mine", "own"), ("secret", "rare"))
 RARE = {"r1": asked("mine", "own"), "r2": asked("own", "secret")} | crowd(asked("triple", "java"), "t", 3)
+KINDS = asked("beagle", "violin", "plumber", "church", "hospital")
 
 CASES = [
     Case(
@@ -302,6 +309,13 @@ CASES = [
         crowd(PAIRS, users=14),
         (PAIRS, MORE_PAIRS, SAME_PAIR, REPEATED),
         (OWN_PAIRS,),
+    ),
+    Case(
+        "topics",
+        topics,
+        crowd(KINDS, users=5) | crowd(asked("dog", "teapot", "physicist"), "p", 3),
+        (KINDS, asked("dog", "dog", "lizard", "teapot", "hammer", "nun"), asked("nun", "physicist", "dog")),
+        (asked("melancholy", "Tuesday", "acre"),),
     ),
     Case("k-query", k_query, crowd(POPULAR) | RARE, (POPULAR,), (ALONE,)),
 ]

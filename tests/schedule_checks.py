@@ -70,7 +70,10 @@ def publish(mechanism: Mechanism[Any], counts: Mapping[str, np.ndarray]) -> dict
         del engine, counting, published
         return [rows_of(mechanism, part, counts[part.table])]
 
-    with mock.patch.multiple(mechanism, rows=rows, schedule=lambda: alone):
+    def drawn(tables: Any) -> Any:
+        return tables  # before post-processing
+
+    with mock.patch.multiple(mechanism, rows=rows, schedule=lambda: alone, finish=drawn):
         tables = mechanism.publish(None, {}, OperatingSystemRandomness())  # type: ignore[arg-type]
     found = {}
     for name, table in tables.items():
@@ -214,10 +217,11 @@ def _correlation(one: np.ndarray, two: np.ndarray) -> float:
 
 def _share_that_passes(mechanism: Mechanism[Any], schedule: list[Part]) -> None:
     """Of keys at a fixed distance from the threshold; of idle public keys too. Fresh counts stay unbiased."""
+    compared = [part for part in schedule if part.least is not None]
     for idle in (False, True):
-        at = {part.table: 0 if idle else _near(part) for part in schedule}
+        at = {part.table: 0 if idle or part.least is None else _near(part) for part in schedule}
         shown = publish(mechanism, {name: np.full(2 * DRAWS, count) for name, count in at.items()})
-        for part in schedule:
+        for part in compared:
             assert part.noise is not None and part.least is not None
             public = part.keys is not Keys.OCCURRING
             keys = range(0, 2 * DRAWS, 2) if part.keys is Keys.BOTH else range(2 * DRAWS)
@@ -279,8 +283,11 @@ def bounds_as_analysed(case: Case, count: Count) -> None:
             assert found[1] <= stated.largest, f"{part.table}: a user adds {found[1]} to one key"
 
 
-def _executed(mechanism: Mechanism[Any]) -> dict[str, tuple[int, int, float, float | None]]:
-    """What is really drawn and compared, found out from outside: minimum, least, scale, fresh scale."""
+def _executed(mechanism: Mechanism[Any]) -> dict[str, tuple[int, int | None, float, float | None]]:
+    """What is really drawn and compared, found out from outside: minimum, least, scale, fresh scale.
+
+    Where even counts far below 0 are shown there is no threshold.
+    """
     schedule = mechanism.schedule()
     top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
     found = {}
@@ -291,7 +298,10 @@ def _executed(mechanism: Mechanism[Any]) -> dict[str, tuple[int, int, float, flo
             shown = publish(mechanism, counts)[part.table]
         scales = [scale for scale, each in zip(asked, _draws(mechanism), strict=True) if each == part.table]
         passed = sorted({counts[part.table].tolist()[number] for number in shown})
-        least = passed[0] if passed else top
+        least: int | None = passed[0] if passed else top
+        with noise_off(-10 * top):
+            if len(publish(mechanism, counts)[part.table]) == len(counts[part.table]):
+                least = None
         found[part.table] = (part.minimum, least, scales[0], scales[1] if len(scales) > 1 else None)
     return found
 
@@ -365,6 +375,8 @@ def _outputs(
 def _is_public(mechanism: Mechanism[Any], part: Part, key: tuple[Any, ...]) -> bool:
     if part.keys is Keys.OCCURRING:
         return False
+    if not hasattr(mechanism.parameters, "domain"):
+        return True  # all keys are listed, those with a count of 0 too
     queries = set(mechanism.parameters.domain.queries.to_pylist())
     if part.table == "clicks":
         return key[0] in queries and key[1] in mechanism.parameters.surfaced.urls(key[0])
@@ -376,12 +388,14 @@ def _key_outputs(
     public: bool,
     counts: tuple[int, int],
     minimum: int,
-    least: int,
+    least: int | None,
     scale: float,
     fresh: float | None,
 ) -> tuple[Atom, exact.Pair]:
     """The chances that a key is missing on the two logs, and the outputs that show it."""
     a = math.exp(-1 / scale)
+    if least is None:
+        return (0.0, 0.0), exact.noisy(a, *counts)
     compared = [n if n >= max(1, minimum) else (0 if public else None) for n in counts]
     if fresh is None and part.chance == 1:
         return compared_outputs(a, compared[0], compared[1], least)

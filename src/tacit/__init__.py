@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tacit.release.click.mechanism import Click
     from tacit.release.k_query.mechanism import KQuery
     from tacit.release.session.mechanism import Session
+    from tacit.release.topics.mechanism import Topics
     from tacit.release.verification import verify
     from tacit.release.zealous.mechanism import Zealous
 
@@ -59,6 +60,7 @@ _HOMES = {
     "Ledger": "tacit.privacy.ledger",
     "Log": "tacit.log",
     "Session": "tacit.release.session.mechanism",
+    "Topics": "tacit.release.topics.mechanism",
     "Zealous": "tacit.release.zealous.mechanism",
     "read_log": "tacit.log",
     "synthetic_log": "tacit.log",
@@ -77,6 +79,7 @@ __all__ = [
     "Log",
     "Session",
     "TacitError",
+    "Topics",
     "Zealous",
     "__version__",
     "read_log",

@@ -44,6 +44,7 @@ MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "click-pure": mechanism_for("click", 2.0, surfaced=URLS),
     "click-approximate": mechanism_for("click", 4.0, 1e-9),
     "session": mechanism_for("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
+    "topics": mechanism_for("topics", 2.0),
     "k-query": mechanism_for("k-query", k=5),
 }
 
@@ -104,8 +105,9 @@ def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path:
     manifest = read_manifest(tmp_path / "out")
     again = mechanism_of(manifest)
     assert again.guarantee() == order.mechanism.guarantee()
-    assert "weather" in (tmp_path / "out/release.html").read_text()
-    assert (manifest["paper"] is None) == (name == "k-query" or name.startswith("adaptive"))
+    shown = "phenomenon" if name == "topics" else "weather"
+    assert shown in (tmp_path / "out/release.html").read_text()
+    assert (manifest["paper"] is None) == name.startswith(("k-query", "adaptive", "topics"))
 
 
 @pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
@@ -219,6 +221,7 @@ def test_noise_cannot_be_switched_off_by_a_request() -> None:
         "zealous": ["--threshold-2", "9"],
         "click": ["--threshold", "9"],
         "session": ["--threshold", "9"],
+        "topics": [],
     }
     for mechanism, words in given.items():
         done = CliRunner().invoke(application(), ["guarantee", mechanism, "--noise", "0", *words])

@@ -64,11 +64,18 @@ OPTIONS: dict[str, st.SearchStrategy[list[str]]] = {
         values("--clicks-per-user", 0, 3),
         [["--once-per-user"], ["--count-each"]],
     ),
+    "topics": asked(values("--levels", 1, 3), values("--per-user", 2, 5), values("--take", "first")),
     "k-query": asked(
         values("--hide-among", 5, 30), values("--attacker-accounts", 4), [["--item", "queries"]]
     ),
 }
-GIVEN = {"zealous": zealous_given, "click": click_given, "session": session_given, "k-query": ["--k", 7]}
+GIVEN = {
+    "zealous": zealous_given,
+    "click": click_given,
+    "session": session_given,
+    "topics": ["--noise", 7],
+    "k-query": ["--k", 7],
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +106,7 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
     elif name != "k-query":
         epsilon, delta = data.draw(budgets)
         words += ["--epsilon", repr(epsilon)]
-        if name != "click" or "--domain" not in words:
+        if name != "topics" and (name != "click" or "--domain" not in words):
             words += ["--delta", repr(delta)]
     if name == "click" and "--noise" in words:
         words += ["--mode", "approximate"]
@@ -133,5 +140,5 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
         if name != "k-query":
             assert stated["delta"] == manifest["guarantee"]["delta"]
     for key, value in manifest["parameters"].items():
-        if key not in ("domain", "surfaced"):
+        if key not in ("domain", "surfaced", "taxonomy"):
             assert plan[key] == value == promise["parameters"][key]

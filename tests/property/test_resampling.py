@@ -160,6 +160,9 @@ def test_what_cannot_be_resampled_is_refused(tmp_path: Path) -> None:
     keys = publish(tmp_path / "keys", queries=pa.table({"query": ["a"]}))
     with pytest.raises(InfeasibleError, match="keys without counts"):
         resample(keys, tmp_path / "log")
+    topics = publish(tmp_path / "topics", mechanism="topics", topics=table(["topic"], {"animal": 9}))
+    with pytest.raises(InfeasibleError, match="has no queries"):
+        resample(topics, tmp_path / "log")
     with pytest.raises(IntegrityError, match=r"no manifest\.json"):
         resample(tmp_path, tmp_path / "log")
     release = publish(tmp_path / "r", queries=table(["query"], {"a": 3}))

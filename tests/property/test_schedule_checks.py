@@ -36,7 +36,7 @@ def engine() -> Iterator[Engine]:
 
 def test_every_mechanism_has_a_case() -> None:
     named = {case.make().name for case in CASES}
-    assert named >= {"zealous", "click", "session", "k-query"}  # adaptive: test_adaptive_mutants
+    assert named >= {"zealous", "click", "session", "topics", "k-query"}  # adaptive: test_adaptive_mutants
     assert named <= set(MECHANISMS)
 
 

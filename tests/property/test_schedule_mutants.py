@@ -34,13 +34,15 @@ from tests.schedule_checks import (
 import tacit.release.mechanism as mechanisms
 from tacit.privacy import Neighbours
 from tacit.privacy.events import LaplaceCounts, Together
-from tacit.release import execution
+from tacit.release import execution, scheduled_mechanism
 from tacit.release.analysis import accounting
 from tacit.release.click import mechanism as click
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule
 from tacit.release.session import mechanism as session
+from tacit.release.topics import counting as topics
+from tacit.release.topics.parameters import TopicsParameters
 from tacit.release.zealous import mechanism as zealous
 
 Mutation = Callable[[], AbstractContextManager[Any]]
@@ -71,7 +73,7 @@ def executing(table: str, **fields: Any) -> Mutation:
     def weaker(schedule: Schedule, *rest: Any) -> Any:
         return execute(changed(schedule, table, **fields), *rest)
 
-    return lambda: mock.patch.object(mechanisms, "execute", weaker)
+    return lambda: mock.patch.object(scheduled_mechanism, "execute", weaker)
 
 
 def claiming(case: Case, alter: Callable[[Schedule], Schedule]) -> Mutation:
@@ -225,6 +227,26 @@ def dropped(kind: type) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def one_level_charged() -> Iterator[None]:
+    """Noise on every level, planned and charged as if there were one."""
+    real = TopicsParameters.counts_per_user
+    with mock.patch.object(TopicsParameters, "counts_per_user", property(lambda p: real.fget(p) // p.levels)):
+        yield
+
+
+@contextmanager
+def every_search_counted() -> Iterator[None]:
+    """Users count for all topics below the chosen ones, not for one in each."""
+    real = topics.bounded_within
+
+    def generous(items: Any, group: Any, keys: Any, limit: int, choice: Any) -> Any:
+        return real(items, group, keys, limit if len(group) == 1 else 1000, choice)
+
+    with mock.patch.object(topics, "bounded_within", generous):
+        yield
+
+
 def patched(name: str, value: Any) -> Mutation:
     return lambda: mock.patch.object(accounting, name, value)
 
@@ -259,6 +281,7 @@ def listed() -> list[Mutant]:
         ("session", ("bounded_clicks", session), 1),
         ("session, once per user", ("bounded_sessions", session), 1),
         ("session, once per user", ("bounded_clicks", session), 1),
+        ("topics", ("bounded_within", topics), 3),
     ):
         function, module = what
         found.append(Mutant(name, f"{function} plus one", bounds, one_more(module, function, place)))
@@ -283,6 +306,8 @@ def listed() -> list[Mutant]:
         for kind in (RareDisclosure, LaplaceCounts):
             said = f"{kind.__name__} missing in the ledger's event"
             found.append(Mutant(name, said, diverges, lambda kind=kind: dropped(kind)))
+    found.append(Mutant("topics", "levels counted and not charged", diverges, one_level_charged))
+    found.append(Mutant("topics", "a path for every search", bounds, every_search_counted))
     what = "a public key below the minimum charged as one step"
     found.append(Mutant("click, minimum", what, diverges, patched("_step", lambda part: 1)))
     one_history = mock.patch.object(Neighbours, "histories", property(lambda self: 1))
@@ -307,7 +332,10 @@ def count(engine: Engine) -> Count:
 def check(mutant: Mutant, engine: Engine, count: Count) -> None:
     """Make the check that is to catch the mutant."""
     case = BY_NAME[mutant.case]
-    if mutant.what.endswith("plus one") or mutant.what == "each occurrence counted":
+    if mutant.what.endswith("plus one") or mutant.what in (
+        "each occurrence counted",
+        "a path for every search",
+    ):
         bounds_as_analysed(case, lambda _, mechanism, log: counted(engine, mechanism, log))
     elif mutant.caught_by == "bounds_as_analysed":
         bounds_as_analysed(case, count)

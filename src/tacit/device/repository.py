@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
 from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
 from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors, wordnet_topic_vectors
-from tacit.taxonomy import OdpPage, TopicTree, load_odp, load_path_file, load_wordnet, odp_pages
+from tacit.taxonomy import OdpPage, TopicTree, load_wordnet, odp_pages
+from tacit.taxonomy.named import WORDNET, is_dump, load_taxonomy
 
 __all__ = [
     "WORDNET",
@@ -31,9 +31,6 @@ __all__ = [
     "taxonomy_repository",
     "wordnet_repository",
 ]
-
-WORDNET = "wordnet"
-"""The name of the bundled taxonomy."""
 
 _NAMES = "topic:"
 """How the address of a topic's own document begins."""
@@ -159,25 +156,12 @@ def _spaced(name: str) -> str:
     return name.replace("_", " ")  # directories write Picture_Ratings
 
 
-def load_taxonomy(name: str) -> TopicTree:
-    """The taxonomy of that name: ``wordnet``, or a file (paths, tiers, Topics table, Open Directory dump)."""
-    if name == WORDNET:
-        return load_wordnet().tree
-    if not Path(name).is_file():
-        raise InputError(f"there is no taxonomy at {name}.", f"Give a file, or {WORDNET}.")
-    return load_odp(name) if _is_dump(name) else load_path_file(name)
-
-
-def _is_dump(name: str) -> bool:
-    return bool({".rdf", ".u8"} & set(Path(name).suffixes))
-
-
 @cache
 def load_repository(name: str = WORDNET) -> Repository:
     """The repository over the taxonomy of that name (see :func:`load_taxonomy`)."""
     if name == WORDNET:
         return wordnet_repository()
-    return taxonomy_repository(load_taxonomy(name), odp_pages(name) if _is_dump(name) else ())
+    return taxonomy_repository(load_taxonomy(name), odp_pages(name) if is_dump(name) else ())
 
 
 @cache

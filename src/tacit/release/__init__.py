@@ -2,7 +2,7 @@
 
 ::
 
-    a mechanism   zealous/ · click/ · session/ · k_query/      found in the registry
+    a mechanism   adaptive/ · zealous/ · click/ · session/ · topics/ · k_query/     found in the registry
        parameters   declared once: options, help, checks and the manifest come from them
        plan         parameters for an ε and δ
        schedule     what will be drawn and compared, as data
@@ -30,6 +30,7 @@ _HOMES = {
     "Preparation": "tacit.release.preparation",
     "Release": "tacit.release.publication",
     "Session": "tacit.release.session.mechanism",
+    "Topics": "tacit.release.topics.mechanism",
     "Zealous": "tacit.release.zealous.mechanism",
     "publish": "tacit.release.publication",
     "verify_release": "tacit.release.verify",

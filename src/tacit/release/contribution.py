@@ -25,6 +25,7 @@ __all__ = [
     "bounded_items",
     "bounded_searches",
     "bounded_sessions",
+    "bounded_within",
     "clicks_of",
     "searches_of",
     "steps_of",
@@ -108,12 +109,17 @@ def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -
     An item counts from the first (or last) time the user had it; ties go by the item's text. By frequency,
     those of which the user has most records come first, ties by time and text.
     """
+    return bounded_within(items, ("user",), keys, limit, choice)
+
+
+def bounded_within(items: Any, group: Sequence[str], keys: Sequence[str], limit: int, choice: Choice) -> Any:
+    """The same, within each group of a user's records: (group, keys). ``group`` begins with the user."""
     latest = choice is Choice.LAST
     when = items.time.max() if latest else items.time.min()
-    distinct = items.group_by(["user", *keys]).aggregate(time=when, had=items.count())
+    distinct = items.group_by([*group, *keys]).aggregate(time=when, had=items.count())
     often = [distinct.had.desc()] if choice is Choice.FREQUENT else []
     order = [*often, _by_time(distinct.time, choice), *(distinct[key] for key in keys)]
-    return _upto(distinct, limit, ["user"], order).drop("time", "had")
+    return _upto(distinct, limit, group, order).drop("time", "had")
 
 
 def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -78,15 +78,28 @@ class Engine:
 
         Cut user by user outside the engine, through a private file that goes with the engine's own.
         """
+        cut_log = self._read_back(with_session_numbers(self.batches(log.order_by("user")), cut))
+        # an empty log has no sessions
+        return log.mutate(session=ibis.literal(0, "int64")) if cut_log is None else cut_log
+
+    def worked_out(self, expression: Any, change: Callable[[pa.RecordBatch], pa.Table]) -> Any | None:
+        """The rows of ``expression``, each changed by itself outside the engine; None where there are none.
+
+        They come back through a private file, so that their number is not limited by memory.
+        """
+        return self._read_back(change(batch) for batch in self.batches(expression))
+
+    def _read_back(self, tables: Iterable[pa.Table]) -> Any | None:
+        """Tables as one table of the engine, through a private file; None where there are none."""
         assert self._scratch is not None  # an engine made by open_engine has one
         self._kept += 1
-        path = self._scratch / f"sessions-{self._kept}.parquet"
+        path = self._scratch / f"worked-out-{self._kept}.parquet"
         writer = None
-        for table in with_session_numbers(self.batches(log.order_by("user")), cut):
+        for table in tables:
             writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")
             writer.write_table(table)
-        if writer is None:  # an empty log has no sessions
-            return log.mutate(session=ibis.literal(0, "int64"))
+        if writer is None:
+            return None
         writer.close()
         return self.log(path)
 

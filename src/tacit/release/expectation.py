@@ -29,7 +29,7 @@ from tacit.files import atomic_file, cache_directory
 from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
-from tacit.release.schedule import NoiseKind, Part
+from tacit.release.schedule import Keys, NoiseKind, Part
 
 __all__ = ["REACH", "WORLDS", "expected_rows", "is_rough", "refuse_if_empty"]
 
@@ -117,6 +117,9 @@ def expected_rows(
             return None
         for part in schedule:
             kept = counting[part.table]
+            if part.keys is Keys.PUBLIC and part.least is None:  # all keys, whatever their counts
+                rows[part.table] = float(engine.table(kept.aggregate(keys=kept.count()))["keys"][0].as_py())
+                continue
             spectrum = engine.table(kept.group_by("count").aggregate(keys=kept.count()))
             counted = np.asarray(spectrum.column("count")).astype(np.int64)
             passing = _passes(part, counted, users / size)

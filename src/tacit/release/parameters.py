@@ -159,6 +159,8 @@ class Parameters(ABC):
     """Options of an example."""
     given_example: ClassVar[str] = ""
     """Options of an example in which the parameters are given, not planned."""
+    publishes_queries: ClassVar[bool] = True
+    """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
 
     epsilon: float | None = declared(
         None, "ε: what the whole release may cost at most.", above=0, most=LARGEST_EPSILON

@@ -22,6 +22,7 @@ MECHANISMS: dict[str, str] = {
     "zealous": "tacit.release.zealous",
     "click": "tacit.release.click",
     "session": "tacit.release.session",
+    "topics": "tacit.release.topics",
     "k-query": "tacit.release.k_query",
 }
 """The package of each mechanism, by its name on the command line."""

@@ -117,6 +117,8 @@ class Part:
         chance: with which chance a public key of count 0 takes part.
         within: pairs of a column and the earlier table whose first column must hold its value.
         measures: the columns of whole numbers beside the key.
+        nested: the first column holds paths, and after what is computed from the noisy counts alone, each
+            count is the sum over the paths right below.
     """
 
     table: str
@@ -130,6 +132,7 @@ class Part:
     chance: float = 1.0
     within: tuple[tuple[str, str], ...] = ()
     measures: tuple[str, ...] = ("count",)
+    nested: bool = False
 
     @property
     def lowest(self) -> int | None:
@@ -159,6 +162,7 @@ class Part:
             "least": self.least,
             "fresh": self.fresh and self.fresh.to_dict(),
             "within": dict(self.within),
+            **({"nested": True} if self.nested else {}),
         }
 
 

@@ -33,11 +33,16 @@ class ScheduledMechanism(Mechanism[P]):
         del part
         return keys
 
+    def finish(self, tables: Tables) -> Tables:
+        """What is computed from the noisy tables alone before they are published: post-processing."""
+        return tables
+
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Carry out the schedule."""
-        return execute(
+        drawn = execute(
             self.schedule(),
             lambda part, published: self.rows(engine, counting, part, published),
             source,
             self.shown,
         )
+        return self.finish(drawn)

@@ -91,6 +91,12 @@ def table_checks(
             yield f"no count of {name} lies below its threshold", threshold
         yield f"{name} lists each key once", keys
         yield f"{name}.tsv says the same as {name}.parquet", text
+        if part.nested:
+
+            def sums(path: Path = path) -> Finding:
+                return _adds_up(_read(path)), ""
+
+            yield f"each count of {name} is the sum of those right below it", sums
         for column, other in part.within:
 
             def published(path: Path = path, column: str = column, other: str = other) -> Finding:
@@ -128,6 +134,17 @@ def _passes(counts: pa.ChunkedArray, least: int | None) -> Finding:
 def _distinct(table: pa.Table, keys: list[str]) -> bool:
     missing = any(table.column(name).null_count for name in table.column_names)
     return not missing and table.group_by(keys).aggregate([]).num_rows == table.num_rows
+
+
+def _adds_up(table: pa.Table) -> bool:
+    """Whether the count of every path with others below it is their sum, and none is below 0."""
+    counts = dict(zip(table.column(0).to_pylist(), table.column("count").to_pylist(), strict=True))
+    below: dict[str, int] = {}
+    for path, count in counts.items():
+        above, slash, _ = path.rpartition("/")
+        if slash:
+            below[above] = below.get(above, 0) + count
+    return min(counts.values(), default=0) >= 0 and all(counts.get(p) == n for p, n in below.items())
 
 
 def _same_text(table: pa.Table, path: Path) -> bool:

@@ -1,4 +1,5 @@
-"""Which settings a sweep tries: every registered mechanism at every budget, and the impact of parameters.
+"""Which settings a sweep tries: every mechanism that publishes queries, at every budget, and the impact of
+parameters.
 
 A mechanism that is asked for a k is swept over k, any other over ε. One that publishes a choice of items
 publishes all of them, so that every task has something to work with; its ε is shared among them.
@@ -39,6 +40,11 @@ def _fields(mechanism: str) -> set[str]:
     return {field.name for field in dataclasses.fields(parameters_class(mechanism))}
 
 
+def _tried() -> tuple[str, ...]:
+    """The registered mechanisms that publish something for a retrieval task to work with."""
+    return tuple(name for name in MECHANISMS if parameters_class(name).publishes_queries)
+
+
 def _base(mechanism: str) -> dict[str, Any]:
     fields = _fields(mechanism)
     return {"items": _ITEMS} if "items" in fields else {}
@@ -49,8 +55,8 @@ def budget_settings(
 ) -> Iterator[ReleaseSetting]:
     """Every mechanism at every ε, or k where it has no ε."""
     for name in mechanisms:
-        if name not in MECHANISMS:
-            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
+        if name not in _tried():
+            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(_tried()))
         if "k" in _fields(name):
             for k in ks:
                 yield ReleaseSetting(name, _base(name) | {"k": k}, "k")
@@ -88,11 +94,12 @@ def grid(
     impact: bool = True,
     resampled: bool = False,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then all settings; every registered mechanism unless some are named.
+    """The original, then all settings; every mechanism that publishes queries unless some are
+    named.
 
     With ``resampled``, the log that `tacit resample` makes of each release is tried too.
     """
-    names = tuple(mechanisms) or tuple(MECHANISMS)
+    names = tuple(mechanisms) or _tried()
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
     if resampled:
         settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]

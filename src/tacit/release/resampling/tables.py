@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, IntegrityError
 from tacit.release.manifest import read_manifest
-from tacit.release.registry import mechanism_class
+from tacit.release.registry import mechanism_class, parameters_class
 
 __all__ = ["ReleasedClicks", "ReleasedCounts", "ReleasedSteps", "read_released", "released_counts"]
 
@@ -111,6 +111,11 @@ def released_counts(
                 "Release with counts (without `keys_only`).",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
+    if not parameters_class(manifest["mechanism"]).publishes_queries:
+        raise InfeasibleError(
+            f"a release by {manifest['mechanism']} has no queries, so no log can follow it.",
+            "Release queries too, by another mechanism.",
+        )
     numbers: dict[str, int] = {}
     counted = _rows(tables, ("query",)) or _rows(tables, ("keyword",))
     asked = {_number(numbers, query): count for query, count in counted}

@@ -1,0 +1,278 @@
+"""Topics: counts by hand, sums that hold, errors as stated, and a map that looks at one query at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.schedule_cases import Log, asked, log_table
+from typer.testing import CliRunner
+
+from tacit.commands import application
+from tacit.errors import InputError, ParameterError
+from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.release.engines import Engine, open_engine
+from tacit.release.execution import Tables
+from tacit.release.mechanism import run
+from tacit.release.tables import write_cells
+from tacit.release.topics.consistency import estimate, whole_counts
+from tacit.release.topics.mapping import NOWHERE, NearestTopics, NounTopics
+from tacit.release.topics.mechanism import Topics
+from tacit.release.topics.public_topics import take_topics
+from tacit.release.topics.tree import TOP, PublishedTopics, published_topics
+from tacit.release.topics.wordnet_levels import BEGINNERS, wordnet_levels
+from tacit.release.topics.words import noise_variance
+from tacit.release.verify import verify_release
+from tacit.taxonomy import TopicTree, load_wordnet
+
+PATHS = """Top/Arts/Music\t3
+Top/Arts/Movies\t5
+Top/Science/Physics\t2
+Top/Science/Physics/Quantum\t1
+Top/Sports\t4
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with open_engine(threads=1) as opened:
+        yield opened
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.tsv"
+    path.write_text(PATHS)
+    return path
+
+
+def made(engine: Engine, log: Log, source: Any = None, **options: Any) -> dict[str, int]:
+    """The published counts that are not 0."""
+    tables = run(Topics(**options), engine, engine.load(log_table(log)), source or SeededRandomness(1))
+    rows = tables["topics"].to_pylist()
+    return {row["topic"]: row["count"] for row in rows if row["count"]}
+
+
+class TestCounts:
+    def test_a_user_counts_for_what_they_search_most_and_for_one_topic_below(self, engine: Engine) -> None:
+        log = {
+            "a": asked("beagle", "poodle", "lizard", "violin"),
+            "b": asked("violin", "hammer", "piano", "trumpet"),
+            "c": asked("xyzzy", "plugh"),
+        }
+        found = made(engine, log, noise=0.0, levels=1)
+        assert found == {"animal": 1, "artifact": 1}
+        assert made(engine, log, noise=0.0, levels=1, per_user=2) == {"animal": 1, "artifact": 2}
+
+    def test_the_counts_below_a_topic_are_its_people_divided(self, engine: Engine) -> None:
+        log = {f"u{n}": asked(*["beagle", "moth", "violin", "nun"][: n % 4 + 1]) for n in range(9)}
+        found = made(engine, log, noise=0.0, levels=3, per_user=3)
+        for topic, count in found.items():
+            below = [n for other, n in found.items() if other.rpartition("/")[0] == topic]
+            assert not below or sum(below) == count
+
+    def test_first_and_last_choose_by_time(self, engine: Engine) -> None:
+        log = {"a": asked("violin", "beagle", "beagle", "nun")}
+        for take, topic in (("first", "artifact"), ("frequent", "animal"), ("last", "person")):
+            assert made(engine, log, noise=0.0, levels=1, take=take) == {topic: 1}
+
+    def test_a_log_without_records_and_one_without_topics_have_only_zeros(self, engine: Engine) -> None:
+        for log in ({}, {"a": asked("xyzzy")}):
+            assert made(engine, log, noise=0.0) == {}
+
+
+class TestTree:
+    def test_every_topic_has_one_place_and_inner_ones_an_other(self, small: Path) -> None:
+        topics = take_topics(str(small), 2)
+        assert set(topics.labels) == {
+            *("Arts", "Arts/Movies", "Arts/Music", "Arts/other"),
+            *("Science", "Science/Physics", "Science/other", "Sports"),
+        }
+        at = {topics.tree.label(node): topics.labels[topics.place[node]] for node in range(1, 8)}
+        assert at["Top/Arts"] == "Arts/other" and at["Top/Sports"] == "Sports"
+        assert at["Top/Science/Physics/Quantum"] == "Science/Physics"
+
+    def test_wordnet_begins_with_the_unique_beginners(self) -> None:
+        topics = wordnet_levels(2)
+        first = [label for label, level in zip(topics.labels, topics.level, strict=True) if level == 1]
+        assert len(first) == len(BEGINNERS) + 1 and {"animal", "food", "solid food", "other"} <= set(first)
+        beagle = load_wordnet().senses("beagle")[0]
+        assert topics.labels[topics.place[beagle]].startswith("animal/")
+        assert all(topics.above[n] < n for n in range(len(topics)))
+
+    def test_names_that_look_like_somebody_are_not_published(self) -> None:
+        tree = TopicTree.from_paths([(("A", "call 555-123-4567"), 1.0), (("A", "B"), 1.0)])
+        topics = published_topics(tree, np.ones(len(tree), np.bool_), 2, name="t", source="")
+        assert set(topics.labels) == {"A", "A/B", "A/other"}
+
+
+class TestMapping:
+    QUERIES = ("cheap flights to new york", "new york", "beagle photos", "the", "", "xyzzy", "dogs and cats")
+
+    def test_the_longest_phrase_decides_then_the_rarest_word(self) -> None:
+        found = NounTopics()(self.QUERIES)
+        name = load_wordnet().name
+        assert name(found[0]) == name(found[1]) == "new_york.n.01"
+        assert name(found[2]) == "beagle.n.01"
+        assert found[3] == found[4] == found[5] == NOWHERE
+
+    @settings(max_examples=20, deadline=None)
+    @given(st.permutations(QUERIES), st.integers(0, 6))
+    def test_other_queries_have_no_say(self, queries: list[str], size: int) -> None:
+        tree = TopicTree.from_paths([((name,), 1.0) for name in ("Travel", "Music", "Pets", "Sports")])
+        for topics_of in (NounTopics(), NearestTopics(tree)):
+            together = topics_of(queries)
+            assert together[:size].tolist() == topics_of(queries[:size]).tolist()
+            assert together.tolist() == [int(topics_of([query])[0]) for query in queries]
+
+    def test_products_of_rounded_directions_are_exact(self) -> None:
+        nearest = NearestTopics(TopicTree.from_paths([((name,), 1.0) for name in ("Travel", "Music")]))
+        left, right = nearest._rounded(self.QUERIES), nearest._directions
+        assert np.array_equal(left, np.rint(left)) and np.array_equal(right, np.rint(right))
+        assert np.abs(left).max() <= 127 and len(right) * 127 * 127 < 2**24
+        exact = left.astype(np.int64) @ right.astype(np.int64)
+        assert np.array_equal(left @ right, exact)
+
+
+@st.composite
+def trees(draw: Any) -> PublishedTopics:
+    """Any small tree, each topic after the one above it."""
+    above = [TOP]
+    for number in range(1, draw(st.integers(1, 25))):
+        above.append(draw(st.integers(-1, number - 1)))
+    level: list[int] = []
+    for upper in above:
+        level.append(1 if upper == TOP else level[upper] + 1)
+    tree = TopicTree.from_paths([(("a",), 1.0)])
+    numbers = np.array(level, np.int32)
+    labels = tuple(map(str, range(len(above))))
+    return PublishedTopics(tree, "t", "", labels, np.array(above, np.int32), numbers, numbers)
+
+
+def sums_of_leaves(topics: PublishedTopics) -> np.ndarray:
+    """A row a topic: which leaves it sums."""
+    leaves = [n for n in range(len(topics)) if n not in topics.above]
+    matrix = np.zeros((len(topics), len(leaves)))
+    for column, leaf in enumerate(leaves):
+        while leaf != TOP:
+            matrix[leaf, column] = 1
+            leaf = int(topics.above[leaf])
+    return matrix
+
+
+class TestConsistency:
+    @settings(max_examples=60, deadline=None)
+    @given(trees(), st.integers(0, 2**32 - 1), st.floats(0.5, 90))
+    def test_estimates_are_those_of_least_squares(self, topics, seed: int, variance: float) -> None:
+        noisy = np.random.default_rng(seed).integers(-30, 300, len(topics))
+        found, sums = estimate(topics, noisy, variance), sums_of_leaves(topics)
+        projection = sums @ np.linalg.pinv(sums)
+        assert np.allclose(found.counts, projection @ noisy)
+        assert np.allclose(found.variances, variance * np.diag(projection))
+
+    @settings(max_examples=100, deadline=None)
+    @given(trees(), st.integers(0, 2**32 - 1))
+    def test_whole_counts_satisfy_the_sums_and_are_near(self, topics, seed: int) -> None:
+        counts = np.random.default_rng(seed).normal(3, 20, len(topics))
+        found = whole_counts(topics, estimate(topics, np.rint(counts).astype(int), 1.0).counts)
+        assert found.min() >= 0
+        for upper in set(topics.above.tolist()) - {TOP}:
+            assert found[topics.above == upper].sum() == found[upper]
+
+    @settings(max_examples=60, deadline=None)
+    @given(trees(), st.integers(0, 2**32 - 1))
+    def test_true_counts_stay_as_they_are(self, topics, seed: int) -> None:
+        sums = sums_of_leaves(topics)
+        true = (sums @ np.random.default_rng(seed).integers(0, 50, sums.shape[1])).astype(np.int64)
+        assert np.array_equal(whole_counts(topics, estimate(topics, true, 4.0).counts), true)
+
+    def test_the_stated_errors_are_those_of_the_noise(self, engine: Engine) -> None:
+        """At 5 standard errors over 100 draws, all topics together; 30% more or less noise is told."""
+        counting = Topics(noise=3.0).count(engine, engine.load(log_table({"a": asked("beagle")})))
+
+        def ratio(drawn: float, stated: float) -> float:
+            release, topics = Topics(noise=drawn), wordnet_levels(2)
+            squares = []
+            for _ in range(100):
+                noisy: list[np.ndarray] = []
+                seen = remember_drawn(release, noisy)
+                seen.publish(engine, counting, OperatingSystemRandomness())
+                found = estimate(topics, noisy[0], noise_variance(stated))
+                squares.append((found.counts**2 / found.variances).mean())
+            mean, error = np.mean(squares), np.std(squares) / math.sqrt(len(squares))
+            return float((mean - 1) / error)
+
+        assert abs(ratio(3.0, 3.0)) < 5
+        assert ratio(3.0 * 0.7, 3.0) < -5 and ratio(3.0 * 1.3, 3.0) > 5
+
+
+def remember_drawn(release: Topics, noisy: list[np.ndarray]) -> Topics:
+    """The release, which notes what was drawn before it is made consistent, less the one user's 1."""
+
+    class Seen(Topics):
+        def finish(self, tables: Tables) -> Tables:
+            order = {label: place for place, label in enumerate(self._public().labels)}
+            drawn = np.zeros(len(order), np.int64)
+            for row in tables["topics"].to_pylist():
+                drawn[order[row["topic"]]] = row["count"]
+            beagle = self._public().place[load_wordnet().senses("beagle")[0]]
+            for topic in (beagle, self._public().above[beagle]):
+                drawn[topic] -= 1
+            noisy.append(drawn)
+            return super().finish(tables)
+
+    return Seen(release.parameters)
+
+
+class TestCommand:
+    def tacit(self, *words: object) -> Any:
+        return CliRunner().invoke(application(), [str(word) for word in words], env={"COLUMNS": "100"})
+
+    def test_a_taxonomy_file_is_planned_released_verified_and_shown(
+        self, tmp_path: Path, small: Path
+    ) -> None:
+        log = tmp_path / "log.parquet"
+        history = asked("music", "physics of music", "quantum physics", "sports", "movies")
+        pq.write_table(log_table({f"u{n}": history[n % 5 :] for n in range(40)}), log)
+        words = ("--epsilon", 2, "--taxonomy", small, "--levels", 3, "--per-user", 2, "--json")
+        plan = json.loads(self.tacit("plan", "topics", *words).stdout)
+        assert (plan["noise"], plan["kind"], plan["epsilon"]) == (3.0, "pure", 2.0)
+        out = tmp_path / "out"
+        budget = ("--budget-epsilon", 3, "-o", out, "--threads", 1)
+        released = json.loads(self.tacit("release", "topics", log, *words, *budget).stdout)
+        assert released["schedule"] == plan["schedule"] and released["guarantee"]["delta"] == 0
+        assert released["published"]["topics"]["columns"] == ["topic", "count", "deviation"]
+        assert all(check.holds for check in verify_release(out, f"{log}.ledger"))
+        assert "Science" in (out / "release.html").read_text()
+
+    def test_sums_that_do_not_hold_are_found(self, tmp_path: Path, small: Path) -> None:
+        log, out = tmp_path / "log.parquet", tmp_path / "out"
+        pq.write_table(log_table({"u": asked("music")}), log)
+        asked_for = ("--epsilon", 1, "--taxonomy", small, "--budget-epsilon", 3, "-o", out, "--threads", 1)
+        assert self.tacit("release", "topics", log, *asked_for).exit_code == 0
+        table = pq.read_table(out / "topics.parquet")
+        counts = [
+            n + (t == "Arts/Music")
+            for n, t in zip(table["count"].to_pylist(), table["topic"].to_pylist(), strict=True)
+        ]
+        changed = table.set_column(1, "count", [counts])
+        pq.write_table(changed, out / "topics.parquet", store_schema=False)
+        write_cells(changed, out / "topics.tsv")
+        wrong = [check.what for check in verify_release(out) if not check.holds]
+        assert "each count of topics is the sum of those right below it" in wrong
+
+    def test_what_cannot_be_is_refused(self, tmp_path: Path, small: Path) -> None:
+        with pytest.raises(ParameterError, match="costs no delta"):
+            Topics(epsilon=1, delta=1e-6)
+        with pytest.raises(ParameterError, match="the taxonomy has 3 levels"):
+            Topics(epsilon=1, taxonomy=str(small), levels=4).check()
+        with pytest.raises(InputError, match="no taxonomy"):
+            Topics(epsilon=1, taxonomy=str(tmp_path / "none.tsv")).check()
