@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError, IntegrityError, ParameterError
 from tacit.release.manifest import FORMAT
-from tacit.release.resampling.log import resample
+from tacit.release.resampling.log import Kept, resample
 
 QUERIES = ["a", "b", "c", "d", "e"]
 counts = st.dictionaries(st.sampled_from(QUERIES), st.integers(1, 30), min_size=1)
@@ -137,6 +137,18 @@ def test_beginnings_of_sessions_come_out_too(tmp_path: Path) -> None:
         ("a", "b"): 4,
         ("b", "c"): 5,
     }
+
+
+def test_what_could_not_be_kept_is_stated(tmp_path: Path) -> None:
+    """Ten clicks cannot fall on three searches: three do, and the difference is said."""
+    release = publish(
+        tmp_path / "r",
+        queries=table(["query"], {"a": 3}),
+        clicks=table(["query", "url"], {("a", "x"): 10}),  # type: ignore[arg-type]
+    )
+    kept = resample(release, tmp_path / "log.parquet", seed=1, users=20).kept
+    assert kept["clicks"] == Kept(rows=1, released=10, kept=3, off=7)
+    assert kept["queries"] == Kept(rows=1, released=3, kept=3, off=0)
 
 
 def test_keywords_make_a_log_too_and_negative_counts_say_nothing(tmp_path: Path) -> None:

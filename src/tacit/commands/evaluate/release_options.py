@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.commands.options import WORK
-from tacit.release.registry import MECHANISMS
+from tacit.release.registry import MECHANISMS, parameters_class
 
 __all__ = [
     "Budgets",
@@ -35,7 +35,9 @@ _HOW = "How to try it"
 if TYPE_CHECKING:
     _MechanismName = str
 else:
-    _MechanismName = StrEnum("_MechanismName", {name: name for name in MECHANISMS})
+    _MechanismName = StrEnum(
+        "_MechanismName", {name: name for name in MECHANISMS if parameters_class(name).publishes_queries}
+    )
 
 
 class TaskName(StrEnum):

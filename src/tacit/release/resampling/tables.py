@@ -111,9 +111,9 @@ def released_counts(
                 "Release with counts (without `keys_only`).",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
-    if not parameters_class(manifest["mechanism"]).publishes_queries:
+    if not parameters_class(mechanism).publishes_queries:
         raise InfeasibleError(
-            f"a release by {manifest['mechanism']} has no queries, so no log can follow it.",
+            f"a release by {mechanism} has no queries, so no log can follow it.",
             "Release queries too, by another mechanism.",
         )
     numbers: dict[str, int] = {}
