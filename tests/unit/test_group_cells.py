@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit.errors import InfeasibleError
 from tacit.evaluate.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Profiles, Semantics
 from tacit.groups.cells import cells_of_similar_users
@@ -100,5 +100,5 @@ def test_what_no_cell_can_do_is_refused() -> None:
 
 def test_greedy_refuses_what_does_not_fit_in_memory() -> None:
     many = Profiles.from_mappings({str(n): {f"t{n % 50}": 1.0} for n in range(20_001)})
-    with pytest.raises(ParameterError, match="at most 20,000 users; found 20,001"):
+    with pytest.raises(InfeasibleError, match="at most 20,000 users; found 20,001"):
         Bundler(method="greedy", augment=None).fit(many)
