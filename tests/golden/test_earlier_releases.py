@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,3 +83,44 @@ def test_a_form_of_the_future_is_refused_with_what_to_do(tmp_path: Path) -> None
     with pytest.raises(IntegrityError, match="does not know") as refused:
         verify_release(tmp_path)
     assert "newer Tacit" in refused.value.remedy
+
+
+def rewritten(tmp_path: Path, form: int, name: str, change: Callable[[dict[str, Any]], None]) -> set[str]:
+    """The checks that fail when a manifest is rewritten."""
+    folder = tmp_path / "rewritten"
+    shutil.copytree(home(form) / name, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(manifest_text(manifest))
+    return {check.what for check in verify_release(folder) if not check.holds}
+
+
+def test_a_release_of_the_first_form_is_not_pure_without_a_public_domain(tmp_path: Path) -> None:
+    def pure(manifest: dict[str, Any]) -> None:
+        manifest["parameters"] |= {"mode": "pure", "domain": None, "surfaced": None}
+        manifest["guarantee"] |= {"kind": "pure", "delta": 0.0}
+        manifest |= {"parts": [], "paper": None}
+
+    assert "the public sets are named, with their digests" in rewritten(
+        tmp_path, 1, "click-approximate", pure
+    )
+
+
+@pytest.mark.parametrize("name", ["click-approximate", "session-each"])
+@pytest.mark.parametrize(
+    "change",
+    [{"note": "a person's words"}, {"epsilon": 99.0}, {"delta": "0.001"}, {"delta": True}],
+    ids=str,
+)
+def test_a_guarantee_of_the_second_form_says_nothing_besides(
+    name: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    failed = rewritten(tmp_path, 2, name, lambda manifest: manifest["guarantee"].update(change))
+    assert "the guarantee follows from the parameters" in failed
+
+
+def test_a_part_of_the_second_form_says_nothing_besides(tmp_path: Path) -> None:
+    failed = rewritten(
+        tmp_path, 2, "session-each", lambda manifest: manifest["parts"][0].update(extra="words")
+    )
+    assert failed == {"the cost of each part follows from the parameters"}

@@ -22,7 +22,7 @@ from tacit.groups.representative import REPRESENTATIVES
 from tacit.pool.agent import Without
 from tacit.pool.simulation import LEAVERS, MODES
 from tacit.privacy.composition import CompositionRule
-from tacit.release.registry import MECHANISMS
+from tacit.release.registry import MECHANISMS, parameters_class
 from tacit.searchlog.export import EXPORT_FORMATS
 from tacit.searchlog.readers import FORMATS
 from tacit.searchlog.readers.source import ENCODINGS
@@ -49,7 +49,10 @@ from tacit.searchlog.session_cut import SessionMethod
         (get_args(get_args(bundle_options.Method)[0]), METHODS),
         (get_args(get_args(bundle_options.Weights)[0]), WEIGHTS),
         (release_options.TaskName, TASKS),
-        (release_options._MechanismName, MECHANISMS),  # type: ignore[arg-type]
+        (
+            release_options._MechanismName,  # type: ignore[arg-type]
+            [name for name in MECHANISMS if parameters_class(name).publishes_queries],
+        ),
     ],
 )
 def test_the_command_line_lists_what_the_library_has(shown: Any, library: Any) -> None:

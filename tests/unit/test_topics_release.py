@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
+from tacit.release.manifest import manifest_text
 from tacit.release.mechanism import run
 from tacit.release.tables import write_cells
 from tacit.release.topics.consistency import estimate, whole_counts
@@ -268,6 +270,35 @@ class TestCommand:
         write_cells(changed, out / "topics.tsv")
         wrong = [check.what for check in verify_release(out) if not check.holds]
         assert "each count of topics is the sum of those right below it" in wrong
+
+    @pytest.mark.parametrize(
+        "forgery", ["a row more", "rows of 0 left out", "errors of 0", "an earlier form"]
+    )
+    def test_a_table_that_is_not_of_the_taxonomy_is_found(
+        self, forgery: str, tmp_path: Path, small: Path
+    ) -> None:
+        log, out = tmp_path / "log.parquet", tmp_path / "out"
+        pq.write_table(log_table({"u": asked("music")}), log)
+        asked_for = ("--epsilon", 8, "--taxonomy", small, "--budget-epsilon", 9, "-o", out, "--threads", 1)
+        assert self.tacit("release", "topics", log, *asked_for).exit_code == 0
+        rows = pq.read_table(out / "topics.parquet")
+        listed = rows.to_pylist()
+        if forgery == "a row more":
+            listed.append({"topic": "somebody is ill", "count": 0, "deviation": 1})
+        elif forgery == "rows of 0 left out":
+            listed = [row for row in listed if row["topic"] != "Sports"]
+        elif forgery == "errors of 0":
+            listed = [row | {"deviation": 0} for row in listed]
+        else:
+            manifest = json.loads((out / "manifest.json").read_text())
+            (out / "manifest.json").write_text(manifest_text(manifest | {"format": 2}))
+        changed = pa.Table.from_pylist(listed, schema=rows.schema)
+        pq.write_table(changed, out / "topics.parquet", store_schema=False)
+        wrong = [check.what for check in verify_release(out) if not check.holds]
+        expected = "topics lists the topics of the taxonomy stated, with the errors that follow"
+        if forgery == "an earlier form":
+            expected = "there were releases of the mechanism when manifests had this form"
+        assert expected in wrong
 
     def test_what_cannot_be_is_refused(self, tmp_path: Path, small: Path) -> None:
         with pytest.raises(ParameterError, match="costs no delta"):

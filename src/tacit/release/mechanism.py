@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import pyarrow as pa
+
 from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.events import Event
@@ -182,6 +184,13 @@ class Mechanism(ABC, Generic[P]):
     def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
         """More that ``tacit verify`` checks of the parameters that a manifest states."""
         del stated
+        return ()
+
+    def checks_of_tables(
+        self, read: Callable[[str], pa.Table]
+    ) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
+        """More that ``tacit verify`` checks of the tables, which ``read`` gives by name."""
+        del read
         return ()
 
     def foresee(self, counting: Counting, share: float, source: RandomSource) -> dict[str, float] | None:

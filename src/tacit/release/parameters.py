@@ -161,6 +161,8 @@ class Parameters(ABC):
     """Options of an example in which the parameters are given, not planned."""
     publishes_queries: ClassVar[bool] = True
     """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
+    since_format: ClassVar[int] = 1
+    """The first form of the manifest in which there are releases of this mechanism."""
 
     epsilon: float | None = declared(
         None, "ε: what the whole release may cost at most.", above=0, most=LARGEST_EPSILON

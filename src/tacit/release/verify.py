@@ -16,6 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
 from tacit.privacy.ledger import Entry, Ledger
@@ -67,7 +69,10 @@ def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tupl
         return (*checks, Check("the manifest describes a mechanism", False, problem))
     checks += _promise(manifest, mechanism)
     checks += _files(folder, manifest, expected_files(schedule))
-    for what, test in table_checks(folder, manifest, schedule):
+    own = mechanism.checks_of_tables(
+        lambda name: pq.read_table(folder / f"{name}.parquet", partitioning=None)
+    )
+    for what, test in (*table_checks(folder, manifest, schedule), *own):
         checks.append(_made(what, test))
     if ledger is not None:
         checks += _ledger(folder, manifest, mechanism, ledger)
@@ -108,8 +113,15 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
 def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Check]:
     """What the parameters provably give is what the manifest states."""
     stated = manifest["parameters"]
+    since = mechanism.Parameters.since_format
+    yield _made(
+        "there were releases of the mechanism when manifests had this form",
+        lambda: (since <= manifest["format"], ""),
+    )
     if manifest["format"] == FIRST_FORMAT:
         yield _made("the guarantee follows from the parameters", lambda: _covers(manifest, mechanism))
+        for what, test in mechanism.checks(mechanism.to_dict()):
+            yield _made(what, test)
         return
 
     now = manifest["format"] == FORMAT
@@ -165,7 +177,10 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
 def _cover(cost: list[dict[str, Any]], stated: list[dict[str, Any]]) -> bool:
     """Of a release of an earlier form: each part is charged with no less than it costs."""
     return [part["part"] for part in cost] == [part["part"] for part in stated] and all(
-        _same(due["epsilon"], paid["epsilon"]) and due["delta"] <= paid["delta"] <= 1
+        set(due) == set(paid)
+        and _same(due["epsilon"], paid["epsilon"])
+        and type(paid["delta"]) is float
+        and due["delta"] <= paid["delta"] <= 1
         for due, paid in zip(cost, stated, strict=True)
     )
 
@@ -177,10 +192,13 @@ def _figures(paper: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _covers(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Finding:
     """Of a release of an earlier form: what it states is no less than what its parameters give."""
-    stated, found = Guarantee.from_dict(manifest["guarantee"]), mechanism.guarantee()
+    form, found = manifest["guarantee"], mechanism.guarantee()
+    stated = Guarantee.from_dict(form)
+    first = manifest["format"] == FIRST_FORMAT  # ε was computed in another way then
     return (
-        (stated.kind, stated.neighbours, stated.k) == (found.kind, found.neighbours, found.k)
-        and found.epsilon <= stated.epsilon
+        _same(stated.to_dict(), form)
+        and (stated.kind, stated.neighbours, stated.k) == (found.kind, found.neighbours, found.k)
+        and (found.epsilon <= stated.epsilon if first else found.epsilon == stated.epsilon)
         and found.delta <= stated.delta
     ), str(stated)
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.release.topics.tree import TOP, PublishedTopics
+from tacit.release.topics.tree import TOP, ListedTopics, PublishedTopics
 
-__all__ = ["Estimates", "estimate", "whole_counts"]
+__all__ = ["Estimates", "estimate", "stated_deviations", "whole_counts"]
 
 _Floats = NDArray[np.float64]
 _Whole = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Estimates:
     variances: _Floats
 
 
-def estimate(topics: PublishedTopics, noisy: _Whole, variance: float) -> Estimates:
+def estimate(topics: PublishedTopics | ListedTopics, noisy: _Whole, variance: float) -> Estimates:
     """The least-squares estimate from numbers of equal variance and independent noise."""
     size, above = len(topics), topics.above
     value, spread = noisy.astype(np.float64), np.full(size, variance, np.float64)
@@ -53,6 +53,12 @@ def estimate(topics: PublishedTopics, noisy: _Whole, variance: float) -> Estimat
         value[nodes] += share * (value[upper] - total[upper])
         spread[nodes] = spread[nodes] * (1 - share) + share**2 * spread[upper]
     return Estimates(value, spread)
+
+
+def stated_deviations(found: Estimates, variance: float) -> _Whole:
+    """The standard errors as they are published: rounded up; 0 where noise is switched off."""
+    raised = np.ceil(np.sqrt(found.variances)) if variance else np.zeros(len(found.variances))
+    return raised.astype(np.int64)
 
 
 def whole_counts(topics: PublishedTopics, counts: _Floats) -> _Whole:

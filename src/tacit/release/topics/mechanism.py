@@ -24,11 +24,11 @@ from tacit.release.promise import counted
 from tacit.release.schedule import Part, Schedule
 from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.topics import words
-from tacit.release.topics.consistency import estimate, whole_counts
+from tacit.release.topics.consistency import estimate, stated_deviations, whole_counts
 from tacit.release.topics.counting import count_topics
 from tacit.release.topics.mapping import topics_of_queries
 from tacit.release.topics.parameters import TopicsParameters
-from tacit.release.topics.public_topics import check_topics, take_topics
+from tacit.release.topics.public_topics import check_table, check_topics, take_topics
 from tacit.release.topics.schedule import topics_schedule
 from tacit.release.topics.tree import PublishedTopics, StatedTopics
 
@@ -118,16 +118,27 @@ class Topics(ScheduledMechanism[TopicsParameters]):
         variance = words.noise_variance(self.parameters.noise)
         found = estimate(public, noisy, variance or 1.0)
         counts = whole_counts(public, found.counts)
-        deviations = np.ceil(np.sqrt(found.variances)) if variance else np.zeros(len(public))
+        deviations = stated_deviations(found, variance)
         table = in_order(pa.table({"topic": pa.array(public.labels), "count": pa.array(counts)}))
         order = np.asarray(pc.index_in(table.column("topic"), value_set=pa.array(public.labels)))
-        deviation = pa.array(deviations.astype(np.int64)[order])
+        deviation = pa.array(deviations[order])
         schema = drawn.schema.append(pa.field("deviation", pa.int64()))
         return {"topics": table.append_column("deviation", deviation).cast(schema)}
 
     def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
         """The bundled taxonomy can be read again and compared."""
         yield "the taxonomy is named, with its digest", lambda: check_topics(stated)
+
+    def checks_of_tables(
+        self, read: Callable[[str], pa.Table]
+    ) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
+        """All topics are listed and no others; how far off a count is follows from the noise and the tree."""
+        assert self.parameters.noise is not None
+        variance = words.noise_variance(self.parameters.noise)
+        yield (
+            "topics lists the topics of the taxonomy stated, with the errors that follow",
+            lambda: check_table(read("topics"), self.topics.to_dict(), variance),
+        )
 
 
 MECHANISM = Topics

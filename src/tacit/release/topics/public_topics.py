@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from tacit.release.topics.tree import PublishedTopics, published_topics
+from tacit.release.topics.consistency import estimate, stated_deviations
+from tacit.release.topics.tree import ListedTopics, PublishedTopics, published_topics
 from tacit.release.topics.wordnet_levels import wordnet_levels
 from tacit.taxonomy.named import WORDNET, load_taxonomy
 
-__all__ = ["check_topics", "take_topics"]
+__all__ = ["check_table", "check_topics", "take_topics"]
 
 _STATED = {"name", "topics", "sha256", "source"}
 
@@ -37,3 +39,14 @@ def check_topics(stated: Mapping[str, Any]) -> tuple[bool, str]:
         return named, form["name"] if named else ""
     same = wordnet_levels(stated["levels"]).to_dict() == form
     return same, f"{form['topics']} topics of {WORDNET}" if same else "not those of the bundled taxonomy"
+
+
+def check_table(table: pa.Table, form: Mapping[str, Any], variance: float) -> tuple[bool, str]:
+    """Whether a table lists the topics whose digest is stated, each with the error that its noise has."""
+    listed = ListedTopics.of(table.column("topic").to_pylist())
+    if (len(listed), listed.digest) != (form["topics"], form["sha256"]):
+        return False, f"{len(listed)} topics, not those of the digest"
+    due = stated_deviations(estimate(listed, np.zeros(len(listed), np.int64), variance or 1.0), variance)
+    stated = dict(zip(table.column("topic").to_pylist(), table.column("deviation").to_pylist(), strict=True))
+    same = [stated[label] for label in listed.labels] == due.tolist()
+    return same, "as they follow" if same else "other errors are stated than follow from the noise"

@@ -8,7 +8,7 @@ of them, so that whatever counts for a topic counts for exactly one right below 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from tacit.errors import TaxonomyError
 from tacit.taxonomy import TopicTree
 from tacit.text import sensitive_patterns
 
-__all__ = ["OTHER", "TOP", "PublishedTopics", "StatedTopics", "published_topics"]
+__all__ = ["OTHER", "TOP", "ListedTopics", "PublishedTopics", "StatedTopics", "published_topics"]
 
 OTHER = "other"
 """The name of what belongs to none of the topics beside it."""
@@ -45,6 +45,41 @@ class StatedTopics:
     def to_dict(self) -> dict[str, Any]:
         """As it was stated."""
         return dict(self.form)
+
+
+def _digest(labels: Iterable[str]) -> str:
+    """SHA-256 over the paths, one per line: who has the table can check that it lists these."""
+    return hashlib.sha256("".join(f"{label}\n" for label in sorted(labels)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTopics:
+    """Topics by their paths alone, as a published table lists them, each after the one above it."""
+
+    labels: tuple[str, ...]
+    above: _Numbers
+    level: _Numbers
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> ListedTopics:
+        """The topics of these paths; KeyError where the topic above one of them is not listed."""
+        labels = tuple(sorted(paths, key=lambda path: (path.count("/"), path)))
+        number = {label: n for n, label in enumerate(labels)} | {"": TOP}
+        above = np.array([number[label.rpartition("/")[0]] for label in labels], np.int32)
+        return cls(labels, above, np.array([label.count("/") + 1 for label in labels], np.int32))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return int(self.level.max())
+
+    @property
+    def digest(self) -> str:
+        """As :attr:`PublishedTopics.digest`."""
+        return _digest(self.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +114,8 @@ class PublishedTopics:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the paths, a line each: who has the table can check that it lists these."""
-        return hashlib.sha256("".join(f"{label}\n" for label in sorted(self.labels)).encode()).hexdigest()
+        """SHA-256 over the paths: who has the table can check that it lists these."""
+        return _digest(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
