@@ -272,7 +272,7 @@ class TestCommand:
         assert "each count of topics is the sum of those right below it" in wrong
 
     @pytest.mark.parametrize(
-        "forgery", ["a row more", "rows of 0 left out", "errors of 0", "an earlier form"]
+        "forgery", ["a row more", "a row renamed", "rows of 0 left out", "errors of 0", "an earlier form"]
     )
     def test_a_table_that_is_not_of_the_taxonomy_is_found(
         self, forgery: str, tmp_path: Path, small: Path
@@ -285,6 +285,10 @@ class TestCommand:
         listed = rows.to_pylist()
         if forgery == "a row more":
             listed.append({"topic": "somebody is ill", "count": 0, "deviation": 1})
+        elif forgery == "a row renamed":
+            listed = [
+                row | {"topic": "somebody is ill"} if row["topic"] == "Sports" else row for row in listed
+            ]
         elif forgery == "rows of 0 left out":
             listed = [row for row in listed if row["topic"] != "Sports"]
         elif forgery == "errors of 0":
