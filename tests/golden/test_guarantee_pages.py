@@ -68,4 +68,3 @@ def test_plans_take_the_bundled_domain_for_granted() -> None:
     """``tacit plan click`` and a release with the bundled domain choose the same K."""
     assert len(bundled_domain()) == POOL_SIZE
     assert f"{POOL_SIZE:,}" in text("click")
-    assert f"{POOL_SIZE:,}" in (PAGES.parent / "reference/commands/plan.md").read_text()
