@@ -51,7 +51,7 @@ def test_charts_are_drawn_without_a_network_or_a_complaint(
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(report.as_uri())
+    page.goto(report.as_uri(), timeout=120_000)
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
     charts = page.locator("[data-chart]").count()
     assert charts >= 10
@@ -59,7 +59,7 @@ def test_charts_are_drawn_without_a_network_or_a_complaint(
     drawn = "c => c.querySelectorAll('svg path, svg line').length"
     marks = page.evaluate(f"[...document.querySelectorAll('[data-chart]')].map({drawn})")
     assert min(marks) > 3
-    assert page.locator("figure table").count() == charts
+    assert page.locator("article table").count() == charts
     assert said == []
     assert asked == [report.as_uri()]
     fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -69,7 +69,7 @@ def test_charts_are_drawn_without_a_network_or_a_complaint(
 
 def test_a_budget_is_chosen_and_a_chart_saved(browser: Browser, report: Path, tmp_path: Path) -> None:
     page = browser.new_page(accept_downloads=True)
-    page.goto(report.as_uri())
+    page.goto(report.as_uri(), timeout=120_000)
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
     chooser = page.locator("#figure-equal-budget select")
     before = page.locator("#figure-equal-budget svg").inner_html()
@@ -81,4 +81,38 @@ def test_a_budget_is_chosen_and_a_chart_saved(browser: Browser, report: Path, tm
             page.locator(f"[data-save={kind}][data-of=equal-budget]").click()
         download.value.save_as(tmp_path / f"saved.{kind}")
         assert (tmp_path / f"saved.{kind}").read_text().startswith(begins)
+    page.close()
+
+
+A4 = 703
+"""Pixels that are left of a sheet's width between its margins."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_nothing_is_cut_off_dark_or_to_be_clicked(
+    browser: Browser, report: Path, scheme: str
+) -> None:
+    page = browser.new_page(viewport={"width": 1100, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(report.as_uri(), timeout=120_000)
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": A4, "height": 1000})
+    page.wait_for_timeout(300)
+    wide = page.evaluate(
+        f"[...document.querySelectorAll('table, svg, p, li')]"
+        f".filter(e => e.getBoundingClientRect().right > {A4} + 1).map(e => e.id || e.tagName)"
+    )
+    assert wide == [], "cut off at the right"
+    for control in ("nav", "button", "summary", "select"):
+        found = page.locator(control)
+        assert found.count() > 0
+        assert not any(each.is_visible() for each in found.all()), control
+    tables = page.locator("article table").all()
+    assert all(table.is_visible() for table in tables), "tables are open on paper"
+    style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
+    assert page.locator("body").evaluate(style) == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+    for together in ("figure", "tr"):
+        kept = page.locator(together).first.evaluate("e => getComputedStyle(e).breakInside")
+        assert kept == "avoid", together
+    assert page.locator("h2").first.evaluate("e => getComputedStyle(e).breakAfter") == "avoid"
     page.close()

@@ -28,6 +28,21 @@ def test_words_that_meet_20_times_as_often_as_by_chance_are_a_phrase() -> None:
     assert phrases.cut("") == ()
 
 
+def test_a_phrase_is_weighed_by_how_often_it_was_asked() -> None:
+    others = {f"some{number} thing{number}": 1 for number in range(50)}
+    phrases = Phrases(({"ice tea": 40, "sun": 100} | others).items())
+    # Of 280 words ice and tea are 40 each, of 90 pairs theirs 40: (4/9) / (1/7)² = 21.8 times chance.
+    assert phrases.cut("cold ice tea") == ("cold", "ice tea")
+    # Of 210 words big is 100, apple 10; theirs is the only pair: 1 / (100/210 · 10/210) = 44 times.
+    assert Phrases({"big apple": 10, "big": 90, "sun": 100}.items()).cut("big apple") == ("big apple",)
+
+
+def test_a_phrase_may_have_more_than_two_words() -> None:
+    phrases = Phrases({"new york city": 10, "sun": 100}.items())
+    # Of 130 words each is 10, of 20 pairs each is 10: (1/2) / (1/13)² = 84.5 times chance.
+    assert phrases.cut("new york city map") == ("new york city", "map")
+
+
 def test_queries_and_phrases_are_replaced_by_what_followed_them() -> None:
     found = Substitutions(
         release(

@@ -112,6 +112,15 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
     )
 
 
+def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "sweep", {"log": "without clicks"})
+    for setting in (ORIGINAL, PRIVATE):
+        store.save(setting, SweepRun(0, 0, {HEADLINE: np.empty(0, np.float32)}, {"queries": 1}, {}))
+    runs = {setting.key: [(0, 0)] for setting in (ORIGINAL, PRIVATE)}
+    [sentence] = summarise(gather(store, (ORIGINAL, PRIVATE), ("adhoc",), runs))
+    assert sentence == "Ad-hoc search: nothing to judge, for the log has no test query with a click."
+
+
 def test_the_summary_says_where_more_data_is_more_utility(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [("adhoc", 0.9), ("suggestion", 0.2), ("session-search", 0.0), ("index-caching", 0.6)]
     monkeypatch.setattr(summary, "_correlations", lambda _results: iter(found))

@@ -129,9 +129,12 @@ def _render(console: Console, results: Results, sentences: list[str], page: Path
     from rich.table import Table
 
     from tacit.evaluate.report.figure import cell
-    from tacit.evaluate.report.figures import headlines
+    from tacit.evaluate.report.measurements import headlines, without_units
 
+    empty = without_units(results)  # the sentences say so
     for task, measure in headlines(results).items():
+        if task in empty:
+            continue
         table = Table("release", "ε", "rows", "mean where answered", "answered", "mean over all", "p")
         for column in table.columns[1:]:
             column.justify = "right"

@@ -93,7 +93,7 @@ def _shape(altair: Any, rows: Rows, title: str) -> Any:
 
 
 def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) -> dict[str, Any]:
-    """Lines of a few series, with points."""
+    """Lines of a few series, with points; those of rows that are ``weak`` are hollow."""
     import altair
 
     steps = sorted({row["x"] for row in rows})
@@ -103,11 +103,14 @@ def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) 
         y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=False)),
         color=_colour(altair, rows, "series", colour),
     )
-    points = base.mark_point(filled=True, size=60).encode(
+    told = base.encode(
         shape=_shape(altair, rows, colour),
         tooltip=[altair.Tooltip("series:N", title=colour), "x:Q", altair.Tooltip("y:Q", format=".4f")],
     )
-    return _finish(altair.layer(base.mark_line(), points), legend_columns=1)
+    layers = [base.mark_line(), told.transform_filter("!datum.weak").mark_point(filled=True, size=60)]
+    if any(row["weak"] for row in rows):
+        layers.append(told.transform_filter("datum.weak").mark_point(filled=False, size=60))
+    return _finish(altair.layer(*layers), legend_columns=1)
 
 
 def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> dict[str, Any]:

@@ -3,73 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from tacit.evaluate.report.charts import bars_by_mechanism, curve, lines, scatter
+from tacit.evaluate.report.charts import bars_by_mechanism, curve, scatter
 from tacit.evaluate.report.figure import Figure
-from tacit.evaluate.sweep.table import Measurement, Results
-from tacit.evaluate.tasks import TASKS
+from tacit.evaluate.report.impacts import impact_figures
+from tacit.evaluate.report.measurements import COLUMNS, headlines, share_of_original, table_row
+from tacit.evaluate.sweep.table import Results
 
-__all__ = ["MEANINGS", "all_figures", "headlines", "kept_rows", "share_of_original"]
-
-MEANINGS = {
-    "adhoc": "ad-hoc search: rank pages for a query from the release alone",
-    "suggestion": "query suggestion: guess what a user asks next",
-    "session-search": "session search: rank pages for a whole session",
-    "substitution": "query substitution: find other words for a query, as the original log would",
-    "index-caching": "index caching: keep the right posting lists in memory",
-    "statistics": "statistics: how much of the log's histogram of queries is there",
-}
-"""Each task in a line."""
-_IMPACTS = (
-    ("impact of K and b", "adhoc", ("random walk: nDCG@10",), "noise", "noise b", "threshold", "K"),
-    (
-        "impact of q_f",
-        "adhoc",
-        ("random walk: nDCG@10", "random walk with page impact: nDCG@10", "implicit feedback: nDCG@10"),
-        "queries_per_user",
-        "searches of a user that count, q_f",
-        None,
-        "way",
-    ),
-    (
-        "impact of m",
-        "substitution",
-        ("top 2: coverage", "top 5: coverage"),
-        "per_user",
-        "items of a user that count, m",
-        None,
-        "substitutions",
-    ),
-    (
-        "impact of m",
-        "index-caching",
-        ("greedy cache: hit probability",),
-        "per_user",
-        "items of a user that count, m",
-        None,
-        "cache",
-    ),
-)
-"""Series, task, measures, the parameter on the x axis and its name, that of the lines and its name."""
-
-
-def headlines(results: Results) -> dict[str, str]:
-    """The headline measure of each task that was run."""
-    there = dict.fromkeys(result.task for result in results.results)
-    return {task: TASKS[task]().headline for task in there}
-
-
-def share_of_original(results: Results, result: Measurement, *, of_all: bool = False) -> float:
-    """A result over that of the original log; NaN where that is nothing."""
-    original = next(
-        r
-        for r in results.of(result.task, result.measure).values()
-        if results.settings[r.setting]["mechanism"] == "original"
-    )
-    mine, theirs = (result.mean_of_all, original.mean_of_all) if of_all else (result.mean, original.mean)
-    return mine / theirs if theirs and math.isfinite(theirs) else math.nan
+__all__ = ["all_figures", "kept_rows"]
 
 
 def all_figures(results: Results) -> list[Figure]:
@@ -79,44 +22,8 @@ def all_figures(results: Results) -> list[Figure]:
     ]
     found += _equal_budget(results)
     found += _kept_against_utility(results)
-    for impact in _IMPACTS:
-        found += _impact(results, *impact)
+    found += impact_figures(results)
     return found
-
-
-def _row(results: Results, result: Measurement) -> dict[str, Any]:
-    about = results.settings[result.setting]
-    difference = result.to_original
-    return {
-        "setting": about["label"],
-        "epsilon": about["epsilon"],
-        "delta": about["delta"],
-        "k": about["k"],
-        "rows": round(sum(results.rows[result.setting].values())),
-        "mean": result.mean,
-        "low": result.low,
-        "high": result.high,
-        "answered": result.answered,
-        "mean_of_all": result.mean_of_all,
-        "difference": difference.mean if difference else None,
-        "p": result.p_corrected if difference else None,
-    }
-
-
-_COLUMNS = (
-    ("setting", "release"),
-    ("epsilon", "ε"),
-    ("delta", "δ"),
-    ("k", "k"),
-    ("rows", "rows"),
-    ("mean", "mean where answered"),
-    ("low", "from"),
-    ("high", "to"),
-    ("answered", "share answered"),
-    ("mean_of_all", "mean over all"),
-    ("difference", "difference from original"),
-    ("p", "p, corrected"),
-)
 
 
 def _curves(results: Results, task: str, measure: str) -> Iterator[Figure]:
@@ -129,7 +36,7 @@ def _curves(results: Results, task: str, measure: str) -> Iterator[Figure]:
         drawn = {key: r for key, r in chosen.items() if results.settings[key][field] is not None}
         if not drawn:
             continue
-        table = [_row(results, r) for r in ([original] if original else []) + list(drawn.values())]
+        table = [table_row(results, r) for r in ([original] if original else []) + list(drawn.values())]
         for of_all in (False, True):
             rows = [
                 {
@@ -154,7 +61,7 @@ def _curves(results: Results, task: str, measure: str) -> Iterator[Figure]:
                 f"{measure}, {where}",
                 _caption(series, of_all),
                 curve(rows, baseline, axis, measure.rpartition(": ")[2]),
-                _COLUMNS,
+                COLUMNS,
                 table,
             )
 
@@ -210,6 +117,7 @@ def _equal_budget(results: Results) -> Iterator[Figure]:
             "p": c.p_corrected,
         }
         for c in results.contrasts
+        if c.difference.units
     ]
     yield Figure(
         "equal-budget",
@@ -276,50 +184,4 @@ def _kept_against_utility(results: Results) -> Iterator[Figure]:
             ("answered", "share answered"),
         ),
         rows,
-    )
-
-
-def _impact(
-    results: Results,
-    series: str,
-    task: str,
-    measures: Sequence[str],
-    varied: str,
-    axis: str,
-    by: str | None,
-    legend: str,
-) -> Iterator[Figure]:
-    if task not in headlines(results):
-        return
-    rows, table = [], []
-    for measure in measures:
-        for key, result in results.of(task, measure).items():
-            about = results.settings[key]
-            if about["series"] != series:
-                continue
-            name = f"{about['options'][by]:g}" if by else measure.rpartition(": ")[0]
-            table.append(
-                {"measure": measure, varied: about["options"][varied]}
-                | ({by: about["options"][by]} if by else {})
-                | _row(results, result)
-            )
-            if math.isfinite(result.mean):
-                rows.append({"series": name, "x": about["options"][varied], "y": result.mean})
-    if not rows:
-        return
-    promised = next(about for about in results.settings.values() if about["series"] == series)
-    fixed = (
-        f"ε = {promised['asked_epsilon']:g} for all."
-        if promised["asked_epsilon"]
-        else ("ε follows from b and K, and is in the table.")
-    )
-    shown = [("measure", "measure"), (varied, axis)] + ([(by, legend)] if by else [])
-    yield Figure(
-        f"{series.replace(' ', '-').replace('_', '')}-{task}",
-        "parameters",
-        f"The {series} on {task}: {promised['mechanism']}",
-        f"{MEANINGS[task].capitalize()}. {fixed}",
-        lines(rows, axis, measures[0].rpartition(": ")[2], legend),
-        (*shown, *_COLUMNS[1:]),
-        table,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from tacit.evaluate.report.figure import Figure, cell
-from tacit.evaluate.report.figures import MEANINGS
+from tacit.evaluate.report.measurements import MEANINGS
 from tacit.evaluate.report.sensitivity import Sensitivity
 from tacit.evaluate.report.vega import vega_script
 from tacit.evaluate.sweep.named_queries import NamedQueries

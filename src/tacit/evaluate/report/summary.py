@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from tacit.evaluate.report.figures import MEANINGS, headlines, kept_rows, share_of_original
+from tacit.evaluate.report.figures import kept_rows
+from tacit.evaluate.report.measurements import (
+    MEANINGS,
+    UNITS,
+    headlines,
+    share_of_original,
+    without_units,
+)
 from tacit.evaluate.sweep.table import Measurement, Results
 
 __all__ = ["summarise"]
@@ -22,11 +29,21 @@ _AGREE = 0.5
 
 def summarise(results: Results) -> list[str]:
     """Sentences for a reader who looks at nothing else."""
-    found = [_reached(results, task, measure) for task, measure in headlines(results).items()]
+    empty = without_units(results)
+    found = [
+        f"{_named(task)}: nothing to judge, for the log has no {UNITS[task]}."
+        if task in empty
+        else _reached(results, task, measure)
+        for task, measure in headlines(results).items()
+    ]
     found.append(_more_epsilon(results))
     found.append(_like_the_original(results))
     found.append(_kept(results))
     return [sentence for sentence in found if sentence]
+
+
+def _named(task: str) -> str:
+    return MEANINGS[task].partition(":")[0].capitalize()
 
 
 def _budget(results: Results, task: str, measure: str) -> list[tuple[str, float, Measurement]]:
@@ -46,7 +63,7 @@ def _reached(results: Results, task: str, measure: str) -> str:
         return ""
     middle = epsilons[len(epsilons) // 2]
     here = [(name, r) for name, epsilon, r in rows if epsilon == middle and math.isfinite(r.mean_of_all)]
-    what = MEANINGS[task].partition(":")[0].capitalize()
+    what = _named(task)
     useful = [(name, r) for name, r in here if r.mean_of_all > 0]
     if not useful:
         return f"{what}: at ε = {middle:g} no mechanism released anything of use."
@@ -112,12 +129,12 @@ def _like_the_original(results: Results) -> str:
                 near.append((abs(difference.mean), task, name, epsilon, difference))
     if not tested:
         return ""
-    sentence = (
-        f"On the units that both can serve, {len(near)} of {tested} private releases do not differ from the "
-        f"original log at the {_ALPHA:.0%} level of a paired t-test, corrected"
-    )
+    level = f"from the original log at the {_ALPHA:.0%} level of a paired t-test, corrected"
     if not near:
-        return sentence + "."
+        return f"On the units that both can serve, all {tested} private releases differ {level}."
+    sentence = (
+        f"On the units that both can serve, {len(near)} of {tested} private releases do not differ {level}"
+    )
     _, task, name, epsilon, difference = max(near)
     widest = max(abs(difference.low), abs(difference.high))
     return (

@@ -73,7 +73,10 @@ def _released_table(released: ReleasedData, kind: str) -> pa.Table | None:
     if kind == "keywords" and released.rows:
         counts = released.keywords
         return pa.table(
-            {"keyword": pa.array(list(counts), pa.string()), "count": pa.array(list(counts.values()))}
+            {
+                "keyword": pa.array(list(counts), pa.string()),
+                "count": pa.array(list(counts.values()), pa.float64()),  # of no word, null would be its type
+            }
         )
     if kind == "steps" and len(released.steps):
         steps = released.steps

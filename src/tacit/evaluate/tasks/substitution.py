@@ -68,8 +68,7 @@ class Substitutions:
         for place, phrase in enumerate(phrases):
             for other, score in self._parts.get(phrase, ()):
                 text = " ".join((*phrases[:place], other, *phrases[place + 1 :]))
-                if text != query:
-                    found[text] = max(score, found.get(text, score))
+                found[text] = max(score, found.get(text, score))
         return _in_order(found.items())[:most]
 
 
