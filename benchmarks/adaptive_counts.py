@@ -20,6 +20,7 @@ from tacit.privacy.randomness import OperatingSystemRandomness
 from tacit.release.adaptive.mechanism import Adaptive
 from tacit.release.adaptive.parameters import HeldItem
 from tacit.release.adaptive.rounds import find
+from tacit.release.adaptive.rounds_schedule import RoundsSchedule
 from tacit.release.adaptive.tallies import take_tally
 from tacit.release.engines import open_engine
 
@@ -38,14 +39,16 @@ def holders_hold(starts: np.ndarray, items: np.ndarray, kinds: int, found: np.nd
 
 def measure(log: Path, item: HeldItem, epsilon: float, delta: float) -> str:
     made = Adaptive(epsilon=epsilon, delta=delta, items=(item,))
-    tally = made.rounds.tally
+    schedule = made.schedule().selection
+    assert isinstance(schedule, RoundsSchedule)
+    tally = schedule.tally
     assert tally is not None
     with open_engine() as engine:
         holdings = made.count(engine, engine.log(log))["held"].holdings
     truth = np.bincount(holdings.items, minlength=holdings.kinds)
     figures = []
     for _ in range(RELEASES):
-        found = find(made.rounds, holdings, OperatingSystemRandomness())
+        found = find(schedule, holdings, OperatingSystemRandomness())
         counted = take_tally(tally, holdings, found, OperatingSystemRandomness())
         true = truth[found.items]
         error = counted.counts / true - 1

@@ -49,7 +49,7 @@ def publish(mechanism: Adaptive, holdings: Holdings) -> dict[int, int]:
 
     def keys_of(engine: Any, counted: Any, kind: str, items: np.ndarray) -> pa.Table:
         del engine, counted, kind
-        return pa.table({"query": [str(item) for item in items.tolist()]})
+        return pa.table({"query": pa.array([str(item) for item in items.tolist()], pa.string())})
 
     counted = Counted(holdings, {}, {"queries": 0})
     with mock.patch.object(module, "keys_of", keys_of):
@@ -86,7 +86,7 @@ def _silent(sigma: float, size: int) -> np.ndarray:
 
 def compares_as_stated(mechanism: Adaptive) -> None:
     """Two items of one user each, whose noise is chosen so that they stand one step apart at every line."""
-    stated = mechanism.schedule().rounds.rounds
+    stated = mechanism.schedule().selection.rounds
     for number, step in enumerate(stated):
         for line, found in [
             (step.threshold, True),
@@ -98,7 +98,7 @@ def compares_as_stated(mechanism: Adaptive) -> None:
 
 def _compares_at(mechanism: Adaptive, last: int, line: int, finds: bool) -> None:
     """Item 0 reaches the line in round ``last``, item 1 stays one step below; no other may matter."""
-    stated = mechanism.schedule().rounds.rounds
+    stated = mechanism.schedule().selection.rounds
     plans: list[list[int]] = [[], []]
     for item in (0, 1):
         standing = 0
@@ -135,7 +135,7 @@ def _crowds() -> Holdings:
 
 def draws_as_stated(mechanism: Adaptive) -> None:
     """Every noise by itself: its width, no item left out in the first round, no draw used again."""
-    rounds_stated = mechanism.schedule().rounds
+    rounds_stated = mechanism.schedule().selection
     widths = [step.sigma for step in rounds_stated.rounds]
     if rounds_stated.tally is not None:
         widths += [rounds_stated.tally.norm_sigma, rounds_stated.tally.sigma]
@@ -162,7 +162,7 @@ def draws_as_stated(mechanism: Adaptive) -> None:
 
 def bounds_as_stated(mechanism: Adaptive) -> None:
     """One user alone, far over every bound; and what that user adds beside others."""
-    stated = mechanism.schedule().rounds
+    stated = mechanism.schedule().selection
     many = stated.held + 5
     log = holdings_of([list(range(many))], many)
     weights: list[np.ndarray] = []
@@ -188,7 +188,7 @@ def bounds_as_stated(mechanism: Adaptive) -> None:
 
 def _counts_in_one_cell(mechanism: Adaptive) -> None:
     """Without noise, the histogram of norms with a user more has one more in one cell."""
-    stated = mechanism.schedule().rounds
+    stated = mechanism.schedule().selection
     seen: list[np.ndarray] = []
     weights: list[np.ndarray] = []
     clipping, counting = tallies._clipping, tallies.noisy_weights
@@ -221,7 +221,7 @@ def charges_as_stated(mechanism: Adaptive) -> None:
     """μ and the chance of a disclosure, computed again; no less is stated and charged, and not 1% more."""
     for relation in Neighbours:
         made = Adaptive(mechanism.asked, neighbours=relation)
-        stated = made.schedule().rounds
+        stated = made.schedule().selection
         widths = [step.sigma for step in stated.rounds]
         if stated.tally is not None:
             widths += [stated.tally.norm_sigma, stated.tally.sigma]

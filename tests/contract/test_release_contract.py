@@ -40,6 +40,8 @@ BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20
 MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "adaptive": mechanism_for("adaptive", 2.0, 1e-6),
     "adaptive-keys": mechanism_for("adaptive", 2.0, 1e-6, keys_only=True),
+    "adaptive-one": mechanism_for("adaptive", 2.0, 1e-6, per_user=1),
+    "adaptive-one-keys": mechanism_for("adaptive", 2.0, 1e-6, per_user=1, keys_only=True),
     "zealous": mechanism_for("zealous", 2.0, 1e-9, per_user=5),
     "click-pure": mechanism_for("click", 2.0, surfaced=URLS),
     "click-approximate": mechanism_for("click", 4.0, 1e-9),

@@ -21,7 +21,10 @@ from tacit.release.verify import verify_release
 HOME = Path(__file__).parent
 FIRST = ["zealous", "click-pure", "click-approximate", "session", "session-given", "k-query"]
 SECOND = ["zealous", "click-approximate", "session", "session-each", "adaptive"]
+THIRD = ["adaptive", "adaptive-one"]
 ALL = [(1, name) for name in FIRST] + [(2, name) for name in SECOND]
+OF_THIS_FORM = [(3, name) for name in THIRD]
+"""Adaptive releases from before one item a user had a count of its own kind: rounds, then as now."""
 
 
 def home(form: int) -> Path:
@@ -41,7 +44,7 @@ def forged(tmp_path: Path, form: int, name: str, *path: str, factor: float = 0.9
     return {check.what for check in verify_release(folder) if not check.holds}
 
 
-@pytest.mark.parametrize(("form", "name"), ALL)
+@pytest.mark.parametrize(("form", "name"), ALL + OF_THIS_FORM)
 def test_it_verifies(form: int, name: str) -> None:
     assert read_manifest(home(form) / name)["format"] == form
     checks = verify_release(home(form) / name, home(form) / "log.parquet.ledger")
@@ -49,7 +52,7 @@ def test_it_verifies(form: int, name: str) -> None:
     assert any(check.what == "the ledger notes this very manifest" for check in checks)
 
 
-@pytest.mark.parametrize(("form", "name"), ALL)
+@pytest.mark.parametrize(("form", "name"), ALL + OF_THIS_FORM)
 def test_an_understated_guarantee_is_found(form: int, name: str, tmp_path: Path) -> None:
     field, factor = ("k", 2) if name == "k-query" else ("epsilon", 0.9)
     failed = forged(tmp_path, form, name, "guarantee", field, factor=factor)

@@ -13,20 +13,25 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests import adaptive_checks
+from tests import adaptive_checks, single_checks
 from tests.adaptive_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
 
 from tacit.privacy import Neighbours
-from tacit.release.adaptive import analysis, rounds, tallies
-from tacit.release.adaptive import mechanism as module
+from tacit.release.adaptive import analysis, counted_once, rounds, single_count, tallies
+from tacit.release.adaptive import steered as module
 from tacit.release.adaptive.mechanism import Adaptive
 from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
+from tacit.release.adaptive.single_count import SingleCount
 
 COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6)
 """Seven rounds and counts."""
-SINGLE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1, keys_only=True)
-"""One round, keys alone."""
+SINGLE = Adaptive(at_epsilon=1.0, at_delta=1e-3, per_user=1, keys_only=True)
+"""One round, keys alone: of earlier releases."""
 CASES = {"counted": COUNTED, "single round": SINGLE}
+ONCE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1)
+TWICE = Adaptive(epsilon=4.0, delta=1e-6, per_user=2, single=True)
+COUNTED_ONCE = {"one item a user": ONCE, "two items a user": TWICE}
+"""A single noisy count of each item."""
 Alter = Callable[[RoundsSchedule], RoundsSchedule]
 
 
@@ -250,17 +255,83 @@ def other_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
         yield Mutant(case, "a user in two cells of the norms", bounds, patched(tallies, "np", _TwoCells()))
 
 
+def counting_by(alter: Callable[[SingleCount], SingleCount]) -> Callable[[], AbstractContextManager[Any]]:
+    """A single count is carried out by another schedule than the one that is analysed."""
+    real = counted_once.count_once
+    return lambda: mock.patch.object(
+        counted_once, "count_once", lambda schedule, *rest, **more: real(alter(schedule), *rest, **more)
+    )
+
+
+def charging_by(name: str, alter: Callable[[SingleCount], SingleCount]) -> Any:
+    """ε (``loss``) or δ (``disclosure``) of a single count is computed from another schedule."""
+    real = getattr(counted_once, name)
+    return lambda: mock.patch.object(counted_once, name, lambda schedule: real(alter(schedule)))
+
+
+def capping(made: Callable[[np.ndarray], np.ndarray]) -> Callable[[], AbstractContextManager[Any]]:
+    """Something done to all noise of a single count."""
+    real = single_count.capped_laplace
+    return lambda: mock.patch.object(single_count, "capped_laplace", lambda *asked: made(real(*asked)))
+
+
+def single_mutants(case: str, stated: SingleCount) -> Iterator[Mutant]:
+    """A single count: noise, cap, threshold, bound, reuse, and what is charged."""
+    draws, compares = "draws_once_as_stated", "compares_once_as_stated"
+    bounds, charges = "bounds_once_as_stated", "charges_once_as_stated"
+    for said, factor in (("half", 0.5), ("30% less", 0.7), ("30% more", 1.3)):
+        scaled = counting_by(lambda s, f=factor: replace(s, scale=s.scale * f))
+        yield Mutant(case, f"{said} of the noise", draws, scaled)
+    up = counting_by(lambda s: replace(s, upward=s.upward + 0.1))
+    yield Mutant(case, "more noise above 0", draws, up)
+    lower = counting_by(lambda s: replace(s, most=1))
+    yield Mutant(case, "a lower bound of the noise", draws, lower)
+    higher = counting_by(lambda s: replace(s, most=s.most + 1))
+    yield Mutant(case, "a higher bound of the noise", draws, higher)
+    less = counting_by(lambda s: replace(s, least=s.least - 1))
+    yield Mutant(case, "the threshold minus one", compares, less)
+    more = counting_by(lambda s: replace(s, least=s.least + 1))
+    yield Mutant(case, "the threshold plus one", compares, more)
+    held = counting_by(lambda s: replace(s, held=s.held + 1))
+    yield Mutant(case, "items of a user plus one", bounds, held)
+    yield Mutant(case, "one noise for all items", draws, capping(lambda x: np.repeat(x[:1], x.size)))
+    again = capping(lambda x: np.resize(x[: x.size // 2], x.size))
+    yield Mutant(case, "noise used again for other items", draws, again)
+    twice = capping(lambda x: np.repeat(x, 2)[: x.size])
+    yield Mutant(case, "noise used again for the next item", draws, twice)
+    cheap = charging_by("disclosure", lambda s: replace(s, least=s.least + 1, most=s.most + 1))
+    yield Mutant(case, "items shown by chance charged for a higher threshold", charges, cheap)
+    free = patched(counted_once, "disclosure", lambda schedule: 0.0)
+    yield Mutant(case, "items shown by chance not charged", charges, free)
+    if stated.held > 1:
+        single = charging_by("disclosure", lambda s: replace(s, held=1))
+        yield Mutant(case, "fewer items of a user charged than are counted", charges, single)
+    relation = patched(Neighbours, "histories", property(lambda self: 1))
+    yield Mutant(case, "replacing charged as adding", charges, relation)
+    if stated.held == 1:
+        yield Mutant(case, "replacing planned as adding", "diverges_when_replaced", relation)
+
+
 def listed() -> list[Mutant]:
     found: list[Mutant] = []
     for case, made in CASES.items():
-        schedule = made.schedule().rounds
+        schedule = made.schedule().selection
         for mutants in (round_mutants, tally_mutants, other_mutants):
             found += mutants(case, schedule)
+    for case, made in COUNTED_ONCE.items():
+        found += single_mutants(case, made.schedule().selection)
     return found
 
 
 MUTANTS = listed()
 CHECKS = (compares_as_stated, draws_as_stated, bounds_as_stated, charges_as_stated)
+CHECKS_ONCE = (
+    single_checks.compares_once_as_stated,
+    single_checks.draws_once_as_stated,
+    single_checks.bounds_once_as_stated,
+    single_checks.diverges_once_as_stated,
+    single_checks.charges_once_as_stated,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -271,9 +342,31 @@ def test_the_check_holds(case: str, check: Callable[[Adaptive], None]) -> None:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_the_mutant_is_caught(mutant: Mutant) -> None:
-    asked = CASES[mutant.case].asked
+    asked = {**CASES, **COUNTED_ONCE}[mutant.case].asked
+    checks = single_checks if mutant.case in COUNTED_ONCE else adaptive_checks
     with mutant.apply(), pytest.raises(AssertionError):
-        getattr(adaptive_checks, mutant.caught_by)(Adaptive(asked))
+        getattr(checks, mutant.caught_by)(Adaptive(asked))
+
+
+@pytest.mark.parametrize("check", CHECKS_ONCE, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("case", COUNTED_ONCE)
+def test_the_check_of_a_single_count_holds(case: str, check: Callable[[Adaptive], None]) -> None:
+    check(COUNTED_ONCE[case])
+
+
+@pytest.mark.parametrize("what", ["least", "most", "scale", "upward"])
+def test_a_cheaper_single_count_diverges_more(what: str) -> None:
+    """What is executed differs from what is promised by one number: the exact divergence shows it."""
+    cheaper = {
+        "least": lambda s: replace(s, least=s.least - 1),
+        "most": lambda s: replace(s, most=s.most - 1),
+        "scale": lambda s: replace(s, scale=0.7 * s.scale),
+        "upward": lambda s: replace(s, upward=s.upward + 0.02),
+    }[what]
+    real = single_checks.chances_of
+    drawn = mock.patch.object(single_checks, "chances_of", lambda stated: real(cheaper(stated)))
+    with counting_by(cheaper)(), drawn, pytest.raises(AssertionError):
+        single_checks.diverges_once_as_stated(Adaptive(ONCE.asked))
 
 
 def test_every_number_of_the_rounds_has_its_mutant() -> None:
@@ -281,7 +374,7 @@ def test_every_number_of_the_rounds_has_its_mutant() -> None:
     said = {str(mutant) for mutant in MUTANTS}
     assert len(said) == len(MUTANTS)
     for case, made in CASES.items():
-        schedule = made.schedule().rounds
+        schedule = made.schedule().selection
         needed = ["items of a user plus one", "replacing charged as adding"]
         for number, step in enumerate(schedule.rounds, start=1):
             needed += [f"half of the noise of round {number}", f"the threshold of round {number} minus one"]
@@ -291,4 +384,15 @@ def test_every_number_of_the_rounds_has_its_mutant() -> None:
             needed += [f"half of the noise of {name}" for name in ("norms", "counts")]
             needed += [f"noise of {name} not charged" for name in ("norms", "counts")]
         for what in needed:
+            assert f"adaptive, {case}: {what}" in said
+    for case in COUNTED_ONCE:
+        for what in (
+            "half of the noise",
+            "more noise above 0",
+            "a higher bound of the noise",
+            "the threshold minus one",
+            "items of a user plus one",
+            "items shown by chance not charged",
+            "replacing charged as adding",
+        ):
             assert f"adaptive, {case}: {what}" in said

@@ -140,7 +140,7 @@ class Part:
         if "count" not in self.measures:
             return None
         if self.noise is None:
-            return self.minimum
+            return max(self.minimum, self.least or 0)
         return self.least if self.fresh is None else None
 
     def noises(self) -> Iterator[Noise]:

@@ -21,7 +21,7 @@ from tacit.privacy.normal import upper_tail
 from tacit.privacy.rounding import round_up, sum_up
 from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
 
-__all__ = ["Cost", "appearance", "cost_of", "disclosure", "noise_mu", "tail_allowance"]
+__all__ = ["Cost", "appearance", "cost_of", "disclosure", "even_chance_at", "noise_mu", "tail_allowance"]
 
 _TAIL = 12
 """Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""
@@ -97,3 +97,12 @@ def appearance(schedule: RoundsSchedule, r: int) -> Fraction:
         return Fraction(1)
     # A smaller quotient has a larger tail: the width is rounded up.
     return min(Fraction(1), upper_tail(Fraction(room) / root_above(Fraction(variance))) + _STRAY)
+
+
+def even_chance_at(schedule: RoundsSchedule) -> float:
+    """An item whose holders give it all their weight, in every round, is found by half at so many of them."""
+    needed = []
+    for number, step in enumerate(schedule.rounds, start=1):
+        weight = ONE * sum(each.coefficient for each in schedule.rounds[:number])
+        needed.append(step.threshold / weight)
+    return min(needed)

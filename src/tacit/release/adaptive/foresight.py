@@ -7,9 +7,11 @@ more, every weight grows in proportion, which is to say that noise, thresholds a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.privacy.gaussian_loss import ROUNDING
 from tacit.privacy.randomness import RandomSource
@@ -17,7 +19,7 @@ from tacit.release.adaptive.holdings import Counted
 from tacit.release.adaptive.rounds import Holdings, find
 from tacit.release.adaptive.rounds_schedule import Round, RoundsSchedule
 
-__all__ = ["foresee"]
+__all__ = ["foresee", "mean_rows", "some_users"]
 
 _DRAWS = 4
 """Over so many releases the rows are averaged."""
@@ -34,18 +36,26 @@ def foresee(
         share: users over users of the synthetic log.
         source: of lots and noise.
     """
+
+    def found() -> NDArray[np.int64]:
+        if share < 1:
+            return find(schedule, some_users(counted.holdings, share, source), source).items
+        return find(_shrunk(schedule, share), counted.holdings, source).items
+
+    return mean_rows(counted, found)
+
+
+def mean_rows(counted: Counted, found: Callable[[], NDArray[np.int64]]) -> dict[str, float]:
+    """By kind, the mean number of found items over several releases."""
     rows = dict.fromkeys(counted.offsets, 0.0)
     for _ in range(_DRAWS):
-        if share < 1:
-            found = find(schedule, _some_users(counted.holdings, share, source), source)
-        else:
-            found = find(_shrunk(schedule, share), counted.holdings, source)
+        items = found()
         for kind in rows:
-            rows[kind] += float(counted.of_kind(kind, found.items).sum()) / _DRAWS
+            rows[kind] += float(counted.of_kind(kind, items).sum()) / _DRAWS
     return rows
 
 
-def _some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdings:
+def some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdings:
     """This part of the users, by lot."""
     sizes = np.diff(holdings.starts)
     kept = np.argsort(source.words(sizes.size))[: max(1, round(share * sizes.size))]

@@ -1,8 +1,9 @@
-"""Adaptive: steered Gaussian rounds find keys, then the found ones are counted.
+"""Adaptive: steered Gaussian rounds find keys, then the found ones are counted; or, where a user gives very
+few, each has one noisy count.
 
-What is drawn and compared is :class:`~tacit.release.adaptive.rounds_schedule.RoundsSchedule`; the guarantee
-is computed from it, and :mod:`~tacit.release.adaptive.rounds` and :mod:`~tacit.release.adaptive.tallies`
-carry it out.
+What is drawn and compared is :class:`~tacit.release.adaptive.rounds_schedule.RoundsSchedule` or
+:class:`~tacit.release.adaptive.single_count.SingleCount`; the guarantee is computed from it, and the
+:class:`~tacit.release.adaptive.finding_way.FindingWay` carries it out.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.privacy.events import Event, GaussianRounds
-from tacit.privacy.gaussian_loss import lattice_delta
+from tacit.privacy.events import Event
 from tacit.privacy.randomness import RandomSource
-from tacit.release.adaptive import words
-from tacit.release.adaptive.analysis import Cost, cost_of
-from tacit.release.adaptive.foresight import foresee
+from tacit.release.adaptive.counted_once import CountedOnce
+from tacit.release.adaptive.finding_way import FindingWay
 from tacit.release.adaptive.held import held_in, shown_keys
 from tacit.release.adaptive.holdings import keys_of, read_holdings
 from tacit.release.adaptive.parameters import HELD_COLUMNS, AdaptiveParameters
 from tacit.release.adaptive.planner import plan_rounds
-from tacit.release.adaptive.rounds import find
 from tacit.release.adaptive.rounds_schedule import RoundsSchedule
-from tacit.release.adaptive.tallies import take_tally
+from tacit.release.adaptive.single_count import SingleCount
+from tacit.release.adaptive.single_planner import finds_more, plan_single
+from tacit.release.adaptive.steered import Steered
 from tacit.release.analysis.charge import Charge
 from tacit.release.engines import Engine
 from tacit.release.execution import Tables
@@ -42,12 +42,12 @@ __all__ = ["MECHANISM", "Adaptive", "AdaptiveSchedule"]
 
 @dataclass(frozen=True)
 class AdaptiveSchedule(Schedule):
-    """The published tables, one per kind, and the rounds that make them together."""
+    """The published tables, one per kind, and what makes them together."""
 
-    rounds: RoundsSchedule
+    selection: RoundsSchedule | SingleCount
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The tables, then the rounds."""
+        """The tables, then what is drawn and compared."""
         tables = [
             {
                 "table": part.table,
@@ -56,7 +56,7 @@ class AdaptiveSchedule(Schedule):
             }
             for part in self.parts
         ]
-        return [*tables, self.rounds.to_dict()]
+        return [*tables, self.selection.to_dict()]
 
 
 class Adaptive(Mechanism[AdaptiveParameters]):
@@ -66,30 +66,29 @@ class Adaptive(Mechanism[AdaptiveParameters]):
     counts_beginnings = True
 
     def plan(self, asked: AdaptiveParameters) -> AdaptiveParameters:
-        """Rounds for the ε and δ asked for, unless others are given."""
+        """What is laid out for the ε and δ asked for, unless others are given."""
         if asked.given:
             return asked
         if asked.epsilon is None or not asked.delta:
             raise ParameterError(
-                "adaptive rounds need `epsilon` and a `delta` above 0.",
+                "an adaptive release needs `epsilon` and a `delta` above 0.",
                 "Give both; δ well below one over the number of users.",
             )
-        return replace(asked, at_epsilon=asked.epsilon, at_delta=asked.delta)
+        made = replace(asked, at_epsilon=asked.epsilon, at_delta=asked.delta)
+        if made.single or made.per_user > _FEW:
+            return made
+        return replace(made, single=finds_more(_single(made), _rounds(made)))
 
     @cached_property
-    def rounds(self) -> RoundsSchedule:
-        """What is drawn and compared."""
+    def way(self) -> FindingWay:
+        """How items are found and counted."""
         p = self.parameters
-        epsilon, delta = p.laid_out_for
-        return plan_rounds(epsilon, delta, p.per_user, keys_only=p.keys_only, neighbours=p.neighbours)
-
-    @cached_property
-    def cost(self) -> Cost:
-        """μ of the noise and the chance of a disclosure."""
-        return cost_of(self.rounds, self.neighbours)
+        if p.single:
+            return CountedOnce(_single(p), p.neighbours, p.keys_only)
+        return Steered(_rounds(p), p.neighbours)
 
     def schedule(self) -> AdaptiveSchedule:
-        """One table per kind, all by the same rounds."""
+        """One table per kind, all made together."""
         p = self.parameters
         measures = () if p.keys_only else ("count", "deviation")
         parts = tuple(
@@ -98,74 +97,79 @@ class Adaptive(Mechanism[AdaptiveParameters]):
                 columns=tuple(Column(name, several=name == "queries") for name in HELD_COLUMNS[kind]),
                 contribution=Contribution((p.per_user,), once=True),
                 noise=None,
-                least=None,
+                least=self.way.least,
                 measures=measures,
             )
             for kind in p.items
         )
-        return AdaptiveSchedule(parts, self.rounds)
+        return AdaptiveSchedule(parts, self.way.schedule)
 
     def guarantee(self) -> Guarantee:
-        """(ε, δ) at the ε for which the rounds are laid out."""
+        """(ε, δ) at the ε for which all is laid out."""
         epsilon, _ = self.parameters.laid_out_for
         return Guarantee(
             GuaranteeKind.INDISTINGUISHABILITY,
             self.neighbours,
             epsilon=epsilon,
-            delta=self.cost.delta(epsilon),
+            delta=self.way.delta(epsilon),
         )
 
     def charges(self) -> tuple[Charge, ...]:
-        """The noise of all rounds, and what may be found by chance."""
-        epsilon, _ = self.parameters.laid_out_for
-        noise = lattice_delta(epsilon, self.cost.mu)
-        return (
-            Charge("the noise of all rounds and counts", epsilon / self.neighbours.histories, noise),
-            Charge("items of one user alone, found by chance", 0.0, self.cost.disclosure),
-        )
+        """Noise, and what may be found by chance."""
+        return self.way.charges(self.parameters.laid_out_for[0])
 
     def event(self) -> Event:
-        """Gaussian rounds and a rare disclosure, stated at ε."""
-        epsilon, _ = self.parameters.laid_out_for
-        return GaussianRounds(self.cost.mu, self.cost.disclosure, epsilon, self.neighbours)
+        """Stated at the ε for which all is laid out."""
+        return self.way.event(self.parameters.laid_out_for[0])
 
     def figures(self) -> dict[str, float]:
         """How many users an item needs, and how far off counts are at least."""
-        return words.figures(self.rounds)
+        return self.way.figures()
 
     def words(self) -> Sequence[str]:
         """What the parameters mean and cost."""
-        return words.words(self.parameters, self.rounds, self.figures())
+        return self.way.words(self.parameters)
 
     def steps(self) -> Sequence[DescribedStep]:
         """What is done to the log."""
-        return words.steps(self.parameters, self.rounds)
+        return self.way.steps(self.parameters)
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Who holds what, as numbers."""
         return {"held": read_holdings(engine, {k.value: held_in(log, k) for k in self.parameters.items})}
 
     def foresee(self, counting: Counting, share: float, source: RandomSource) -> dict[str, float]:
-        """By carrying out the rounds on the synthetic log."""
-        return foresee(self.rounds, counting["held"], share, source)
+        """By carrying it out on the synthetic log."""
+        return self.way.foresee(counting["held"], share, source)
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Carry out the rounds, count what was found, and make one table per kind."""
+        """Find and count, and make one table per kind."""
         counted = counting["held"]
-        found = find(self.rounds, counted.holdings, source)
-        tally = None
-        if self.rounds.tally is not None:
-            tally = take_tally(self.rounds.tally, counted.holdings, found, source)
+        found = self.way.carry_out(counted.holdings, source)
         tables: Tables = {}
         for kind in self.parameters.items:
             chosen = np.flatnonzero(counted.of_kind(kind.value, found.items))
             table = shown_keys(kind, keys_of(engine, counted, kind.value, found.items[chosen]))
-            if tally is not None:
-                deviations = np.ceil(tally.deviations[chosen])
-                table = table.append_column("count", pa.array(tally.counts[chosen], pa.int64()))
+            if found.counts is not None and found.deviations is not None:
+                deviations = np.ceil(found.deviations[chosen])
+                table = table.append_column("count", pa.array(found.counts[chosen], pa.int64()))
                 table = table.append_column("deviation", pa.array(deviations.astype(np.int64), pa.int64()))
             tables[kind.value] = _in_order(table, HELD_COLUMNS[kind])
         return tables
+
+
+_FEW = 4
+"""A single count is compared with rounds for no more items a user than this: for more it never wins."""
+
+
+def _rounds(p: AdaptiveParameters) -> RoundsSchedule:
+    epsilon, delta = p.laid_out_for
+    return plan_rounds(epsilon, delta, p.per_user, keys_only=p.keys_only, neighbours=p.neighbours)
+
+
+def _single(p: AdaptiveParameters) -> SingleCount:
+    epsilon, delta = p.laid_out_for
+    return plan_single(epsilon, delta, p.per_user, neighbours=p.neighbours)
 
 
 def _in_order(table: pa.Table, keys: Sequence[str]) -> pa.Table:

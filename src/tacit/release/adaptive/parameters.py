@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tacit.errors import ParameterError
 from tacit.release.parameters import GIVEN, LARGEST_EPSILON, Parameters, declared
@@ -60,9 +60,15 @@ class AdaptiveParameters(Parameters):
     )
     per_user: int = declared(
         PER_USER,
-        "k₀: the most items of a user that take part in finding; counts take all.",
+        "k₀: the most items of a user that take part in finding; give fewer only where nobody has more.",
         least=1,
         most=100_000,
+    )
+    single: bool = declared(
+        False,
+        "One noisy count of each item instead of rounds; planned where it finds more.",
+        option="--single",
+        panel=GIVEN,
     )
     at_epsilon: float | None = declared(
         None, "The ε for which the rounds are laid out.", above=0, most=LARGEST_EPSILON, panel=GIVEN
@@ -82,6 +88,13 @@ class AdaptiveParameters(Parameters):
                 "`at_epsilon` and `at_delta` are given together, or neither.",
                 "Give `epsilon` and `delta` to have the rounds planned.",
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rounds are stated as they were before there was another way."""
+        form = super().to_dict()
+        if not self.single:
+            del form["single"]
+        return form
 
     @property
     def given(self) -> bool:

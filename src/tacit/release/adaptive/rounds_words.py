@@ -1,9 +1,10 @@
-"""What an adaptive release does, means and costs, said to a person."""
+"""What a release by steered rounds does, means and costs, said to a person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tacit.release.adaptive.analysis import even_chance_at
 from tacit.release.adaptive.parameters import SEQUENCE, AdaptiveParameters, HeldItem
 from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
 from tacit.release.mechanism import DescribedStep
@@ -13,12 +14,8 @@ __all__ = ["figures", "steps", "words"]
 
 
 def figures(schedule: RoundsSchedule) -> dict[str, float]:
-    """An item whose holders give it all their weight, in every round, is found by half at so many of them."""
-    needed = []
-    for number, step in enumerate(schedule.rounds, start=1):
-        weight = ONE * sum(each.coefficient for each in schedule.rounds[:number])
-        needed.append(step.threshold / weight)
-    found = {"even_chance_at": min(needed)}
+    """How many users an item needs at the best, and how far off counts are at least."""
+    found = {"even_chance_at": even_chance_at(schedule)}
     if schedule.tally is not None:
         found["least_deviation"] = schedule.tally.sigma / ONE
     return found
@@ -38,11 +35,6 @@ def words(p: AdaptiveParameters, schedule: RoundsSchedule, figures: Mapping[str,
         lines.append(
             f"In {len(schedule.rounds)} rounds the noisy numbers of the earlier ones steer weight away from "
             "what was found, or cannot be found, to what is nearly found."
-        )
-    if p.per_user == 1:
-        lines.append(
-            "There is nothing to steer where a user gives one item. If nobody has more than one, `zealous` "
-            "with one item a user finds more: for a single item its noise is smaller."
         )
     if schedule.tally is None:
         lines.append("Items are published without counts.")

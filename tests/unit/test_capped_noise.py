@@ -1,0 +1,120 @@
+"""Laplace noise with a bound: exact chances, the largest value's to many digits, and none better."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from scipy import stats
+from tests.single_checks import chances_of
+
+from tacit.errors import ParameterError
+from tacit.privacy import Neighbours
+from tacit.privacy.capped import capped_laplace
+from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.single_analysis import deviation, disclosure, even_chance_at, loss, tail
+from tacit.release.adaptive.single_count import SingleCount
+from tacit.release.adaptive.single_planner import plan_single
+
+SOURCE = OperatingSystemRandomness()
+PLANS = [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-3), (2.0, 1e-9), (8.0, 1e-5), (0.01, 0.05)]
+
+
+@pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.7, False), (1.3, False)])
+@pytest.mark.parametrize(("scale", "upward", "most"), [(2.0, 0.45, 3), (0.7, 0.3, 1), (30.0, 0.5, 400)])
+def test_values_come_as_often_as_stated(
+    scale: float, upward: float, most: int, factor: float, right: bool
+) -> None:
+    """α = 1e-8; 30% more or less noise is told apart."""
+    drawn = capped_laplace(scale * factor, upward, most, 60_000, SOURCE)
+    assert drawn.max() <= most
+    chances = chances_of(SingleCount(1, scale, upward, most, most + 1))
+    values = np.array(sorted(x for x, chance in chances.items() if chance * drawn.size > 10))
+    seen = np.array([(drawn == x).sum() for x in values])
+    expected = np.array([chances[int(x)] for x in values]) * drawn.size
+    statistic = ((seen - expected) ** 2 / expected).sum()
+    assert bool(stats.chi2.sf(statistic, values.size) > 1e-8) is right
+
+
+def test_noise_switched_off_and_bounds_that_cannot_be() -> None:
+    assert capped_laplace(0, 0.5, 3, 5, SOURCE).tolist() == [0] * 5
+    with pytest.raises(ParameterError, match="bound of the noise"):
+        capped_laplace(1.0, 0.5, -1, 5, SOURCE)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PLANS)
+def test_chances_are_bounded_from_above_to_many_digits(epsilon: float, delta: float) -> None:
+    schedule = plan_single(epsilon, delta, 1)
+    with mp.workdps(60):
+        a, u = mp.exp(-1 / mpf(schedule.scale)), mpf(schedule.upward)
+        whole = 1 - u * a ** (schedule.most + 1)
+        for reached in (schedule.most, schedule.most - 1, 1, 0, -1, -7):
+            if reached >= 0:
+                exact = u * (a**reached - a ** (schedule.most + 1)) / whole
+            else:
+                exact = 1 - (1 - u) * a ** (-reached) / whole
+            found = tail(schedule, reached)
+            bound = mpf(found.numerator) / found.denominator
+            assert exact * (1 - mpf(10) ** -50) <= bound <= exact * (1 + mpf(10) ** -20)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("held", [1, 2, 5])
+@pytest.mark.parametrize(("epsilon", "delta"), PLANS)
+def test_a_plan_costs_what_was_asked_and_wastes_nothing(
+    epsilon: float, delta: float, held: int, neighbours: Neighbours
+) -> None:
+    made = plan_single(epsilon, delta, held, neighbours=neighbours)
+    assert made.least == made.most + 1
+    assert neighbours.histories * float(loss(made)) <= epsilon
+    assert 0.999 * delta <= disclosure(made) <= delta or made.most == 0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-3), (3.0, 1e-8)])
+def test_no_release_of_one_item_a_user_shows_more(epsilon: float, delta: float) -> None:
+    """The largest chance that (ε, δ) admits for an item of n users, worked out step by step, is met to δ/ε.
+
+    With chance s for n users, n + 1 may have e^ε·s + δ, and its complement must be e^-ε(1 - s - δ) or more.
+    """
+    made = plan_single(epsilon, delta, 1)
+    largest = 0.0
+    for users in range(1, 3 * made.least):
+        largest = min(
+            math.exp(epsilon) * largest + delta, 1 - math.exp(-epsilon) * (1 - largest - delta), 1.0
+        )
+        ours = float(tail(made, made.least - users))
+        assert ours <= largest * (1 + 1e-9)
+        assert ours >= largest * (1 - 1e-4) - 2 * delta / (1 - math.exp(-epsilon))
+
+
+def test_sides_that_tell_more_than_the_scale_are_refused() -> None:
+    for upward in (0.2, 0.8):
+        with pytest.raises(ParameterError, match="noise above 0"):
+            loss(SingleCount(1, 1.0, upward, 13, 14))
+    assert loss(SingleCount(1, 0.0, 0.5, 13, 14)) == math.inf
+
+
+def test_which_way_is_taken_follows_from_public_numbers_alone() -> None:
+    """One item a user: always a single count; two: with counts, at a small δ; from three on rounds."""
+    for epsilon in (0.1, 1.0, 10.0):
+        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1).parameters.single
+        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1, keys_only=True).parameters.single
+        assert not Adaptive(epsilon=epsilon, delta=1e-6, per_user=3).parameters.single
+        assert not Adaptive(epsilon=epsilon, delta=1e-6).parameters.single
+    assert Adaptive(epsilon=1.0, delta=1e-6, per_user=2).parameters.single
+    assert not Adaptive(epsilon=1.0, delta=1e-6, per_user=2, keys_only=True).parameters.single
+
+
+def test_what_is_said_of_an_even_chance_and_of_the_deviation_is_so() -> None:
+    for epsilon, delta in PLANS:
+        made = plan_single(epsilon, delta, 1)
+        users = even_chance_at(made)
+        assert tail(made, made.least - users) >= 0.5 > tail(made, made.least - users + 1)
+        if delta < 1e-2:  # the cap changes the deviation by nothing to speak of
+            chances = chances_of(made)
+            mean = sum(x * p for x, p in chances.items())
+            spread = math.sqrt(sum((x - mean) ** 2 * p for x, p in chances.items()))
+            assert deviation(made) == pytest.approx(spread, rel=2e-2)
