@@ -28,6 +28,7 @@ from tacit.release.adaptive import mechanism as module
 from tacit.release.adaptive import rounds, tallies
 from tacit.release.adaptive.holdings import Counted
 from tacit.release.adaptive.mechanism import Adaptive
+from tacit.release.adaptive.parameters import HELD_COLUMNS, HeldItem
 from tacit.release.adaptive.rounds import Holdings
 from tacit.release.adaptive.rounds_schedule import ONE
 
@@ -45,18 +46,27 @@ def holdings_of(sets: list[list[int]], kinds: int) -> Holdings:
 
 
 def publish(mechanism: Adaptive, holdings: Holdings) -> dict[int, int]:
-    """What is published: the number of an item to its count (0 where keys alone are published)."""
+    """What is published: the number of an item to its count (0 where keys alone are published).
 
-    def keys_of(engine: Any, counted: Any, kind: str, items: np.ndarray) -> pa.Table:
-        del engine, counted, kind
-        return pa.table({"query": pa.array([str(item) for item in items.tolist()], pa.string())})
+    All items are of the first kind that the mechanism releases.
+    """
+    kind = mechanism.parameters.items[0]
 
-    counted = Counted(holdings, {}, {"queries": 0})
+    def keys_of(engine: Any, counted: Any, named: str, items: np.ndarray) -> pa.Table:
+        del engine, counted
+        texts = pa.array([str(item) for item in items.tolist()], pa.string())
+        columns = (
+            [f"query_{place}" for place in (1, 2)] if named == "sessions" else HELD_COLUMNS[HeldItem(named)]
+        )
+        return pa.table(dict.fromkeys(columns, texts))
+
+    counted = Counted(holdings, {}, {kind.value: 0})
     with mock.patch.object(module, "keys_of", keys_of):
         made = mechanism.publish(None, {"held": counted}, OperatingSystemRandomness())  # type: ignore[arg-type]
-    table = made["queries"]
+    table = made[kind.value]
     counts = table.column("count").to_pylist() if "count" in table.column_names else [0] * len(table)
-    return {int(key): count for key, count in zip(table.column("query").to_pylist(), counts, strict=True)}
+    keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
+    return {int(key): count for key, count in zip(keys, counts, strict=True)}
 
 
 @contextmanager

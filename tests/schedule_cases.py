@@ -87,6 +87,12 @@ def zealous(**relation: Any) -> Zealous:
     return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation)
 
 
+def zealous_words(**relation: Any) -> Zealous:
+    """The two other histograms there are: words, and steps from query to query."""
+    items = (Item.KEYWORDS, Item.PAIRS)
+    return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation)
+
+
 def click_pure(**relation: Any) -> Click:
     """Public sets and fresh counts."""
     return Click(
@@ -268,6 +274,13 @@ KINDS = asked("beagle", "violin", "plumber", "church", "hospital")
 CASES = [
     Case(
         "zealous", zealous, crowd(POPULAR, users=18) | crowd(NEWS, "w", 18) | RARE, (POPULAR, NEWS), (ALONE,)
+    ),
+    Case(
+        "zealous, words and steps",
+        zealous_words,
+        crowd(POPULAR, users=18) | crowd(NEWS, "w", 18) | RARE,
+        (POPULAR, NEWS),
+        (ALONE,),
     ),
     Case("click, pure", click_pure, crowd(POPULAR, users=3), (POPULAR, REPEATED), (ALONE,)),
     Case("click, sampled", click_sampled, {}, (PUBLIC, REPEATED), (ALONE,)),

@@ -23,6 +23,8 @@ from tacit.errors import BudgetError, InputError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.release.adaptive.parameters import HeldItem
+from tacit.release.item_kinds import Item
 from tacit.release.manifest import mechanism_of, read_manifest
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
@@ -42,9 +44,17 @@ MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "adaptive-keys": mechanism_for("adaptive", 2.0, 1e-6, keys_only=True),
     "adaptive-one": mechanism_for("adaptive", 2.0, 1e-6, per_user=1),
     "adaptive-one-keys": mechanism_for("adaptive", 2.0, 1e-6, per_user=1, keys_only=True),
+    "adaptive-all": mechanism_for("adaptive", 4.0, 1e-6, items=tuple(HeldItem)),
+    "adaptive-one-all": mechanism_for("adaptive", 4.0, 1e-6, items=tuple(HeldItem), per_user=1),
     "zealous": mechanism_for("zealous", 2.0, 1e-9, per_user=5),
+    "zealous-all": mechanism_for("zealous", 4.0, 1e-6, items=tuple(Item), per_user=3),
     "click-pure": mechanism_for("click", 2.0, surfaced=URLS),
     "click-approximate": mechanism_for("click", 4.0, 1e-9),
+    "click-steps": mechanism_for("click", 6.0, 1e-6, transitions=True, queries_per_user=3),
+    "click-pure-steps": mechanism_for("click", 6.0, surfaced=URLS, transitions=True, queries_per_user=3),
+    "session-each": mechanism_for(
+        "session", 6.0, 1e-6, sessions_per_user=1, queries_per_session=2, once_per_user=False
+    ),
     "session": mechanism_for("session", 4.0, 1e-9, sessions_per_user=1, queries_per_session=2),
     "topics": mechanism_for("topics", 2.0),
     "k-query": mechanism_for("k-query", k=5),
