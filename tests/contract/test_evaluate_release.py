@@ -172,6 +172,8 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match="holds no sweep to go on with"):
         evaluate_release(log, tmp_path / "full", plan)
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        evaluate_release(log, tmp_path / "nowhere" / "report", plan)
     with pytest.raises(ParameterError, match="the mechanism must be one of"):
         grid(["zealot"])
     with pytest.raises(ParameterError, match="the task must be one of"):

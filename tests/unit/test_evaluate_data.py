@@ -8,9 +8,10 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.folds import fold_of_records, folds
+from tacit.evaluate.folds import fold_of_records, folds, split
 from tacit.evaluate.from_log import released_whole, tables_of
 from tacit.evaluate.released import ReleasedData
+from tacit.searchlog.session_cut import SessionCut
 
 LOG = part(
     ("ann", 0, "java", 1, "A"),
@@ -36,6 +37,21 @@ def test_a_log_is_cut_into_searches_clicks_and_sessions() -> None:
     assert LOG.searches.session.tolist() == [0, 0, 1, 2, 2, 2]
     assert LOG.urls.take(LOG.clicks.url).to_pylist() == ["A", "B", "C", "A", "A"]
     assert LOG.clicks.rank.tolist() == [1, 2, 1, 1, 1]
+
+
+def test_clicks_at_different_times_are_several_and_a_repeated_record_is_one() -> None:
+    log = part(
+        ("ann", 0, "b", 2, "C"),
+        ("ann", 0, "a", 1, "B"),
+        ("ann", 0, "b", 1, "A"),
+        ("ann", 0, "b", 1, "A"),  # the same record again
+        ("ann", 1, "b", 4, "A"),
+        ("bob", 1, "b", None, "A"),
+    )
+    # At one time by query, then url; whatever the order in the file.
+    assert log.queries.take(log.searches.query).to_pylist() == ["a", "b", "b"]
+    assert log.urls.take(log.clicks.url).to_pylist() == ["B", "A", "C", "A", "A"]
+    assert log.clicks.rank.tolist() == [1, 1, 2, 4, 0]  # 0: nobody noted it
 
 
 def test_a_log_released_whole_counts_users() -> None:
@@ -83,6 +99,36 @@ def test_what_a_release_lacks_is_made_from_what_it_has() -> None:
     assert len(data.clicks) == len(data.steps) == len(data.follows) == 0
     counted = release(clicks={("java", "A"): 2, ("java", "B"): 3})
     assert counted.query_counts.tolist() == [5]
+    # Who clicked may be who went on: the larger of the two sums is implied, not both together.
+    assert release(clicks={("java", "A"): 2}, steps={("java", "tea"): 7}).query_counts.tolist() == [7, 0]
+    assert release(clicks={("java", "A"): 2}, steps={("java", "tea"): 1}).query_counts.tolist() == [2, 0]
+
+
+def test_steps_and_later_queries_are_each_of_their_own_table() -> None:
+    whole = released_whole(LOG)
+    assert (len(whole.steps), len(whole.follows)) == (3, 4)
+    later = pa.table({"query": ["a", "a"], "later_query": ["b", "a"], "count": [2, 9]})
+    alone = ReleasedData.from_tables([later])
+    assert alone.steps.weight.tolist() == alone.follows.weight.tolist() == [2]
+    assert alone.queries.texts.to_pylist() == ["a", "b"]
+    # Of sequences, everything later; of steps, where there is nothing else, the next query.
+    both = release(steps={("a", "b"): 3}, sequences=[(["a", "b", "c"], 4)])
+    assert (len(both.steps), len(both.follows)) == (1, 3)
+    assert release(steps={("a", "b"): 3}).follows.weight.tolist() == [3]
+    assert len(release(sequences=[(["a", "a"], 4)]).follows) == 0
+
+
+def test_standard_errors_beside_counts_are_passed_over() -> None:
+    table = pa.table({"query": ["java"], "count": [3], "deviation": [1.5]})
+    assert ReleasedData.from_tables([table]).query_counts.tolist() == [3]
+
+
+def test_what_people_asked_is_not_shown_by_accident() -> None:
+    assert repr(LOG) == "LogPart(8 records)"
+    assert (
+        repr(release(queries={"java": 3}, clicks={("java", "A"): 1})) == "ReleasedData(1 queries, 1 clicks)"
+    )
+    assert repr(release()) == "ReleasedData(nothing)"
 
 
 def test_folds_keep_users_whole_and_use_everybody_once() -> None:
@@ -102,6 +148,41 @@ def test_folds_keep_users_whole_and_use_everybody_once() -> None:
         fold_of_records(users, 1)
     with pytest.raises(InputError, match="no records"):
         next(folds(records.slice(0, 0)))
+
+
+def test_the_folds_are_those_of_the_seed_and_cut_sessions_as_asked() -> None:
+    records = pa.concat_tables([part((f"user-{n}", n, "java", None, None)).records for n in range(60)])
+    twice = pa.concat_tables([records, records.slice(10, 30)])  # records do not go round in step
+    for seed in (0, 1):
+        for fold, (_, test) in enumerate(folds(twice, 3, seed)):
+            mine = fold_of_records(records.column("user"), 3, seed) == fold
+            expected = set(records.column("user").filter(pa.array(mine)).to_pylist())
+            assert set(test.records.column("user").to_pylist()) == expected
+    hour = part(
+        *(
+            (user, minute, query, None, None)
+            for user in ("ann", "bob")
+            for minute, query in ((0, "java"), (60, "java beans"))
+        )
+    )
+    for fold in (0, 1):
+        both = split(hour.records, fold, 2, sessions=SessionCut.of("words", 90))
+        assert [p.sessions for p in both] == [len(p) // 2 for p in both]  # not cut by the hour's pause
+
+
+def test_steps_and_later_queries_are_of_others_and_count_users_not_sessions() -> None:
+    again = part(
+        ("ann", 0, "java", None, None),
+        ("ann", 1, "tea", None, None),
+        ("ann", 2, "java", None, None),
+        ("ann", 300, "java", None, None),
+        ("ann", 301, "tea", None, None),
+        ("ann", 600, "java tea", None, None),
+    )
+    found = {name: rows(table) for name, table in tables_of(again).items()}
+    assert found["steps"] == {("java", "tea"): 1, ("tea", "java"): 1}
+    assert found["follows"] == found["steps"]  # java is not later than itself
+    assert found["keywords"] == {("java",): 1, ("tea",): 1}
 
 
 def test_a_log_of_one_user_and_an_empty_part_are_data_too() -> None:

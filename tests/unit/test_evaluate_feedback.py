@@ -22,6 +22,13 @@ def test_ranks_weigh_as_the_equation_says() -> None:
     assert found["implicit feedback: nDCG@10"].values == pytest.approx([1 / log2(3)])
 
 
+def test_a_click_without_a_rank_is_no_feedback() -> None:
+    # At whichever rank eve clicked B, it might have moved up; as it is, B stays third.
+    test = part(("eve", 0, "java", None, "B"), ("fay", 0, "java", 7, "B"))
+    found = run_task(Adhoc(), NOBODY, JAVA, test)
+    assert found["implicit feedback: nDCG@10"].values == pytest.approx([1 / log2(4)])
+
+
 def test_who_is_judged_gives_no_feedback() -> None:
     # Only fay clicked X, which was not released: from others nobody can know it. As printed it is known.
     test = part(("eve", 0, "tea", 1, "T"), ("fay", 0, "java", 1, "X"))

@@ -98,6 +98,13 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
     assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
     assert "nan" not in str(found.as_dict())
+    assert repr(found).splitlines()[:3] == [
+        "What privacy costs",
+        "  release      rows  adhoc: nDCG@10",
+        "  original     10    0.5000",
+    ]
+    shown = found._repr_html_()
+    assert shown.count("<tr>") == 4 and '<td style="text-align:left">0.2500</td>' in shown
     frame = found.to_table().to_pandas()
     assert len(frame) == 3 and frame["mean"].round(3).tolist() == [0.5, 0.667, 0.5]
 
@@ -110,6 +117,21 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
     assert sentences[0].endswith(
         "It can serve 38% of them, with nDCG@10 of 0.667 there (the original: 0.500 where it can)."
     )
+
+
+def test_more_epsilon_gives_more_only_where_it_gives_anything(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "sweep", {"log": "x"})
+    settings = [ORIGINAL] + [
+        ReleaseSetting(name, {"epsilon": epsilon, "delta": 1e-6})
+        for name in ("zealous", "session", "adaptive")
+        for epsilon in (2.0, 4.0)
+    ]
+    values = [1.0, 0.2, 0.3, 0.0, 0.0, 0.3, 0.3]
+    for setting, value in zip(settings, values, strict=True):
+        store.save(setting, SweepRun(0, 0, {HEADLINE: np.array([value, value], np.float32)}, {}, {}))
+    found = gather(store, settings, ("adhoc",), {setting.key: [(0, 0)] for setting in settings})
+    [sentence] = [said for said in summarise(found) if said.startswith("More ε")]
+    assert sentence == "More ε gives more in 1 of 2 pairs of mechanism and task; not for adaptive in adhoc."
 
 
 def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> None:

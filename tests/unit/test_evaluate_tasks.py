@@ -177,4 +177,5 @@ def test_an_empty_release_answers_nothing_and_breaks_nothing(name: str, test: Lo
 def test_measured_tells_answered_units_from_all() -> None:
     found = Measured(np.array([1.0, np.nan, 0.5, np.nan]))
     assert (found.mean, found.mean_of_all, found.answered) == (0.75, 0.375, 2)
+    assert repr(found) == "Measured(0.75 where answered (2 of 4 units), 0.375 over all)"
     assert np.isnan(Measured(np.array([])).mean) and np.isnan(Measured(np.array([np.nan])).mean)

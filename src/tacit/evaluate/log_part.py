@@ -62,9 +62,10 @@ class LoggedClicks:
     query: Numbers
     url: Numbers
     rank: Numbers
+    """From 1; 0 where the log does not say."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogPart:
     """Some users' records, whole histories each.
 
@@ -78,6 +79,9 @@ class LogPart:
 
     def __len__(self) -> int:
         return int(self.records.num_rows)
+
+    def __repr__(self) -> str:
+        return f"LogPart({len(self):,} records)"  # what people asked stays inside
 
     @cached_property
     def queries(self) -> Vocabulary:

@@ -65,11 +65,15 @@ def add_up(row: Numbers, column: Numbers, weight: NDArray[np.float64]) -> Weight
     return Weighted(row[begins], column[begins], sums)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedData:
     """A release as data for the tasks: tables by what they tell (:data:`KINDS`)."""
 
     tables: Mapping[str, pa.Table]
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{table.num_rows:,} {kind}" for kind, table in self.tables.items())
+        return f"ReleasedData({held or 'nothing'})"
 
     @classmethod
     def from_tables(cls, tables: Iterable[pa.Table]) -> ReleasedData:

@@ -26,7 +26,7 @@ from tacit.evaluate.released import ReleasedData
 __all__ = ["Measured", "Measures", "Task", "Trial", "run_task"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measured:
     """One measure over all units of a test part.
 
@@ -35,6 +35,10 @@ class Measured:
     """
 
     values: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        found = f"{self.mean:.4g} where answered ({self.answered:,} of {self.units:,} units)"
+        return f"Measured({found}, {self.mean_of_all:.4g} over all)"
 
     @property
     def units(self) -> int:

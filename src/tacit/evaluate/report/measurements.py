@@ -23,7 +23,7 @@ UNITS = {
     "adhoc": "test query with a click",
     "suggestion": "test session of two queries",
     "session-search": "test session with a click",
-    "substitution": "test query that the original log has a substitution for",
+    "substitution": "test query with a substitution in the original log",
     "index-caching": "test search with a keyword",
     "statistics": "record",
 }

@@ -101,10 +101,10 @@ def _more_epsilon(results: Results) -> str:
             mine = sorted(
                 (e, r.mean_of_all) for n, e, r in rows if n == name and math.isfinite(r.mean_of_all)
             )
-            if len(mine) < 2:
-                continue
+            if len(mine) < 2 or not any(value for _, value in mine):
+                continue  # nothing at any ε
             all_of_them += 1
-            if mine[-1][1] >= mine[0][1]:
+            if mine[-1][1] > mine[0][1]:
                 rising += 1
             else:
                 exceptions.append(f"{name} in {task}")

@@ -77,6 +77,10 @@ class RunStore:
             raise InputError(
                 f"{folder} exists and holds no sweep to go on with.", "Choose another output, or remove it."
             )
+        if not folder.parent.is_dir():
+            raise InputError(
+                f"the folder {folder.parent} does not exist.", "Create it first, or choose another output."
+            )
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
         self._runs.mkdir(mode=0o700, exist_ok=True)

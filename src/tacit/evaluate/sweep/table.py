@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.evaluate.sweep.overview import NOTE, overview
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.setting import ReleaseSetting
 from tacit.evaluate.sweep.significance import Difference, holm, mean_interval, paired
 from tacit.evaluate.tasks import TASKS
+from tacit.terminal import shown_as_html, shown_as_text
 
 __all__ = ["Contrast", "Measurement", "Results", "gather"]
 
@@ -61,7 +63,7 @@ class Contrast:
     p_corrected: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """All of a sweep.
 
@@ -80,6 +82,14 @@ class Results:
     rows: Mapping[str, Mapping[str, float]]
     seconds: Mapping[str, Mapping[str, float]]
     repetitions: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        heading, rows = overview(self)
+        return shown_as_text("What privacy costs", [heading, *rows], [NOTE])
+
+    def _repr_html_(self) -> str:
+        heading, rows = overview(self)
+        return shown_as_html("What privacy costs", rows, [NOTE], heading=heading)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: NaN becomes null."""

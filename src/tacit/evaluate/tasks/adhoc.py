@@ -133,8 +133,8 @@ def _feedback(
     """Eq. 3.8: S(d) = λ/(I_d + 1) + (1 - λ)/(O_d + 1) where there is feedback, else 1/(O_d + 1).
 
     O_d is the place of d in the release's order by clicks for the query, I_d the best rank at which a user
-    clicked it. A url with feedback alone has O_d = ∞. Queries for which the release has no click are not
-    answered.
+    clicked it. A url with feedback alone has O_d = ∞. A click whose rank nobody noted is no feedback.
+    Queries for which the release has no click are not answered.
     """
     counts = released.clicks
     order = ranked_by(counts.row, counts.column, counts.weight, len(released.urls))
@@ -151,7 +151,7 @@ def _feedback(
     to_unit = np.full(len(test.queries), -1, np.int64)
     to_unit[judged.queries] = np.arange(len(judged.queries))
     heard = to_unit[clicks.query[which]]
-    useful = answered[heard]
+    useful = answered[heard] & (clicks.rank[which] > 0)
     best = _best_ranks(
         heard[useful], _beyond(released, test)[clicks.url[which][useful]], clicks.rank[which][useful]
     )
