@@ -127,7 +127,7 @@ _NOT_PRIVATE = _word(
     bool,
     typer.Option(
         "--i-know-this-is-not-private",
-        help="Needed: k-query anonymity protects against nobody who knows the method.",
+        help="Needed: it protects against nobody who knows the method.",
     ),
     False,
 )
@@ -158,9 +158,10 @@ def register(app: typer.Typer) -> None:
     for name in MECHANISMS:
         parameters = parameters_class(name)
         last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY)
-        last = (*last, _NOT_PRIVATE) if name == "k-query" else last
+        agreed = "" if parameters.private else " --i-know-this-is-not-private"
+        last = last if parameters.private else (*last, _NOT_PRIVATE)
         command = declared_command(parameters, _release(name), before=_FIRST, after=last)
-        example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01"
+        example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01{agreed}"
         group.command(name, help=_HELP.format(summary=parameters.summary), epilog=example)(command)
     app.add_typer(group, name="release")
 
@@ -197,10 +198,8 @@ def _publish(
     even_if_empty: bool = False,
 ) -> None:
     from tacit.release.about import About
-    from tacit.release.expectation import refuse_if_empty
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, open_ledger, publish_log, refuse_overwriting
-    from tacit.release.verdict import Strength, verdict_on
     from tacit.searchlog import check_log
     from tacit.searchlog.session_cut import SessionCut
 
@@ -210,20 +209,9 @@ def _publish(
     made.check()
     engine_memory = bytes_of(memory) if memory else None
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
-    about = About(data_set, controller, purpose)
-    verdict = verdict_on(made.guarantee())
-    if verdict.strength is Strength.NONE and not known_not_private:
-        raise ParameterError(
-            f"k-query anonymity is not private: {verdict.sentence}",
-            "Choose another mechanism; or, if that is acceptable, say --i-know-this-is-not-private.",
-        )
-    if verdict.warns:
-        stderr().print(f"[bold red]{verdict.headline}.[/] {verdict.sentence}", soft_wrap=True)
+    _warn(made, known_not_private)
     if users := log_users or asked.get("users"):
-        expected = foreseen(made, users)
-        stderr().print(in_words(expected, users), markup=False, soft_wrap=True)
-        if not even_if_empty:
-            refuse_if_empty(expected, made, users)
+        _foresee(made, users, even_if_empty)
     budget = _budget(budget_epsilon, budget_delta, made.neighbours)
     _require_room(made.guarantee(), budget)
     order = Order(
@@ -235,13 +223,37 @@ def _publish(
         purpose,
         engine_memory,
         threads,
-        about,
+        About(data_set, controller, purpose),
     )
     with _stages() as report:
         done = publish_log(order, report=report)
     remaining = order.ledger.remaining()
     result = {"folder": str(done.folder), **done.manifest, "remaining": remaining.to_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
+
+
+def _warn(made: Any, known_not_private: bool) -> None:
+    """Say what a weak guarantee means; refuse what is not private unless that is known."""
+    from tacit.release.verdict import verdict_on
+
+    verdict = verdict_on(made.guarantee())
+    if not made.parameters.private and not known_not_private:
+        raise ParameterError(
+            f"{made.parameters.title} is not private: {verdict.sentence}",
+            "Choose another mechanism; or, if that is acceptable, say --i-know-this-is-not-private.",
+        )
+    if verdict.warns:
+        stderr().print(f"[bold red]{verdict.headline}.[/] {verdict.sentence}", soft_wrap=True)
+
+
+def _foresee(made: Any, users: int, even_if_empty: bool) -> None:
+    """Say how many rows a log of so many users would give; refuse if that is next to nothing."""
+    from tacit.release.expectation import refuse_if_empty
+
+    expected = foreseen(made, users)
+    stderr().print(in_words(expected, users), markup=False, soft_wrap=True)
+    if not even_if_empty:
+        refuse_if_empty(expected, made, users)
 
 
 @contextmanager

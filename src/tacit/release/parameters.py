@@ -159,6 +159,8 @@ class Parameters(ABC):
     """Options of an example."""
     given_example: ClassVar[str] = ""
     """Options of an example in which the parameters are given, not planned."""
+    private: ClassVar[bool] = True
+    """Whether it protects against somebody who knows the method; if not, a release is asked for twice."""
     publishes_queries: ClassVar[bool] = True
     """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
     since_format: ClassVar[int] = 1

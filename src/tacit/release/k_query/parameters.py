@@ -21,6 +21,7 @@ class KQueryParameters(Parameters):
     summary: ClassVar[str] = "k-query anonymity: exact counts of what k users asked. No differential privacy."
     example: ClassVar[str] = "--hide-among 20 --attacker-accounts 10"
     given_example: ClassVar[str] = "--k 20"
+    private: ClassVar[bool] = False
 
     items: tuple[Item, ...] = declared(
         tuple(Item), "What is counted; repeat it for several histograms.", option="--item"
