@@ -76,10 +76,19 @@ def test_a_removed_ledger_is_missed_and_can_be_replaced_knowingly(run: Run, log:
     assert code == 1
     assert "has vanished: it was last seen at" in said and "--instead-of-lost" in said
     assert not ledger.exists() and not (log.parent / "two").exists()
-    code, said = run("ledger", "init", ledger, "--epsilon", 4, "--delta", "1e-4", "--log", log)
+    code, said = run("ledger", "init", ledger, "--budget-epsilon", 4, "--budget-delta", "1e-4", "--log", log)
     assert code == 1 and "has vanished" in said
     code, said = run(
-        "ledger", "init", ledger, "--epsilon", 4, "--delta", "1e-4", "--log", log, "--instead-of-lost"
+        "ledger",
+        "init",
+        ledger,
+        "--budget-epsilon",
+        4,
+        "--budget-delta",
+        "1e-4",
+        "--log",
+        log,
+        "--instead-of-lost",
     )
     assert code == 0, said
     assert _release(run, log, "two")[0] == 0
@@ -143,7 +152,7 @@ def test_without_a_budget_nothing_is_opened(run: Run, log: Path) -> None:
 def test_the_register_lists_what_is_known_and_what_is_gone(run: Run, log: Path) -> None:
     ledger = log.with_name("log.parquet.ledger")
     assert run("ledger", "known") == (0, "no ledger is known here yet")
-    assert run("ledger", "init", ledger, "--epsilon", 4, "--log", log)[0] == 0
+    assert run("ledger", "init", ledger, "--budget-epsilon", 4, "--log", log)[0] == 0
     (entry,) = json.loads(run("ledger", "known", "--json")[1])["ledgers"]
     assert (entry["ledger"], entry["in_place"]) == (str(ledger), True)
     ledger.unlink()
@@ -180,7 +189,16 @@ def test_of_several_first_releases_at_once_one_opens_the_ledger_and_all_use_it(l
 
 def test_a_damaged_log_is_said_to_be_damaged_where_it_is_and_nothing_is_charged(run: Run, log: Path) -> None:
     assert (
-        run("ledger", "init", log.with_name("log.parquet.ledger"), "--epsilon", 4, "--delta", "1e-4")[0] == 0
+        run(
+            "ledger",
+            "init",
+            log.with_name("log.parquet.ledger"),
+            "--budget-epsilon",
+            4,
+            "--budget-delta",
+            "1e-4",
+        )[0]
+        == 0
     )
     content = log.read_bytes()
     place = content.find(b"weather 0")  # inside the page of the queries, which the checks before do not read

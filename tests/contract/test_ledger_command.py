@@ -29,7 +29,7 @@ def answer(*arguments: object) -> dict[str, Any]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "log.ledger"
-    answer("init", path, "--epsilon", 2, "--delta", "1e-6", "--label", "weekly log")
+    answer("init", path, "--budget-epsilon", 2, "--budget-delta", "1e-6", "--label", "weekly log")
     promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
     ledger = Ledger(path)
     ledger.note_release(ledger.spend(GuaranteedRelease(promise), "week 1"), "0" * 64)
@@ -94,14 +94,14 @@ def test_a_changed_ledger_fails_without_a_traceback(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--epsilon", "0"], 2, "must be positive and finite; found 0"),
-        (["--epsilon", "-1"], 2, "at least 0"),
-        (["--epsilon", "nan"], 2, "--budget-epsilon must be at least 0; found nan"),
-        (["--epsilon", "1", "--delta", "2"], 2, "in [0, 1]"),
-        (["--epsilon", "1", "--composition", "pld"], 2, "greater than 0 for the rule pld"),
-        (["--epsilon", "1", "--composition", "hope"], 2, "hope"),
-        (["--epsilon", "1", "--log", "nowhere.parquet"], 1, "cannot be read as a search log"),
-        ([], 2, "--epsilon"),
+        (["--budget-epsilon", "0"], 2, "must be positive and finite; found 0"),
+        (["--budget-epsilon", "-1"], 2, "at least 0"),
+        (["--budget-epsilon", "nan"], 2, "--budget-epsilon must be at least 0; found nan"),
+        (["--budget-epsilon", "1", "--budget-delta", "2"], 2, "in [0, 1]"),
+        (["--budget-epsilon", "1", "--composition", "pld"], 2, "greater than 0 for the rule pld"),
+        (["--budget-epsilon", "1", "--composition", "hope"], 2, "hope"),
+        (["--budget-epsilon", "1", "--log", "nowhere.parquet"], 1, "cannot be read as a search log"),
+        ([], 2, "--budget-epsilon"),
     ],
 )
 def test_a_wrong_budget_is_told_and_makes_no_file(
@@ -115,6 +115,6 @@ def test_a_wrong_budget_is_told_and_makes_no_file(
 
 
 def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
-    done = tacit("init", tmp_path / "no" / "log.ledger", "--epsilon", 1)
+    done = tacit("init", tmp_path / "no" / "log.ledger", "--budget-epsilon", 1)
     assert done.returncode == 1
     assert "does not exist" in done.stderr

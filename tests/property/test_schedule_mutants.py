@@ -21,15 +21,14 @@ import numpy as np
 import pytest
 from tests.schedule_cases import CASES, Case
 from tests.schedule_checks import (
-    Count,
     bounds_as_analysed,
     compares_as_analysed,
-    counted,
     diverges_as_claimed,
     draws_as_analysed,
     remembering,
     shows_as_analysed,
 )
+from tests.schedule_counts import Count, counted
 
 import tacit.release.mechanism as mechanisms
 from tacit.privacy import Neighbours

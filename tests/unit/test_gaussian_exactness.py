@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
 from tacit.privacy import gaussian
@@ -14,21 +15,6 @@ from tacit.privacy.gaussian import discrete_gaussian
 from tacit.privacy.inversion import InversionTable
 from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
 from tacit.privacy.thresholds import GaussianThresholds
-
-
-class Script:
-    """A source that hands out the words written for it, then fails."""
-
-    def __init__(self, *words: int) -> None:
-        self.left = list(words)
-
-    def words(self, n: int) -> np.ndarray:
-        taken, self.left = self.left[:n], self.left[n:]
-        assert len(taken) == n, "more randomness was drawn than the script holds"
-        return np.array(taken, dtype=np.uint64)
-
-    def bits(self, n_bytes: int) -> bytes:
-        return self.words(-(-n_bytes // 8)).tobytes()[:n_bytes]
 
 
 def theta_parts(rate: Fraction, count: int) -> list[mpmath.mpf]:
@@ -75,11 +61,11 @@ def test_a_uniform_number_is_kept_iff_it_lies_under_the_exponential(x: str, tie:
         next_digits = int(mpmath.floor(y * 2**128)) - (digits << 64)
     loss = Fraction(x)
     if tie:
-        assert gaussian._under_exponential(digits, loss, Script(next_digits - 1))
-        assert not gaussian._under_exponential(digits, loss, Script(next_digits + 1))
+        assert gaussian._under_exponential(digits, loss, ScriptedSource(next_digits - 1))
+        assert not gaussian._under_exponential(digits, loss, ScriptedSource(next_digits + 1))
     else:
-        assert gaussian._under_exponential(digits - 1, loss, Script())
-        assert not gaussian._under_exponential(digits + 1, loss, Script())
+        assert gaussian._under_exponential(digits - 1, loss, ScriptedSource())
+        assert not gaussian._under_exponential(digits + 1, loss, ScriptedSource())
 
 
 def test_what_is_kept_at_once_would_have_been_kept_by_the_exponential() -> None:

@@ -10,6 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
 from tacit.privacy.enclosure import Enclosure, enclose_exponential
@@ -17,21 +18,6 @@ from tacit.privacy.inversion import InversionTable
 from tacit.privacy.noise import bernoulli, discrete_laplace, geometric
 from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
 from tacit.privacy.thresholds import GeometricThresholds, OneThreshold, RemainderThresholds
-
-
-class Script:
-    """A source that hands out the words written for it, then fails."""
-
-    def __init__(self, *words: int) -> None:
-        self.left = list(words)
-
-    def words(self, n: int) -> np.ndarray:
-        taken, self.left = self.left[:n], self.left[n:]
-        assert len(taken) == n, "more randomness was drawn than the script holds"
-        return np.array(taken, dtype=np.uint64)
-
-    def bits(self, n_bytes: int) -> bytes:
-        return self.words(-(-n_bytes // 8)).tobytes()[:n_bytes]
 
 
 def true_digits(value: mpmath.mpf, bits: int) -> int:
@@ -106,10 +92,10 @@ def test_ties_are_refined_on_both_sides_of_a_threshold(t: int) -> None:
     first, second, third, fourth = ((digits >> shift) & ((1 << 64) - 1) for shift in (192, 128, 64, 0))
     for depth, exact in [((second,), first), ((second, third), first), ((second, third, fourth), first)]:
         *agreeing, last = depth
-        below = Script(*words_for(exact, [*agreeing, last - 1]))
+        below = ScriptedSource(*words_for(exact, [*agreeing, last - 1]))
         assert table.draw(1, below)[0] == t - 1
         assert below.left == []
-        above = Script(*words_for(exact, [*agreeing, last + 1]))
+        above = ScriptedSource(*words_for(exact, [*agreeing, last + 1]))
         assert table.draw(1, above)[0] == t
         assert above.left == []
 
@@ -142,7 +128,7 @@ def test_only_proven_comparisons_decide() -> None:
     for word in sharp.fine[:20].tolist():
         for beside in (word - 1, word + 1):
             assert vague._draw_exactly(beside, SeededRandomness(word)) == sharp._draw_exactly(
-                beside, Script()
+                beside, ScriptedSource()
             )
 
 
@@ -150,8 +136,8 @@ def test_the_digits_next_to_a_threshold_need_no_refinement() -> None:
     table = InversionTable(GeometricThresholds(Fraction(1, 3), 72))
     for t in (1, 2, 30):
         digits = int(table.fine[t - 1])
-        assert table.draw(1, Script(*words_for(digits - 1)))[0] == t - 1
-        assert table.draw(1, Script(*words_for(digits + 1)))[0] == t
+        assert table.draw(1, ScriptedSource(*words_for(digits - 1)))[0] == t - 1
+        assert table.draw(1, ScriptedSource(*words_for(digits + 1)))[0] == t
 
 
 def test_refining_agrees_with_the_fine_table() -> None:
@@ -159,34 +145,34 @@ def test_refining_agrees_with_the_fine_table() -> None:
     table = InversionTable(GeometricThresholds(Fraction(1, 9), 216))
     words = SeededRandomness(5).words(300)
     for word in words.tolist():
-        assert table._draw_exactly(word, Script()) == np.searchsorted(table.fine, np.uint64(word))
+        assert table._draw_exactly(word, ScriptedSource()) == np.searchsorted(table.fine, np.uint64(word))
 
 
 def test_a_dyadic_probability_is_decided_without_end() -> None:
     """p = 1/2: the threshold is the binary fraction 0.1 itself, and U = 0.1000... reaches it."""
     table = InversionTable(OneThreshold(Fraction(1, 2)))
-    assert table.draw(1, Script(*words_for(1 << 63)))[0] == 1
-    assert table.draw(1, Script(*words_for((1 << 63) - 1)))[0] == 0
+    assert table.draw(1, ScriptedSource(*words_for(1 << 63)))[0] == 1
+    assert table.draw(1, ScriptedSource(*words_for((1 << 63) - 1)))[0] == 0
 
 
 def test_a_third_is_refined_as_a_third() -> None:
     table = InversionTable(OneThreshold(Fraction(1, 3)))
     digits = (1 << 64) // 3
-    assert table.draw(1, Script(*words_for(digits, [digits, digits - 1])))[0] == 0
-    assert table.draw(1, Script(*words_for(digits, [digits, digits + 1])))[0] == 1
+    assert table.draw(1, ScriptedSource(*words_for(digits, [digits, digits - 1])))[0] == 0
+    assert table.draw(1, ScriptedSource(*words_for(digits, [digits, digits + 1])))[0] == 1
 
 
 def test_the_tail_adds_the_reach_of_the_table_and_draws_again() -> None:
     top = 0xFFFF << 48  # the last cell of scale 1 holds thresholds, so 64 digits are read
     everything = (1 << 64) - 1
     # quotient: tail (24), then again tail (24), then the smallest value 0; the rest is unused.
-    source = Script(top >> 48, everything, top >> 48, everything, 0)
+    source = ScriptedSource(top >> 48, everything, top >> 48, everything, 0)
     assert geometric(1, 1, source).tolist() == [48]
 
 
 def test_minus_zero_is_drawn_again() -> None:
     zero, minus, plus = 0, 0x80, 0x00
-    source = Script(zero, minus, zero, plus)
+    source = ScriptedSource(zero, minus, zero, plus)
     assert discrete_laplace(1, 1, source).tolist() == [0]
     assert source.left == []
 
@@ -195,7 +181,7 @@ def test_digits_put_a_large_draw_together() -> None:
     """Scale 1000: G = 2q + r, here with q = 1 (U just over F_1 of the quotient) and r = 1."""
     quotient = InversionTable(GeometricThresholds(Fraction(2, 1000), 12_000))
     just_over = int(quotient.fine[0]) + 1
-    source = Script(*words_for(just_over), 0xFFFF)
+    source = ScriptedSource(*words_for(just_over), 0xFFFF)
     assert geometric(1000, 1, source).tolist() == [3]
 
 
@@ -213,16 +199,16 @@ def test_the_extreme_scales_work() -> None:
 
 
 def test_scale_zero_is_no_noise() -> None:
-    assert discrete_laplace(0, 5, Script()).tolist() == [0] * 5
+    assert discrete_laplace(0, 5, ScriptedSource()).tolist() == [0] * 5
     with pytest.raises(ParameterError):
-        geometric(0, 5, Script())
+        geometric(0, 5, ScriptedSource())
 
 
 def test_certain_and_impossible_events_need_no_randomness() -> None:
-    assert bernoulli(1, 3, Script()).tolist() == [True] * 3
-    assert bernoulli(0.0, 3, Script()).tolist() == [False] * 3
+    assert bernoulli(1, 3, ScriptedSource()).tolist() == [True] * 3
+    assert bernoulli(0.0, 3, ScriptedSource()).tolist() == [False] * 3
     with pytest.raises(ParameterError, match=r"in \[0, 1\]; found 1.5"):
-        bernoulli(1.5, 3, Script())
+        bernoulli(1.5, 3, ScriptedSource())
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 65_535, 65_537, 200_001])

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import Host, JsonFlag, Port
 from tacit.commands.panels import Panel
-from tacit.terminal import emit, progress
-
-if TYPE_CHECKING:
-    from tacit.web.engine_service import EngineService
+from tacit.commands.servers import announcement, listen, run
+from tacit.terminal import progress
 
 __all__ = ["PANEL", "register"]
 
@@ -35,13 +31,11 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    port: Annotated[
-        int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)
-    ] = 8480,
+    port: Port = 8480,
     documents: Annotated[
         Path | None, typer.Option(help="Search these instead of WordNet: JSON lines with url, title, text.")
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     as_json: JsonFlag = False,
 ) -> None:
     """Serve the embedded engine over HTTP until Ctrl-C. Nothing that is asked is kept or logged.
@@ -50,11 +44,10 @@ def serve(
     "topics", "preferences"} personalises the answer by the exposed topics.
     """
     from tacit.retrieval import EmbeddedEngine
-    from tacit.web.engine_service import EngineService
+    from tacit.web.engine_service import EngineService, engine_application
     from tacit.web.own_documents import read_documents
-    from tacit.web.serving import bound_socket
 
-    opened = bound_socket(host, port)
+    server = listen(host, port)
     with ExitStack() as until_the_end:
         service = EngineService()
         if documents is not None:
@@ -63,20 +56,10 @@ def serve(
             folder = until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="tacit-index-"))
             service = EngineService(read, EmbeddedEngine.build(folder, read))
         service.search("ready")
-        _announce_and_run(service, opened, host, as_json)
-
-
-def _announce_and_run(service: EngineService, opened: socket.socket, host: str, as_json: bool) -> None:
-    from tacit.web.engine_service import engine_application
-    from tacit.web.serving import serve as run
-
-    address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}/search"
-
-    def render(console: Console) -> None:
-        console.print(f"Search server at {address}?q=… (stop with Ctrl-C)", soft_wrap=True, markup=False)
-
-    run(
-        engine_application(service),
-        opened,
-        lambda: emit({"address": address}, as_json=as_json, render=render),
-    )
+        address = f"{server.address}/search"
+        title = f"Search server at {address}?q=…"
+        run(
+            engine_application(service),
+            server,
+            announcement(title, server, {"address": address}, [], as_json),
+        )

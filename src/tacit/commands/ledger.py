@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +18,7 @@ from tacit.commands.panels import Panel
 from tacit.terminal import emit
 
 if TYPE_CHECKING:
-    from tacit.privacy.ledger import LedgerState
+    from tacit.privacy.ledger import Ledger, LedgerState
 
 __all__ = ["PANEL", "register"]
 
@@ -49,16 +51,11 @@ def init(
     path: LedgerFile,
     epsilon: Annotated[
         float,
-        typer.Option(
-            "--budget-epsilon",
-            "--epsilon",
-            help="What all releases together may cost (ε).",
-            show_default=False,
-        ),
+        typer.Option("--budget-epsilon", help="What all releases together may cost (ε).", show_default=False),
     ],
     delta: Annotated[
         float,
-        typer.Option("--budget-delta", "--delta", help="The probability that may be lost in all (δ)."),
+        typer.Option("--budget-delta", help="The probability that may be lost in all (δ)."),
     ] = 0.0,
     neighbours: Annotated[
         Literal["add-remove", "replace"],
@@ -88,24 +85,16 @@ def init(
 
     With --log the log is known again by its content: as a copy, under another name, or grown by a week.
     """
-
     from tacit.privacy.composition import CompositionRule
     from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
     from tacit.privacy.ledger import Ledger
-    from tacit.privacy.opening import refuse_known
-    from tacit.privacy.register import Register
 
     kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
     budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
-    register = Register()
-    with register.opening():
-        known = register.of_log(log) if log is not None and log.exists() else []
-        lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
-        refuse_known([entry for entry in known if entry not in lost])
-        ledger = Ledger.create(path, budget, label=label, composition=CompositionRule(composition), log=log)
-        for entry in lost:
-            register.forget(entry.id)
-        register.remember(ledger, log)
+    rule = CompositionRule(composition)
+    with _registered(log, instead_of_lost) as remember:
+        ledger = Ledger.create(path, budget, label=label, composition=rule, log=log)
+        remember(ledger)
     state = ledger.state()
 
     def render(console: Console) -> None:
@@ -114,6 +103,26 @@ def init(
         console.print("Keep it with the data set, and keep copies: it is the memory of what was released.")
 
     emit(_summary(path, state), as_json=as_json, render=render)
+
+
+@contextmanager
+def _registered(log: Path | None, instead_of_lost: bool) -> Iterator[Callable[[Ledger], None]]:
+    """A place in the register for the ledger of a log that has none, or whose ledger is lost for good."""
+    from tacit.privacy.opening import refuse_known
+    from tacit.privacy.register import Register
+
+    register = Register()
+    with register.opening():
+        known = register.of_log(log) if log is not None and log.exists() else []
+        lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
+        refuse_known([entry for entry in known if entry not in lost])
+
+        def remember(ledger: Ledger) -> None:
+            for entry in lost:
+                register.forget(entry.id)
+            register.remember(ledger, log)
+
+        yield remember
 
 
 def adopt(

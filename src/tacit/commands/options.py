@@ -14,11 +14,13 @@ __all__ = [
     "RECORDS",
     "WORK",
     "ForceFlag",
+    "Host",
     "JsonFlag",
     "LogFile",
     "Memory",
     "OutputFile",
     "OutputFolder",
+    "Port",
     "ScrubFlag",
     "Seed",
     "SessionGap",
@@ -68,6 +70,12 @@ Threads = Annotated[
     typer.Option(min=1, help="How many threads work; one per processor by default.", rich_help_panel=WORK),
 ]
 """``--threads``; the result is the same for any number."""
+
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+"""``--host``, of servers that others may reach."""
+
+Port = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
+"""``--port``, of every server."""
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 """``--seed``, of work that is repeatable; noise that protects people never is."""

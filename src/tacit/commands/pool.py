@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import Host, JsonFlag, Port
 from tacit.commands.panels import Panel
+from tacit.commands.pool_agent import agent
 from tacit.commands.pool_relay import gateway, issuer, relay
+from tacit.commands.servers import announcement, listen, run
 from tacit.terminal import emit
 
 __all__ = ["PANEL", "register"]
 
 PANEL = Panel.POOL
-
-WithoutRegion = Literal["hold", "general"]
-
-PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
 
 
 def register(app: typer.Typer) -> None:
@@ -60,8 +58,8 @@ def serve(
     form: Annotated[float, typer.Option(help="Seconds to form the next table.")] = 2.0,
     skew: Annotated[float, typer.Option(help="Twice the seconds by which a table may be late.")] = 2.0,
     margin: Annotated[int, typer.Option(help="Ask groups from k and so many more counts on.")] = 0,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: PortOption = 8460,
+    host: Host = "127.0.0.1",
+    port: Port = 8460,
     redis: Annotated[
         str | None, typer.Option(help="Keep the epoch in this Redis: redis://HOST:PORT/0.")
     ] = None,
@@ -81,29 +79,19 @@ def serve(
 
     The operator's page is at the address itself, the description of the API at /openapi.json.
     """
-    from tacit.errors import ParameterError
     from tacit.pool.machine import Pool
     from tacit.pool.protocol import Rules
     from tacit.pool.redis_store import RedisStore
     from tacit.pool.service import pool_app
     from tacit.pool.store import MemoryStore
     from tacit.pool.workers import run_workers
-    from tacit.web.serving import bound_socket
-    from tacit.web.serving import serve as run
 
-    if workers > 1 and redis is None:
-        raise ParameterError(
-            "several workers need a Redis that they share.", "Say --redis redis://HOST:PORT/0."
-        )
-    if (relay is None) != (relay_secret is None):
-        raise ParameterError("--relay and --relay-secret belong together.", "Say both, or neither.")
+    _refuse_half_given(workers, redis, relay, relay_secret)
     rules = Rules(k, window, overlap, count, identify, form, skew, margin)
     handover = _handover(relay, relay_secret, rules)
     chosen = _template(template)
-    opened = bound_socket(host, port)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}"
+    server = listen(host, port)
     result = {
-        "address": address,
         "rules": rules.as_dict(),
         "overlap_length": rules.overlap_length,
         "open_length": rules.open_length,
@@ -111,30 +99,38 @@ def serve(
         "workers": workers,
         "relay": relay,
     }
+    started = announcement(f"Pool at {server.address}", server, result, _what_is_kept(rules, relay), as_json)
 
-    def render(console: Console) -> None:
-        console.print(f"Pool at {address} (stop with Ctrl-C)", markup=False)
-        console.print(
-            f"a table is open for {rules.open_length:g} s, the overlap is {rules.overlap_length:g} s; people "
-            f"who share a region asked at most {rules.window:g} s apart",
-            markup=False,
-        )
-        kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
-        console.print(f"sealed records are {kept}", markup=False)
-
-    def started() -> None:
-        emit(result, as_json=as_json, render=render)
-
-    def work(then: Any = lambda: None) -> None:
+    def work(then: Callable[[], None] = lambda: None) -> None:
         store = MemoryStore() if redis is None else RedisStore(redis, name, 3 * rules.window)
         pool = Pool(rules, chosen, store, relay=handover())
-        run(pool_app(pool, listeners=listeners, requests_at_once=requests_at_once), opened, then)
+        run(pool_app(pool, listeners=listeners, requests_at_once=requests_at_once), server, then)
 
     if workers == 1:
         work(started)
         return
-    opened.listen(2048)
+    server.socket.listen(2048)
     run_workers(workers, work, started)
+
+
+def _refuse_half_given(workers: int, redis: str | None, relay: str | None, relay_secret: Path | None) -> None:
+    from tacit.errors import ParameterError
+
+    if workers > 1 and redis is None:
+        raise ParameterError(
+            "several workers need a Redis that they share.", "Say --redis redis://HOST:PORT/0."
+        )
+    if (relay is None) != (relay_secret is None):
+        raise ParameterError("--relay and --relay-secret belong together.", "Say both, or neither.")
+
+
+def _what_is_kept(rules: Any, relay: str | None) -> list[str]:
+    kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
+    return [
+        f"a table is open for {rules.open_length:g} s, the overlap is {rules.overlap_length:g} s; people "
+        f"who share a region asked at most {rules.window:g} s apart",
+        f"sealed records are {kept}",
+    ]
 
 
 def _handover(relay: str | None, secret: Path | None, rules: Any) -> Callable[[], Any]:
@@ -153,94 +149,6 @@ def _template(name: str) -> Any:
     from tacit.pool.template import read_template
 
     return adult().template if name == "adult" else read_template(name)
-
-
-def agent(
-    pool: Annotated[str, typer.Option(help="The pool's address.")],
-    record: Annotated[Path, typer.Option(help="Your own values: a JSON file with the pool's attributes.")],
-    engine: Annotated[
-        str | None, typer.Option(help="Pass searches on to this search server, with your region attached.")
-    ] = None,
-    without: Annotated[
-        WithoutRegion, typer.Option(help="While no region guards you: hold queries back, or send d*.")
-    ] = "hold",
-    wait: Annotated[float, typer.Option(help="Hold a query at most so many seconds.")] = 60.0,
-    channel: Annotated[
-        str, typer.Option(help="How to reach the pool: direct, socks5://HOST:PORT or ohttp:RELAY_ADDRESS.")
-    ] = "direct",
-    engine_channel: Annotated[
-        str, typer.Option(help="How to reach the search server: direct, socks5://… or ohttp:….")
-    ] = "direct",
-    keys: Annotated[
-        Path | None, typer.Option(help="With ohttp: the gateway's keys, got from elsewhere than the relay.")
-    ] = None,
-    relay: Annotated[
-        str | None, typer.Option(help="Hand your sealed record to this relay, which the pool must name too.")
-    ] = None,
-    relay_channel: Annotated[
-        str, typer.Option(help="How to reach that relay: direct, socks5://… or ohttp:….")
-    ] = "direct",
-    relay_keys: Annotated[
-        Path | None, typer.Option(help="With ohttp: the keys of the gateway before that relay.")
-    ] = None,
-    issuer: Annotated[
-        str | None, typer.Option(help="Who gives you passes, if that relay wants them.")
-    ] = None,
-    account: Annotated[
-        Path | None, typer.Option(help="With --issuer: the file with the secret of your account.")
-    ] = None,
-    port: PortOption = 8470,
-    as_json: JsonFlag = False,
-) -> None:
-    """Keep you in a pool, and attach your region to searches, until Ctrl-C.
-
-    Listens on 127.0.0.1 alone. GET /region says what would be sent now; /search (as `tacit engine serve`
-    takes it, so that `tacit serve` can ask it) attaches your region and passes the query on. Your record
-    leaves only sealed, in the pool's phase of identifying.
-    """
-    from tacit.errors import ParameterError
-    from tacit.pool.agent_service import agent_app, read_record
-    from tacit.pool.channel.choice import what_it_gives
-    from tacit.pool.secret_file import read_secret
-    from tacit.web.serving import bound_socket
-    from tacit.web.serving import serve as run
-
-    if (issuer is None) != (account is None):
-        raise ParameterError("--issuer and --account belong together.", "Say both, or neither.")
-    values = read_record(record)
-    opened = bound_socket("127.0.0.1", port)
-    address = f"http://127.0.0.1:{opened.getsockname()[1]}"
-    app = agent_app(
-        pool,
-        values,
-        engine=engine,
-        without=without,
-        wait=wait,
-        channel=channel,
-        engine_channel=engine_channel,
-        keys=None if keys is None else keys.read_bytes(),
-        relay=relay,
-        relay_channel=relay_channel,
-        relay_keys=None if relay_keys is None else relay_keys.read_bytes(),
-        issuer=issuer,
-        account="" if account is None else read_secret(account),
-    )
-
-    def render(console: Console) -> None:
-        console.print(f"Agent at {address}, for {pool} (stop with Ctrl-C)", markup=False)
-        console.print(f"pool: {what_it_gives(channel)}", markup=False)
-        if relay is not None:
-            console.print(f"relay: {what_it_gives(relay_channel)}", markup=False)
-
-    result = {
-        "address": address,
-        "pool": pool,
-        "engine": engine,
-        "without": without,
-        "channel": channel,
-        "relay": relay,
-    }
-    run(app, opened, lambda: emit(result, as_json=as_json, render=render))
 
 
 def verify(

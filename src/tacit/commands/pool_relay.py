@@ -9,13 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.options import ForceFlag, Host, JsonFlag, Port
+from tacit.commands.servers import announcement, listen, run
 from tacit.terminal import emit
 
 __all__ = ["gateway", "issuer", "relay"]
-
-HostOption = Annotated[str, typer.Option(help="The address to listen on.")]
-PortOption = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
 
 
 def relay(
@@ -33,8 +31,8 @@ def relay(
         str | None, typer.Option(help="With --k: take records with a pass of this issuer only.")
     ] = None,
     hold: Annotated[float, typer.Option(help="Keep sealed records for at most so many seconds.")] = 60.0,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8462,
+    host: Host = "127.0.0.1",
+    port: Port = 8462,
     as_json: JsonFlag = False,
 ) -> None:
     """Stand between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
@@ -87,8 +85,8 @@ def gateway(
         Path | None,
         typer.Option(help="Write the public keys to this file, for people to get elsewhere than the relay."),
     ] = None,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8464,
+    host: Host = "127.0.0.1",
+    port: Port = 8464,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -123,8 +121,8 @@ def issuer(
     every: Annotated[
         float, typer.Option(help="Give each account a pass every so many seconds; at most a pool's epoch.")
     ] = 45.0,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8466,
+    host: Host = "127.0.0.1",
+    port: Port = 8466,
     as_json: JsonFlag = False,
 ) -> None:
     """Give each account one pass a period, so that nobody can be k people at a relay, until Ctrl-C.
@@ -157,14 +155,5 @@ def _made(console: Console, path: Path, number: int) -> None:
 def _run(
     name: str, app: Any, host: str, port: int, result: dict[str, Any], says: list[str], as_json: bool
 ) -> None:
-    from tacit.web.serving import bound_socket, serve
-
-    opened = bound_socket(host, port)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{opened.getsockname()[1]}"
-
-    def render(console: Console) -> None:
-        console.print(f"{name} at {address} (stop with Ctrl-C)", markup=False)
-        for line in says:
-            console.print(line, markup=False)
-
-    serve(app, opened, lambda: emit({"address": address} | result, as_json=as_json, render=render))
+    server = listen(host, port)
+    run(app, server, announcement(f"{name} at {server.address}", server, result, says, as_json))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import JsonFlag, Port
 from tacit.commands.panels import Panel
 from tacit.terminal import emit, stderr
 
@@ -24,9 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    port: Annotated[
-        int, typer.Option(help="The port to listen on, on 127.0.0.1; 0 takes a free one.", min=0, max=65535)
-    ] = 8420,
+    port: Port = 8420,
     profile: Annotated[
         Path | None, typer.Option(help="The profile file; made if there is none. Yours, if none is named.")
     ] = None,

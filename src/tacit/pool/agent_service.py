@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tacit.bodies import read_object
 from tacit.errors import InputError, TacitError
 from tacit.pool.agent import Without
 from tacit.pool.channel.choice import channel_transport
@@ -43,12 +45,48 @@ def read_record(path: Path) -> dict[str, object]:
     return values
 
 
+@dataclass(frozen=True)
+class _Membership:
+    """Whom a person joins, as whom, and by whom the sealed record is kept."""
+
+    pool: str
+    record: Mapping[str, object]
+    without: Without
+    streaming: bool
+    relay: str | None
+    issuer: str | None
+    account: str
+
+    async def join(self, pool_http: Any, relay_http: Any, issuer_http: Any) -> Companion:
+        return await Companion.join(
+            self.pool,
+            self.record,
+            pool_http,
+            without=self.without,
+            streaming=self.streaming,
+            relay=None if self.relay is None else RelayClient(self.relay, relay_http),
+            passes=None if self.issuer is None else PassClient(self.issuer, self.account, issuer_http),
+        )
+
+
 class _AgentService:
     def __init__(self, engine: str | None, wait: float) -> None:
         self.engine, self.wait = engine, wait
         self.companion: Companion | None = None
         self.http: Any = None
         self.trouble = "the agent is joining the pool"
+
+    async def run(self, membership: _Membership, *clients: Any) -> None:
+        """Join the pool, however long that takes, and stay in it."""
+        pause = 0.2
+        while self.companion is None:
+            try:
+                self.companion = await membership.join(*clients)
+            except TacitError as error:
+                self.trouble = str(error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 5.0)
+        await self.companion.run()
 
     async def region(self, _request: Request) -> Response:
         """Where the agent stands, and what would be sent now; it is not counted as a query."""
@@ -104,17 +142,7 @@ class _AgentService:
 async def _question(request: Request) -> dict[str, Any]:
     if request.method == "GET":
         return {"query": request.query_params.get("q", "")}
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST_BODY:
-            raise InputError(f"a request must be at most {_LARGEST_BODY:,} bytes.")
-    try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError("the request is not JSON.") from error
-    if not isinstance(asked, dict):
-        raise InputError("the request must be a JSON object.")
+    asked = await read_object(request, _LARGEST_BODY)
     asked.pop("person", None)  # only the pool says what may be known of the person
     return asked
 
@@ -154,42 +182,41 @@ def agent_app(
         issuer, account: who gives passes for it, if it wants some, and the secret of the person's account.
     """
     service = _AgentService(engine, wait)
-    to_pool, to_engine = channel_transport(channel, keys=keys), channel_transport(engine_channel)
-    to_relay = channel_transport(relay_channel, keys=relay_keys)
+    membership = _Membership(pool, record, without, not channel.startswith("ohttp:"), relay, issuer, account)
+    transports = (
+        channel_transport(channel, keys=keys),
+        channel_transport(relay_channel, keys=relay_keys),
+        None,
+        channel_transport(engine_channel),
+    )
+    return Starlette(
+        routes=[
+            Route("/region", service.region),
+            Route("/search", service.search, methods=["GET", "POST"]),
+        ],
+        exception_handlers={InputError: _wrong},
+        lifespan=_lifespan(service, membership, transports),
+    )
 
-    async def join(http: Any, relay_http: Any, issuer_http: Any) -> None:
-        pause = 0.2
-        streaming = not channel.startswith("ohttp:")
-        while True:
-            try:
-                known = None if relay is None else RelayClient(relay, relay_http)
-                service.companion = await Companion.join(
-                    pool,
-                    record,
-                    http,
-                    without=without,
-                    streaming=streaming,
-                    relay=known,
-                    passes=None if issuer is None else PassClient(issuer, account, issuer_http),
-                )
-                break
-            except TacitError as error:
-                service.trouble = str(error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, 5.0)
-        await service.companion.run()
+
+def _lifespan(
+    service: _AgentService, membership: _Membership, transports: tuple[Any, Any, Any, Any]
+) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
+    """Connections to pool, relay, issuer and search server, and the agent that runs while they are open."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         import httpx
 
-        async with (
-            httpx.AsyncClient(transport=to_pool, trust_env=False, timeout=10.0) as pool_http,
-            httpx.AsyncClient(transport=to_relay, trust_env=False, timeout=10.0) as relay_http,
-            httpx.AsyncClient(trust_env=False, timeout=10.0) as issuer_http,
-            httpx.AsyncClient(transport=to_engine, trust_env=False, timeout=10.0) as service.http,
-        ):
-            running = asyncio.create_task(join(pool_http, relay_http, issuer_http))
+        async with contextlib.AsyncExitStack() as opened:
+            clients = [
+                await opened.enter_async_context(
+                    httpx.AsyncClient(transport=transport, trust_env=False, timeout=10.0)
+                )
+                for transport in transports
+            ]
+            *others, service.http = clients
+            running = asyncio.create_task(service.run(membership, *others))
             try:
                 yield
             finally:
@@ -197,11 +224,4 @@ def agent_app(
                 with contextlib.suppress(asyncio.CancelledError):
                     await running
 
-    return Starlette(
-        routes=[
-            Route("/region", service.region),
-            Route("/search", service.search, methods=["GET", "POST"]),
-        ],
-        exception_handlers={InputError: _wrong},
-        lifespan=lifespan,
-    )
+    return lifespan

@@ -21,8 +21,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tacit.bodies import read_object
 from tacit.errors import InputError
-from tacit.pool.bodies import read_object
 from tacit.pool.broadcast import Broadcast, Clock, steady_clock
 from tacit.pool.formation import warm_up
 from tacit.pool.machine import Pool

@@ -35,6 +35,7 @@ __all__ = [
     "declared_take",
     "range_in_words",
     "refuse_given_alone",
+    "refuse_two_kinds_of_counts",
 ]
 
 LARGEST_EPSILON = 1000.0
@@ -133,6 +134,15 @@ def refuse_given_alone(given: Sequence[str], noise: str, threshold: str) -> None
         raise ParameterError(
             f"{named} given without `{noise}` and `{threshold}`, where all parameters are planned.",
             f"Give `{noise}` and `{threshold}` too, or leave it out.",
+        )
+
+
+def refuse_two_kinds_of_counts(same_counts: bool | None, *fresh_noise: float | None) -> None:
+    """The numbers that were compared are published, or fresh ones under a noise of their own: not both."""
+    if same_counts and any(noise is not None for noise in fresh_noise):
+        raise ParameterError(
+            "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",
+            "Leave one of the two out.",
         )
 
 

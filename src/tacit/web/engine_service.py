@@ -9,7 +9,6 @@ kept or logged.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tacit.bodies import read_object
 from tacit.device import rerank, wordnet_repository
 from tacit.errors import InputError, TaxonomyError
 from tacit.retrieval import Document, SearchEngine
@@ -107,22 +107,12 @@ def engine_application(service: EngineService) -> Starlette:
 
 async def _question(request: Request) -> tuple[str, list[str], dict[str, float], int, dict[str, str]]:
     if request.method == "GET":
-        asked: Any = {
+        asked: dict[str, Any] = {
             "query": request.query_params.get("q", ""),
             "count": request.query_params.get("count", "20"),
         }
     else:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _LARGEST_BODY:
-                raise InputError(f"a request must be at most {_LARGEST_BODY:,} bytes.")
-        try:
-            asked = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise InputError("the request is not JSON.") from error
-    if not isinstance(asked, dict):
-        raise InputError("the request must be a JSON object.")
+        asked = await read_object(request, _LARGEST_BODY)
     query, topics, preferences = asked.get("query"), asked.get("topics", []), asked.get("preferences", {})
     if not isinstance(query, str) or len(query) > _LONGEST_QUERY:
         raise InputError(f"query must be text of at most {_LONGEST_QUERY:,} characters.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from tacit.commands.options import (
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
+    from tacit.evaluate.report import Sensitivity
     from tacit.evaluate.sweep import Results, SweepPlan
 
 __all__ = ["release"]
@@ -58,17 +60,8 @@ def release(
     sensitive as the log. Stopped, it goes on where it was.
     """
     require_report_extra()
-    from tacit.errors import ParameterError
-    from tacit.evaluate.report import sensitivity_of, summarise, write_report
-    from tacit.evaluate.sweep import (
-        BUDGETS,
-        KS,
-        SweepPlan,
-        evaluate_release,
-        grid,
-        named_queries,
-        sweep_folder,
-    )
+    from tacit.evaluate.report import sensitivity_of
+    from tacit.evaluate.sweep import BUDGETS, KS, SweepPlan, grid
     from tacit.evaluate.tasks import TASKS
     from tacit.release.preparation import Preparation
     from tacit.searchlog import check_log
@@ -80,17 +73,42 @@ def release(
     )
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     plan = SweepPlan(settings, tuple(tasks or TASKS), folds, draws, seed=seed, preparation=prepared)
-    if show_queries and "adhoc" not in plan.tasks:  # said before the work, not after it
-        raise ParameterError("--show-queries needs the task adhoc.", "Add --task adhoc, or name no task.")
+    _require_named_task(plan, show_queries)
     sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
-    with sweep_folder(output, log, force=force) as folder:
+    _measure(_Sweep(log, output, plan, sensitivity, show_queries), _processes(workers), force, as_json)
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What is measured, of which log, and where the report goes."""
+
+    log: Path
+    output: Path
+    plan: SweepPlan
+    sensitivity: Sensitivity
+    show_queries: int
+
+
+def _require_named_task(plan: SweepPlan, show_queries: int) -> None:
+    """Said before the work, not after it."""
+    from tacit.errors import ParameterError
+
+    if show_queries and "adhoc" not in plan.tasks:
+        raise ParameterError("--show-queries needs the task adhoc.", "Add --task adhoc, or name no task.")
+
+
+def _measure(sweep: _Sweep, workers: int, force: bool, as_json: bool) -> None:
+    """Carry the sweep out, write its report and say what it found."""
+    from tacit.evaluate.report import summarise, write_report
+    from tacit.evaluate.sweep import evaluate_release, named_queries, sweep_folder
+
+    log, plan, sensitivity = sweep.log, sweep.plan, sweep.sensitivity
+    with sweep_folder(sweep.output, log, force=force) as folder:
         with progress("Releasing and judging", total=plan.total, unit="runs") as shown:
-            results = evaluate_release(
-                log, folder, plan, workers=_processes(workers), anew=force, advance=shown.advance
-            )
+            results = evaluate_release(log, folder, plan, workers=workers, anew=force, advance=shown.advance)
         about = _about(log, plan)
-        named = named_queries(log, folder, plan, show_queries) if show_queries else None
-        page = output / write_report(results, folder, sensitivity, about, named).name
+        named = named_queries(log, folder, plan, sweep.show_queries) if sweep.show_queries else None
+        page = sweep.output / write_report(results, folder, sensitivity, about, named).name
     sentences = summarise(results)
     form = {
         "report": str(page),

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tacit.bodies import read_object
 from tacit.errors import InputError
 from tacit.pool.batches import BatchKeeper, SealedMessage, checked_digest
-from tacit.pool.bodies import read_object
 from tacit.pool.pass_client import PassGate
 from tacit.pool.protocol import VERSION, Reply
 

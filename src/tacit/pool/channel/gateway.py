@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from tacit.bodies import TooLongError, read_body
 from tacit.errors import InputError
 from tacit.pool.channel.binary_http import BinaryRequest, BinaryResponse, read_request
 from tacit.pool.channel.oblivious import KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE, GatewayKey
@@ -39,13 +40,12 @@ class _Gateway:
     async def open(self, request: Request) -> Response:
         if request.headers.get("content-type") != REQUEST_TYPE:
             return Response(f"a gateway takes {REQUEST_TYPE} only", 415, _PLAIN, "text/plain")
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_MESSAGE:
-                return Response(f"a message has at most {LARGEST_MESSAGE:,} bytes", 413, _PLAIN, "text/plain")
         try:
-            opened = self.key.open_request(bytes(body))
+            body = await read_body(request, LARGEST_MESSAGE)
+        except TooLongError as error:
+            return Response(error.problem, 413, _PLAIN, "text/plain")
+        try:
+            opened = self.key.open_request(body)
             if self._repeated(opened.enc):
                 raise InputError("a sealed request came a second time.")
         except InputError as error:

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tacit.bodies import read_object
 from tacit.errors import InputError
 from tacit.pool.admission import PassIssuer
-from tacit.pool.bodies import read_object
 from tacit.pool.protocol import VERSION, Reply
 
 __all__ = ["issuer_app"]

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tacit.bodies import TooLongError, read_body
 from tacit.pool.channel.oblivious import KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE
 
 __all__ = ["LARGEST_MESSAGE", "closing", "relay_app"]
@@ -47,14 +48,13 @@ def relay_app(
     async def forward(request: Request) -> Response:
         if request.headers.get("content-type") != REQUEST_TYPE:
             return Response(f"a relay takes {REQUEST_TYPE} only", 415, _PLAIN, "text/plain")
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_MESSAGE:
-                return Response(f"a message has at most {LARGEST_MESSAGE:,} bytes", 413, _PLAIN, "text/plain")
+        try:
+            body = await read_body(request, LARGEST_MESSAGE)
+        except TooLongError as error:
+            return Response(error.problem, 413, _PLAIN, "text/plain")
         assert gateway is not None
         headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit-relay"}
-        return await _answer(client.post(gateway, content=bytes(body), headers=headers), RESPONSE_TYPE)
+        return await _answer(client.post(gateway, content=body, headers=headers), RESPONSE_TYPE)
 
     passing = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
     routes = [*batches, *(passing if gateway is not None else [])]

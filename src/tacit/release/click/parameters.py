@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
-from tacit.errors import ParameterError
 from tacit.release.parameters import (
     GIVEN,
     Choice,
@@ -18,6 +17,7 @@ from tacit.release.parameters import (
     declared_noise,
     declared_take,
     refuse_given_alone,
+    refuse_two_kinds_of_counts,
 )
 
 __all__ = ["BUNDLED_SIZE", "PARAMETERS", "ClickMode", "ClickParameters", "StatedSet"]
@@ -150,11 +150,7 @@ class ClickParameters(Parameters):
         if not self.given:
             rarest = ["minimum_frequency"] if self.minimum_frequency > 1 else []
             refuse_given_alone(given or rarest, "noise", "threshold")
-        if self.same_counts and self.noise_counts is not None:
-            raise ParameterError(
-                "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",
-                "Leave one of the two out.",
-            )
+        refuse_two_kinds_of_counts(self.same_counts, self.noise_counts)
 
     @property
     def given(self) -> bool:

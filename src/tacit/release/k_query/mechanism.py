@@ -8,11 +8,9 @@ counts tell the last unknown user apart. There is no ε. Derivation: docs/guaran
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-
-import pyarrow as pa
 
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.events import Event, KQueryRelease
@@ -25,7 +23,7 @@ from tacit.release.k_query.parameters import KQueryParameters
 from tacit.release.k_query.schedule import k_query_schedule
 from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
-from tacit.release.schedule import Part, Schedule
+from tacit.release.schedule import Schedule
 from tacit.release.scheduled_mechanism import ScheduledMechanism
 
 __all__ = ["MECHANISM", "KQuery"]
@@ -99,13 +97,6 @@ class KQuery(ScheduledMechanism[KQueryParameters]):
             distinct = items_of(left, item).select("user", *keys).distinct()
             counting[item.value] = engine.keep(distinct.group_by(keys).aggregate(count=distinct.count()))
         return counting
-
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """The histograms as they were counted."""
-        del published
-        return engine.batches(counting[part.table])
 
     @classmethod
     def from_format_1(cls, form: Mapping[str, Any]) -> KQuery:

@@ -8,7 +8,7 @@ costs add. Guarantee: :mod:`tacit.release.session.analysis`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -96,13 +96,6 @@ class Session(ScheduledMechanism[SessionParameters]):
             keys = ["query", "url"]
             counting["clicks"] = engine.keep(clicks.group_by(keys).aggregate(count=clicks.count()))
         return counting
-
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """The histograms as they were counted."""
-        del published
-        return engine.batches(counting[part.table])
 
     def shown(self, part: Part, keys: pa.Table) -> pa.Table:
         """A sequence as a list of its queries."""

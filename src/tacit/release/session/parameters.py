@@ -16,6 +16,7 @@ from tacit.release.parameters import (
     declared_noise,
     declared_take,
     refuse_given_alone,
+    refuse_two_kinds_of_counts,
 )
 from tacit.release.schedule import Contribution
 
@@ -87,12 +88,7 @@ class SessionParameters(Parameters):
                 "the click part's noise or threshold was given, but not how many clicks a user gives.",
                 "Add `clicks_per_user`.",
             )
-        fresh = self.noise_counts is not None or self.noise_click_counts is not None
-        if self.same_counts and fresh:
-            raise ParameterError(
-                "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",
-                "Leave one of the two out.",
-            )
+        refuse_two_kinds_of_counts(self.same_counts, self.noise_counts, self.noise_click_counts)
 
     @property
     def given(self) -> bool:

@@ -21,7 +21,7 @@ from tacit.release.execution import Tables, in_order
 from tacit.release.mechanism import Counting, DescribedStep
 from tacit.release.planning.setting import asked_budget, noise_for
 from tacit.release.promise import counted
-from tacit.release.schedule import Part, Schedule
+from tacit.release.schedule import Schedule
 from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.topics import words
 from tacit.release.topics.consistency import estimate, stated_deviations, whole_counts
@@ -101,13 +101,6 @@ class Topics(ScheduledMechanism[TopicsParameters]):
         p, public = self.parameters, self._public()
         topics_of = topics_of_queries(public.tree)
         return {"topics": count_topics(engine, log, public, topics_of, p.per_user, p.take)}
-
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """All topics, as they were counted."""
-        del published
-        return engine.batches(counting[part.table])
 
     def finish(self, tables: Tables) -> Tables:
         """Counts that agree, each with its standard error."""

@@ -7,10 +7,8 @@ others get integer noise λ and are published iff their noisy count is at least 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import pyarrow as pa
 
 from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind
@@ -22,7 +20,7 @@ from tacit.release.item_kinds import ITEM_KEYS, Item
 from tacit.release.items import items_of
 from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement
 from tacit.release.planning.setting import PaperSetting
-from tacit.release.schedule import Part, Schedule
+from tacit.release.schedule import Schedule
 from tacit.release.scheduled_mechanism import ScheduledMechanism
 from tacit.release.zealous import analysis, words
 from tacit.release.zealous import plan as planner
@@ -118,13 +116,6 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
                 "which the probabilistic guarantee rests.",
                 "Nothing was charged or published. Give a bound from public knowledge, with room to spare.",
             )
-
-    def rows(
-        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
-    ) -> Iterable[pa.RecordBatch]:
-        """The histogram as it was counted."""
-        del published
-        return engine.batches(counting[part.table])
 
     @classmethod
     def from_format_1(cls, form: Mapping[str, Any]) -> Zealous:
