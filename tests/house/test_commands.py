@@ -88,6 +88,28 @@ def test_help_can_be_read_on_a_screen_of_40_columns() -> None:
         assert long == unbreakable
 
 
+def test_a_bare_number_is_no_day() -> None:
+    """Taken for seconds since 1970, ``--since 2006`` would let all in, and ``--until 2006`` nothing."""
+    found = 0
+    for words, command in LEAVES:
+        for option in ("--since", "--until"):
+            if any(option in parameter.opts for parameter in command.params):
+                found += 1
+                refused = CliRunner().invoke(application(), [*words, "x", f"{option}=2006"])
+                assert refused.exit_code == 2, words
+                assert "no day or time" in " ".join(refused.output.split()), words
+    assert found > 10
+
+
+def test_the_same_option_of_several_commands_has_the_same_short_form() -> None:
+    forms: dict[str, set[str]] = {}
+    for _, command in LEAVES:
+        for parameter in command.params:
+            for name in (opt for opt in parameter.opts if opt.startswith("--")):
+                forms.setdefault(name, set()).add(" ".join(opt for opt in parameter.opts if opt != name))
+    assert {name: short for name, short in forms.items() if len(short) > 1} == {}
+
+
 def test_importing_tacit_is_instant_and_help_loads_nothing_heavy() -> None:
     heavy = ["numpy", "pyarrow", "duckdb", "ibis", "numba", "tantivy", "altair", "scipy", "dp_accounting"]
     code = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -30,6 +30,8 @@ __all__ = [
     "Threads",
     "Until",
     "bytes_of",
+    "moment",
+    "moment_option",
 ]
 
 WORK = "The work"
@@ -80,14 +82,35 @@ Port = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free o
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 """``--seed``, of work that is repeatable; noise that protects people never is."""
 
-Since = Annotated[
-    datetime | None, typer.Option(help="Only records from this time on (UTC).", rich_help_panel=RECORDS)
-]
+
+def moment(text: str) -> datetime:
+    """A day or a time as people write it, in UTC and without a zone, as logs have it.
+
+    A bare number is refused: taken for seconds since 1970, ``2006`` would be half an hour after midnight.
+
+    >>> moment("2006-03-06"), moment("2006-03-06 12:00+02:00")
+    (datetime.datetime(2006, 3, 6, 0, 0), datetime.datetime(2006, 3, 6, 10, 0))
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+        if not text.strip()[4:5] == "-":
+            raise ValueError
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no day or time such as 2006-03-06 or 2006-03-06T12:00."
+        ) from None
+    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+
+
+def moment_option(meaning: str, heading: str | None = None) -> Any:
+    """An option that takes a day or a time."""
+    return typer.Option(help=meaning, metavar="DAY|TIME", parser=moment, rich_help_panel=heading)
+
+
+Since = Annotated[datetime | None, moment_option("Only records from this time on (UTC).", RECORDS)]
 """``--since``: a public date."""
 
-Until = Annotated[
-    datetime | None, typer.Option(help="Only records before this time (UTC).", rich_help_panel=RECORDS)
-]
+Until = Annotated[datetime | None, moment_option("Only records before this time (UTC).", RECORDS)]
 """``--until``: a public date."""
 
 SessionMethodName = Literal["time", "words"]

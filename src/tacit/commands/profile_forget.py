@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tacit.commands.options import JsonFlag
+from tacit.commands.options import JsonFlag, moment_option
 from tacit.terminal import emit
 
 __all__ = ["forget"]
@@ -20,9 +20,9 @@ def forget(
     click: Annotated[int | None, typer.Option(help="One document, by its number.")] = None,
     topic: Annotated[str | None, typer.Option(help="Every document filed under a topic or below.")] = None,
     since: Annotated[
-        datetime | None, typer.Option(help="Documents and exposures from this day or time on (UTC).")
+        datetime | None, moment_option("Documents and exposures from this day or time on (UTC).")
     ] = None,
-    until: Annotated[datetime | None, typer.Option(help="Documents and exposures up to then (UTC).")] = None,
+    until: Annotated[datetime | None, moment_option("Documents and exposures up to then (UTC).")] = None,
     exposure: Annotated[int | None, typer.Option(help="One entry of the exposure ledger.")] = None,
     upstream: Annotated[
         str | None, typer.Option(help="Every entry of the exposure ledger about one upstream.")

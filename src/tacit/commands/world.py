@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     )
     world.command("show", epilog="Example: tacit world show --json")(show)
     world.command("build", epilog="Example: tacit world build")(build)
-    world.command("search", epilog='Example: tacit world search "golden eagle" -k 5')(search)
+    world.command("search", epilog='Example: tacit world search "golden eagle" --top 5')(search)
     app.add_typer(world, name="world")
 
 
@@ -78,7 +78,7 @@ def build(as_json: JsonFlag = False) -> None:
 
 def search(
     query: Annotated[str, typer.Argument(help="What to search for.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many results.")] = 10,
+    k: Annotated[int, typer.Option("--top", min=1, max=1000, help="How many results.")] = 10,
     as_json: JsonFlag = False,
 ) -> None:
     """Search the embedded corpus from the terminal. Nothing leaves this machine; nothing is kept."""

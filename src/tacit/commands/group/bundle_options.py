@@ -30,7 +30,7 @@ ProfilesFile = Annotated[
     Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
 ]
 Probability = Annotated[
-    float, typer.Option("--p", "-p", help="The most sure an attacker may be that a member holds a term.")
+    float, typer.Option("--p", help="The most sure an attacker may be that a member holds a term.")
 ]
 Augment = Annotated[
     int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")

@@ -79,10 +79,10 @@ class ClickParameters(Parameters):
     )
 
     queries_per_user: int = declared(
-        1, "q_f: the first searches of a user that count; steps between them need two.", least=1
+        1, "q_f: how many searches of a user count; steps between them need two.", least=1
     )
     clicks_per_user: int | None = declared(
-        None, "c_f: the first clicks on them that count (as many as queries; 0 without public urls).", least=0
+        None, "c_f: how many clicks on them count (as many as queries; 0 without public urls).", least=0
     )
     once_per_user: bool = declared(
         False,

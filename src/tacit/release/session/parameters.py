@@ -48,7 +48,7 @@ class SessionParameters(Parameters):
     example: ClassVar[str] = "--epsilon 8 --delta 1e-6"
     given_example: ClassVar[str] = "--noise 1 --threshold 20 --sessions-per-user 1 --queries-per-session 3"
 
-    sessions_per_user: int = declared(1, "l_s: the first sessions of a user that count.", least=1)
+    sessions_per_user: int = declared(1, "l_s: how many sessions of a user count.", least=1)
     queries_per_session: int = declared(
         2, "l_q: the first queries of a session that count.", least=2, most=20
     )
