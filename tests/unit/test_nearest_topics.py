@@ -11,6 +11,7 @@ import pytest
 
 from tacit.retrieval import nearest as nearest_module
 from tacit.retrieval.nearest import nearest_rows
+from tacit.retrieval.screened import ScreenedRows
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
 from tacit.taxonomy.columns import FlatColumns
@@ -29,6 +30,28 @@ def test_the_best_of_all_blocks_are_kept(block: int, count: int, monkeypatch: py
     expected = np.argsort(-products, axis=1, kind="stable")[:, :count]
     assert rows.tolist() == expected.tolist()
     assert np.array_equal(best, np.take_along_axis(products, expected, axis=1))
+
+
+@pytest.mark.parametrize("count", [1, 3, 50])
+@pytest.mark.parametrize("size", [51, 4_000])
+def test_a_coarse_look_first_misses_none_of_the_nearest(size: int, count: int) -> None:
+    random = np.random.default_rng(size)
+    rows = random.normal(size=(size, 50)).astype(np.float32)
+    rows[size // 2 :] = rows[: size - size // 2] + random.normal(scale=2e-3, size=rows[size // 2 :].shape)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # pairs so near to each other that none can be missed
+    screened = ScreenedRows(rows, first=1)
+    for asked in (*rows[1:40], rows[3] * 1e-3, np.zeros(50, np.float32), np.eye(50, dtype=np.float32)[7]):
+        found, products = screened.nearest(asked, count)
+        expected, best = nearest_rows(rows, asked[None, :], count, first=1)
+        assert np.allclose(products, best[0], atol=1e-6)
+        assert (found == expected[0]).all() or np.ptp(best) < 1e-6 or np.diff(best[0]).max() > -1e-6
+
+
+def test_of_equal_products_the_lower_row_comes_first_and_rows_before_the_first_are_none() -> None:
+    rows = np.zeros((6, 3), np.float32)
+    rows[[0, 2, 4], 0] = 1
+    found, products = ScreenedRows(rows, first=1).nearest(np.array([1, 0, 0], np.float32), 4)
+    assert found.tolist() == [2, 4, 1, 3] and products.tolist() == [1, 1, 0, 0]
 
 
 def test_a_taxonomy_of_its_root_alone_has_no_nearest_topic() -> None:

@@ -185,8 +185,8 @@ class ExposureLedger:
 
     def confirm(self) -> None:
         """Tell the witness how many entries there are, once they are on the disk."""
-        if not self._store.connection.in_transaction and not self.missing():
-            self._witness.see(self._entries())
+        if not self._store.connection.in_transaction and (entries := self._entries()) >= self._witness.seen():
+            self._witness.see(entries)
 
     def _entries(self) -> int:
         return int(self._store.meta("exposures") or 0)

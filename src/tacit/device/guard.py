@@ -23,6 +23,7 @@ from tacit.device.decided import protection, protection_of_query_alone
 from tacit.device.evidence import EvidenceProfiler
 from tacit.device.exposure import Exposure, ExposureBound, union_risk
 from tacit.device.generalise import Algorithm
+from tacit.device.given import check_query, check_results
 from tacit.device.history import HistoryDocument
 from tacit.device.history_index import HistoryIndex
 from tacit.device.interest import InterestFinder
@@ -135,12 +136,13 @@ class Guard(OwnedProfile):
             results: what the upstream answered to the query alone, if it was asked already; they tell
                 better whether the query touches an interest.
         """
-        _check_query(query)
+        check_query(query)
         with self._lock:
             with self._store.transaction():
                 profiler, found = self._decide(query, delta, results)
                 found = profiler.expose(query, found, self._ledger, upstream, self.bound)
-                answer = self._answer(query, upstream, profiler, found, self._last_exposure())
+                number, used = self._last_exposure()
+                answer = self._answer(query, upstream, profiler, found, used, number)
             self._ledger.confirm()
         return answer
 
@@ -148,19 +150,18 @@ class Guard(OwnedProfile):
         self, query: str, delta: float | None = None, results: Results | None = None
     ) -> tuple[OnlineProfiler, RuntimeProfile]:
         """The decision behind :meth:`preview` with all that went into it, for its owner's eyes only."""
-        _check_query(query)
+        check_query(query)
         with self._lock:
             return self._decide(query, delta, results)
 
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
-        _check_query(query)
+        check_query(query)
         with self._lock:
             with self._store.transaction():
-                profile = self._requirements()
+                profile = self._requirements(self._store.sensitivity())
                 self._ledger.admit(upstream, query, None, profile, self.bound)
-                used = self._used(upstream, profile, [])
-                number = self._last_exposure()
+                number, used = self._last_exposure()
             self._ledger.confirm()
         bound = self.bound.risk if self.bound is not None else None
         return protection_of_query_alone(query, upstream, self.delta, bound, used, number)
@@ -174,10 +175,11 @@ class Guard(OwnedProfile):
         results: Results | None = None,
     ) -> Protection:
         """What :meth:`protect` would decide, without recording it. It must not be sent."""
-        _check_query(query)
+        check_query(query)
         with self._lock:
             profiler, found = self._decide(query, delta, results)
-            return self._answer(query, upstream, profiler, found, None)
+            used = self._used(upstream, profiler.profile, found.exposed)
+            return self._answer(query, upstream, profiler, found, used, None)
 
     def trade_off(
         self,
@@ -208,7 +210,7 @@ class Guard(OwnedProfile):
 
     def rerank(self, query: str, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The results (with ``url``, ``title`` and ``snippet``) in personal order: the same objects."""
-        _check_results(query, results)
+        check_results(query, results)
         with self._lock:
             self._index.refresh()
             order, _ = self._personal.order(query, results)
@@ -216,14 +218,14 @@ class Guard(OwnedProfile):
 
     def explain(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order, each with the reason why it stands where it does."""
-        _check_results(query, results)
+        check_results(query, results)
         with self._lock:
             self._index.refresh()
             return self._personal.placements(query, results)
 
     def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | None = None) -> int:
         """Remember that the person opened ``result`` after ``query``; gives the click's number."""
-        _check_query(query)
+        check_query(query)
         with self._lock:
             numbers = self._history.add(self._documents([(query, result, time or datetime.now(UTC))]))
             if not numbers:
@@ -280,7 +282,7 @@ class Guard(OwnedProfile):
         self._sendable.refresh(sensitivity)
         return sensitivity
 
-    def _requirements(self) -> UserProfile:
+    def _requirements(self, sensitivity: dict[int, float]) -> UserProfile:
         """The costs by which exposures are bounded.
 
         With the filter they come from the requirements alone: whether the person reads about a sensitive
@@ -288,7 +290,6 @@ class Guard(OwnedProfile):
         """
         if not self.sending.withholds:
             return self._store.profile()
-        sensitivity = self._store.sensitivity()
         if self._public is None or self._public.sensitivity != sensitivity:
             self._public = UserProfile(self._tree, {}, sensitivity, everywhere=True)
         return self._public
@@ -299,8 +300,7 @@ class Guard(OwnedProfile):
         bound = self.delta if delta is None else delta
         if not 0 <= bound <= 1:
             raise ParameterError.outside("delta", bound, "in [0, 1]")
-        self._refresh()
-        profile = self._requirements()
+        profile = self._requirements(self._refresh())
         if self.sending is Sending.PAPER:
             profiler = OnlineProfiler(self._repository, profile, bound, algorithm=self.algorithm)
             return profiler, profiler.profile_query(query)
@@ -314,7 +314,13 @@ class Guard(OwnedProfile):
         return evidence, evidence.profile_query(query, shown)
 
     def _answer(
-        self, query: str, upstream: str, profiler: OnlineProfiler, found: RuntimeProfile, number: int | None
+        self,
+        query: str,
+        upstream: str,
+        profiler: OnlineProfiler,
+        found: RuntimeProfile,
+        used: float,
+        number: int | None,
     ) -> Protection:
         return protection(
             query,
@@ -323,7 +329,7 @@ class Guard(OwnedProfile):
             found,
             preferences=self.preferences,
             bound=self.bound.risk if self.bound is not None else None,
-            used=self._used(upstream, profiler.profile, found.exposed),
+            used=used,
             exposure=number,
         )
 
@@ -332,17 +338,9 @@ class Guard(OwnedProfile):
         told = self._ledger.exposed(upstream, since)
         return union_risk(profile, np.union1d(told, np.array(exposed, np.int32)).astype(np.int32))
 
-    def _last_exposure(self) -> int:
-        row = self._store.connection.execute("SELECT max(number) FROM exposure").fetchone()
-        return int(row[0])
-
-
-def _check_query(query: object) -> None:
-    if not isinstance(query, str):
-        raise InputError("a query must be text.")
-
-
-def _check_results(query: object, results: object) -> None:
-    _check_query(query)
-    if isinstance(results, str | bytes | Mapping) or not isinstance(results, Sequence):
-        raise InputError("results must be a list of mappings with url, title and snippet.")
+    def _last_exposure(self) -> tuple[int, float]:
+        """The number of the entry just made, and the risk of all that its upstream was told."""
+        number, used = self._store.connection.execute(
+            "SELECT number, union_risk FROM exposure ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        return int(number), float(used)

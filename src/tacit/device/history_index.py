@@ -36,7 +36,8 @@ class HistoryIndex:
         self._store = store
         self._table = table
         self._seen: tuple[int, int] | None = None
-        self._forgotten = -1
+        self._forgotten: str | None = None
+        """How often anything was forgotten, as the file counts it."""
         self.generation = 0
         self._clear()
 
@@ -65,25 +66,27 @@ class HistoryIndex:
         """How near each of them is; 0 where there are fewer."""
         return self._cosines.rows
 
-    def refresh(self) -> bool:
-        """Read what was added or forgotten since; gives whether anything was."""
+    def refresh(self) -> None:
+        """Read what was added or forgotten since."""
         connection = self._store.connection
         version = (connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes)
         if version == self._seen:
-            return False
-        forgotten = self._store.forgettings()
+            return
+        forgotten, last = connection.execute(
+            "SELECT (SELECT value FROM meta WHERE key = 'forgotten'), (SELECT max(number) FROM document)"
+        ).fetchone()
         if forgotten != self._forgotten:
             self._clear()
             self._forgotten = forgotten
-        before = len(self)
-        rows = connection.execute(
-            "SELECT number, features, topics, title, text FROM document WHERE number > ? ORDER BY number",
-            (int(self.numbers[-1]) if before else 0,),
-        )
-        while chunk := rows.fetchmany(_CHUNK):
-            self._extend(chunk)
+        known = int(self.numbers[-1]) if len(self) else 0
+        if (last or 0) > known:
+            rows = connection.execute(
+                "SELECT number, features, topics, title, text FROM document WHERE number > ? ORDER BY number",
+                (known,),
+            )
+            while chunk := rows.fetchmany(_CHUNK):
+                self._extend(chunk)
         self._seen = version
-        return True
 
     def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str]]) -> None:
         # Documents stored before words were kept have none; their text is still there.

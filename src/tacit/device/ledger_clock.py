@@ -12,6 +12,7 @@ import json
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 __all__ = ["TOLERANCE", "LedgerTime", "Moment", "running_time"]
@@ -31,10 +32,16 @@ class Moment:
     """Since that start."""
 
 
+@cache
+def _boot() -> str:
+    """Which start of the machine this is: the same as long as a process runs."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
 def running_time() -> Moment:
     """Now, by the machine."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = _boot()
         seconds = time.clock_gettime(time.CLOCK_BOOTTIME)
     except (OSError, AttributeError):
         boot, seconds = "", 0.0

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.device.attention import Attended, Attention
 from tacit.device.bags import Bags
@@ -19,6 +20,8 @@ __all__ = ["PersonalOrder", "text_of"]
 
 _SHOWN = 3
 """How many documents of the history are named for a result."""
+_FELT = 1e-3
+"""What the strongest document must bring for any to be named."""
 _TELLING = 0.2
 """A document is named if it brings at least this share of what the strongest one brings."""
 
@@ -60,9 +63,7 @@ class PersonalOrder:
         order, attended = self.order(query, results)
         brought = attended.similarity * attended.attention[:, None]
         median = float(np.median(attended.scores)) if len(results) else 0.0
-        strongest = {
-            place: _strongest(brought[:, place]) for place in order if attended.scores[place] > median
-        }
+        strongest = _strongest(brought, np.flatnonzero(attended.scores > median))
         numbers = {
             int(self._index.numbers[attended.documents[row]]) for rows in strongest.values() for row in rows
         }
@@ -87,12 +88,15 @@ class PersonalOrder:
         }
 
 
-def _strongest(brought: np.ndarray[Any, Any]) -> list[int]:
-    """The rows that bring most to one result, if any brings something that can be felt."""
-    rows = np.argsort(-brought, kind="stable")[:_SHOWN].tolist()
-    if not rows or brought[rows[0]] < 1e-3:
-        return []
-    return [row for row in rows if brought[row] >= _TELLING * brought[rows[0]]]
+def _strongest(brought: npt.NDArray[np.float32], places: npt.NDArray[np.intp]) -> dict[int, tuple[int, ...]]:
+    """The rows that bring most to each of some results, if any brings something that can be felt."""
+    rows = np.argsort(-brought[:, places], axis=0, kind="stable")[:_SHOWN]
+    brings = np.take_along_axis(brought[:, places], rows, axis=0)
+    telling = (brings >= _TELLING * brings[:1]) & (brings[:1] >= _FELT)
+    return {
+        place: tuple(rows[telling[:, column], column].tolist())
+        for column, place in enumerate(places.tolist())
+    }
 
 
 def _reason(rank: int, was: int, because: Sequence[ClickedPage], evidence: float) -> str:

@@ -276,10 +276,6 @@ class ProfileStore:
             "SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
         )
 
-    def forgettings(self) -> int:
-        """How often anything of the history was forgotten."""
-        return int(self.meta("forgotten") or 0)
-
     def rewrite(self) -> None:
         """Write the file anew without its free pages: what was removed is not in it any more."""
         with self._lock:

@@ -27,6 +27,7 @@ class Witness:
 
     def __init__(self, identity: str) -> None:
         self._identity = identity
+        self._placed = False
 
     @property
     def path(self) -> Path:
@@ -44,7 +45,9 @@ class Witness:
         """Note that so many entries were made. Where nothing can be written, nothing is noticed later."""
         try:
             path = self.path
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._placed:
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._placed = True
             # In place: a file renamed over another makes the file system wait for the disk, and every
             # query that is sent would wait with it. A number of fixed width is never half overwritten.
             handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
@@ -53,6 +56,7 @@ class Witness:
             finally:
                 os.close(handle)
         except OSError:
+            self._placed = False  # its folder may be gone; the next time makes it anew
             return
 
     def forget(self) -> None:

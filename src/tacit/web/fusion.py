@@ -22,6 +22,8 @@ class FusedResult:
     """A result, and which engines named it at which place."""
 
     result: SearchResult
+    address: str
+    """What all addresses of its page have in common."""
     places: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -51,7 +53,8 @@ def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[Fus
         if unpersonalised:
             results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
         for place, result in enumerate(results, start=1):
-            fused = found.setdefault(canonical_address(result.url), FusedResult(result))
+            address = canonical_address(result.url)
+            fused = found.get(address) or found.setdefault(address, FusedResult(result, address))
             fused.places.setdefault(answer.engine, place)
     return sorted(found.values(), key=lambda fused: -fused.score)
 

@@ -17,7 +17,7 @@ import anyio
 from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
-from tacit.web.fusion import FusedResult, canonical_address, fuse
+from tacit.web.fusion import FusedResult, fuse
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.sent_requests import SentRequests
 from tacit.web.settings import Settings
@@ -125,11 +125,13 @@ class SearchDesk:
         self._suggestions = suggestions
         self._local = local
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
+        self._latest: dict[tuple[str, float], str] = {}
         self.courier = Courier(proxy=proxy)
 
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile, the rules or the engines have changed."""
         self._pages.clear()
+        self._latest.clear()
 
     def page(self, key: str) -> FoundPage | None:
         """A page that was found a while ago."""
@@ -138,10 +140,7 @@ class SearchDesk:
 
     def known(self, query: str, delta: float) -> FoundPage | None:
         """The latest page for a query under a risk bound, if it is not too old."""
-        for found in reversed(self._pages.values()):
-            if found.query == query and found.delta == delta and self.page(found.key) is not None:
-                return found
-        return None
+        return self.page(self._latest.get((query, delta), ""))
 
     async def search(
         self,
@@ -160,14 +159,22 @@ class SearchDesk:
                 group.start_soon(self._take, turn, query, delta)
         self._suggestions.remember(query, datetime.now(UTC).isoformat())
         answers = [turn.answer for turn in turns]
-        fused, plain = fuse(answers), fuse(answers, unpersonalised=True)
+        fused = fuse(answers)
+        reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
+        plain = fuse(answers, unpersonalised=True) if reordered else fused
         page = await to_thread.run_sync(
             self._arranged, query, delta, turns, fused, plain, rules, settings, begun
         )
-        self._pages[page.key] = page
-        while len(self._pages) > _KEPT_PAGES:
-            self._pages.popitem(last=False)
+        self._keep(page)
         return page
+
+    def _keep(self, page: FoundPage) -> None:
+        self._pages[page.key] = page
+        self._latest[page.query, page.delta] = page.key
+        while len(self._pages) > _KEPT_PAGES:
+            key, old = self._pages.popitem(last=False)
+            if self._latest.get((old.query, old.delta)) == key:
+                del self._latest[old.query, old.delta]
 
     async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
@@ -219,18 +226,18 @@ class SearchDesk:
             for one in fused
         ]
         placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
-        why = {canonical_address(one.result["url"]): one for one in placed}
+        why = {one.result["fused"].address: one for one in placed}
         kept, blocked = rules.arranged([(one.result.url, one) for one in plain])
-        number_of = {canonical_address(one.result.url): number for number, one in enumerate(kept)}
+        number_of = {one.address: number for number, one in enumerate(kept)}
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
-            address = canonical_address(one.result.url)
-            placement = why.get(address)
-            was = number_of[address] + 1
+            placement = why.get(one.address)
+            number = number_of[one.address]
+            was = number + 1
             return ShownResult(
-                number=number_of[address],
+                number=number,
                 result=one.result,
-                host=address.partition("/")[0].partition("?")[0],
+                host=one.address.partition("/")[0].partition("?")[0],
                 engines=tuple(one.places),
                 rank=rank,
                 was=was,

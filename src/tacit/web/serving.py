@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from threadpoolctl import threadpool_limits
 
 from tacit.errors import InputError
 
 __all__ = ["bound_socket", "serve"]
+
+_TURN = 0.0005
+"""Seconds for which a thread computes before another may; Python's own 5 ms are felt by whoever waits."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -55,10 +60,16 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
                 started()
 
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN)
     try:
-        Server(configuration).run(sockets=[opened])
+        # Requests are answered beside each other already: products that split themselves over all cores
+        # would only wait for one another.
+        with threadpool_limits(1, user_api="blas"):
+            Server(configuration).run(sockets=[opened])
     except KeyboardInterrupt:
         pass  # Ctrl-C is how a server ends: uvicorn raises the signal again once it has shut down in order
     finally:
+        sys.setswitchinterval(turn)
         for name, handler in usual.items():
             signal.signal(name, handler)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from anyio import to_thread
@@ -40,6 +40,15 @@ def routes(console: Console) -> list[Route]:
         Route("/trade-off", room.trade_off),
         Route("/read/{name}", room.read),
     ]
+
+
+class _Target(NamedTuple):
+    """Where a result's link leads: to the page itself, and by way of the record of clicks."""
+
+    direct: str
+    recorded: str
+    beacon: str
+    place: str
 
 
 class _Room:
@@ -108,28 +117,23 @@ class _Room:
             deltas=DELTAS,
         )
 
-    def _target(self, page: FoundPage, one: ShownResult) -> dict[str, str]:
-        """Where a result's link leads: to the page itself, and by way of the record of clicks."""
+    def _target(self, page: FoundPage, one: ShownResult) -> _Target:
+        """Where a result's link leads."""
         name = _entry_name(one.result.url)
         address, place = (f"/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
         if not name and self._console.settings.strip_tracking:
             address = without_tracking(address)
         if not self._console.settings.remember_clicks:
-            return {"direct": address, "recorded": address, "beacon": "", "place": place}
+            return _Target(address, address, "", place)
         by_way = f"{page.key}/{one.number}"
-        return {
-            "direct": address,
-            "recorded": f"/go/{by_way}",
-            "beacon": f"/clicked/{by_way}",
-            "place": place,
-        }
+        return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place)
 
     async def go(self, request: Request) -> Response:
         """Record a click and go on to the result."""
         page, one = self._found(request)
         await self._record(page, one)
         return RedirectResponse(
-            self._target(page, one)["direct"], 303, headers={"Referrer-Policy": "no-referrer"}
+            self._target(page, one).direct, 303, headers={"Referrer-Policy": "no-referrer"}
         )
 
     async def clicked(self, request: Request) -> Response:

@@ -14,6 +14,8 @@ from typing import Any
 import anyio
 import httpcore
 
+from tacit.web.upstreams.idle import IdleAwareStream
+
 __all__ = ["CheckedNetwork", "is_local", "names_local_address"]
 
 
@@ -63,11 +65,13 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         problem: Exception | None = None
         for address in addresses[:4]:
             try:
-                return await self._network.connect_tcp(
+                stream = await self._network.connect_tcp(
                     address, port, timeout=timeout, local_address=local_address, socket_options=socket_options
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 problem = error
+            else:
+                return IdleAwareStream(stream)
         raise problem or httpcore.ConnectError("its name is not known")
 
     async def sleep(self, seconds: float) -> None:

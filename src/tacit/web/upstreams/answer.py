@@ -22,6 +22,7 @@ LONGEST_SNIPPET = 600
 LONGEST_URL = 4_000
 
 _TAG = re.compile(r"<[^<>]{0,1000}>")
+_NO_ADDRESS = re.compile("[\x00-\x20]")
 _SPACE = re.compile(r"\s+")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -69,7 +70,7 @@ def clean_result(
     if not isinstance(url, str):
         return None
     address = url.strip()
-    if len(address) > LONGEST_URL or any(ord(letter) < 33 for letter in address):
+    if len(address) > LONGEST_URL or _NO_ADDRESS.search(address):
         return None
     try:
         parts = urlsplit(address)

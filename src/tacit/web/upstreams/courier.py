@@ -27,6 +27,9 @@ __all__ = ["Courier", "Limits", "Recorder"]
 Recorder = Callable[[str, Outgoing], Awaitable[Callable[[], Awaitable[None]]]]
 """Told an engine's name and a request before it leaves; gives what to call if it never left after all."""
 
+_QUICKLY_READ = 100_000
+"""Bytes of an answer that are read at once: handing them to another thread would take longer."""
+
 _AGAIN = {429, 502, 503, 504}
 
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
@@ -111,7 +114,10 @@ class Courier:
         try:
             with anyio.fail_after(engine.timeout):
                 body, content_type = await self._attempts(engine, request, record)
-            results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
+            if len(body) > _QUICKLY_READ:
+                results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
+            else:
+                results = upstream.read(body, content_type)
         except TimeoutError:
             refusal = _RefusedError(
                 f"it did not answer within {engine.timeout:g} seconds.", "Try again, or turn it off."
