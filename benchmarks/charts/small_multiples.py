@@ -13,7 +13,9 @@ from html import escape
 __all__ = ["Panel", "Series", "draw_panels"]
 
 _WIDTH, _HEIGHT = 230, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 18, 24, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 14, 24, 34
+_NONE = 0.2
+"""Where 0 stands on a logarithmic axis: far enough below 1 that both can be read."""
 _STEP = 0.05
 _COLOURS = 8
 _STYLE = """
@@ -81,7 +83,7 @@ def _panel(
 
     def place(x: float, y: float) -> tuple[float, float]:
         along = (math.log10(x) - low) / ((high - low) or 1.0)
-        up = math.log10(max(y, 0.5) / 0.5) / (span - math.log10(0.5)) if panel.logarithmic else y / top
+        up = math.log10(max(y, _NONE) / _NONE) / (span - math.log10(_NONE)) if panel.logarithmic else y / top
         return _LEFT + along * (right - _LEFT), foot - up * (foot - _TOP)
 
     parts = [f'<text class="name" x="{_LEFT}" y="15">{escape(panel.title)}</text>']

@@ -1,8 +1,8 @@
 """A hook of the documentation site: a folder in the navigation stands for its pages.
 
 ``nav`` in mkdocs.yml names pages in the order in which they should be read. An entry that ends in ``/`` is
-replaced by the pages right in that folder that no other entry names, in the order of their names. So a new
-page appears without any line, and gets its proper place with one.
+replaced by the pages right in that folder that no other entry names, in the order of their names; a heading
+under which none is left goes. So a new page appears without any line, and gets its proper place with one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def _expanded(entries: list[Any], docs: Path, named: set[str]) -> list[Any]:
             pages = sorted(path.relative_to(docs).as_posix() for path in (docs / entry).glob("*.md"))
             found += [page for page in pages if page not in named]
         elif isinstance(entry, dict):
-            found.append(
-                {
-                    title: _expanded(value, docs, named) if isinstance(value, list) else value
-                    for title, value in entry.items()
-                }
-            )
+            inner = {
+                title: _expanded(value, docs, named) if isinstance(value, list) else value
+                for title, value in entry.items()
+            }
+            if filled := {title: value for title, value in inner.items() if value}:
+                found.append(filled)
         else:
             found.append(entry)
     return found
