@@ -28,6 +28,7 @@ class IdleAwareStream(httpcore.AsyncNetworkStream):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What has arrived."""
+        self._looked = 0.0  # an engine may close when it has answered
         return await self._stream.read(max_bytes, timeout)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
