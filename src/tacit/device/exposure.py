@@ -151,6 +151,7 @@ class ExposureLedger:
         name = canonical_upstream(upstream)
         with self._store.transaction() as connection:
             moment = now or self._time()
+            written = utc_text(moment)
             current = self._store.current(profile)
             if current is not profile and proposed is not None:
                 proposed = _by_current_costs(proposed, current)
@@ -165,7 +166,7 @@ class ExposureLedger:
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     name,
-                    utc_text(moment),
+                    written,
                     query,
                     admitted.delta if admitted is not None else 0.0,
                     admitted.risk if admitted is not None else 0.0,
@@ -177,7 +178,7 @@ class ExposureLedger:
             connection.executemany(
                 "INSERT INTO told VALUES (?1, ?2, ?3) ON CONFLICT (upstream, label) DO UPDATE "
                 "SET last = max(last, excluded.last)",
-                [(name, one, utc_text(moment)) for one in labels],
+                [(name, one, written) for one in labels],
             )
             self._store.set_meta("exposures", str(self._entries() + 1))
         self.confirm()

@@ -31,6 +31,8 @@ __all__ = ["ProfileStore"]
 
 # A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
 _JOURNAL = "PRAGMA journal_mode = WAL"
+_JOURNAL_PAGES = 4_000
+"""Whoever's commit makes the journal longer than this writes it into the file, and waits for that."""
 
 
 class ProfileStore:
@@ -325,6 +327,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # what is removed must not linger in the file
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL_PAGES}")
     return connection
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,12 @@ CREATE TABLE IF NOT EXISTS page_query (query TEXT PRIMARY KEY, time TEXT NOT NUL
 """
 
 
+_LONG_JOURNAL = 1_000_000
+"""Bytes."""
+_JOURNAL_SECONDS = 2.0
+"""A journal that was long once keeps its size; so often it is looked at."""
+
+
 class PageState:
     """The page's tables in a profile file that exists already."""
 
@@ -45,6 +52,8 @@ class PageState:
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
+        self._connection.execute("PRAGMA wal_autocheckpoint = 4000")  # see shorten_journal
+        self._shortened = 0.0
         for statement in _TABLES.strip().split(";\n"):
             self._connection.execute(statement)
         self.path.chmod(0o600)
@@ -95,6 +104,25 @@ class PageState:
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 (key, value),
             )
+
+    def shorten_journal(self) -> None:
+        """Write a journal that has grown into the file, beside what else goes on, so that no search has to.
+
+        By a connection of its own: nobody waits for this one's lock meanwhile.
+        """
+        if time.monotonic() - self._shortened < _JOURNAL_SECONDS:
+            return
+        self._shortened = time.monotonic()
+        try:
+            if Path(f"{self.path}-wal").stat().st_size < _LONG_JOURNAL:
+                return
+            connection = sqlite3.connect(self.path, isolation_level=None)
+            try:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            finally:
+                connection.close()
+        except (OSError, sqlite3.Error):
+            return  # it stays as it is; a later commit will see to it
 
     def size(self) -> int:
         """Bytes on the disk, the journal included."""
