@@ -82,12 +82,16 @@ def test_counts_are_stated_exactly_and_never_below(scale: str, step: int, times:
     assert found <= true * (1 + mpmath.mpf(10) ** -11) + mpmath.mpf(10) ** -58
 
 
-@pytest.mark.parametrize("delta", [1e-9, 1e-14])
+@pytest.mark.parametrize("delta", [1e-9, 1e-14, 1e-16, 1e-20])
 def test_a_tail_never_grows_into_infinity(delta: float) -> None:
-    """In other places the Fourier transform's noise made ε infinite."""
-    for times in (1, 50, 5000):
+    """From ten counts on the Fourier transform's noise made ε infinite at a δ of 10⁻¹⁶ or less."""
+    for times in (1, 10, 50, 520):
         epsilon = repeated_epsilon(LaplaceCounts(1000.0, 3), times, delta)
         assert 0 <= epsilon <= 3 * times / 1000 * (1 + 1e-9)
+        true = true_delta(losses_of("1000", 1, 3 * times), epsilon)
+        assert true <= delta
+        assert times < 50 or true > delta * (1 - 1e-4)
+    assert repeated_epsilon(LaplaceCounts(1000.0, 3), 5000, delta) <= 15
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.23, 1.5])
