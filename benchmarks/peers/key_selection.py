@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["DELTA", "EPSILON", "Draw", "compare", "within"]
+__all__ = [
+    "DELTA",
+    "EPSILON",
+    "Draw",
+    "compare",
+    "cut",
+    "selection_threshold",
+    "selection_width",
+    "within",
+]
 
 EPSILON, DELTA = 1.0, 1e-6
 
@@ -86,13 +95,14 @@ def opendp_histogram(draw: Draw, most: int) -> tuple[int, int, float]:
     return len(found), within(np.array(list(found.values())), draw.truth[keys]) if len(found) else 0, seconds
 
 
-def _gaussian(delta_share: float) -> float:
+def selection_width() -> float:
+    """Of Gaussian noise that costs half of δ."""
     from tacit.privacy.gaussian_loss import gaussian_mu
 
-    return 1 / gaussian_mu(EPSILON, delta_share * DELTA)
+    return 1 / gaussian_mu(EPSILON, DELTA / 2)
 
 
-def _threshold(width: float, most: int, delta: float) -> float:
+def selection_threshold(width: float, most: int, delta: float) -> float:
     """max over t of 1/√t + width·z((1-δ)^(1/t)): the threshold of weighted Gaussian selection."""
     from scipy.stats import norm
 
@@ -106,9 +116,9 @@ def weighted_gaussian(draw: Draw, most: int) -> int:
     _, items, sizes = cut(draw, most, generator)
     weights = np.bincount(items, weights=1 / np.sqrt(sizes), minlength=draw.kinds)
     held = np.flatnonzero(weights)
-    width = _gaussian(0.5)
+    width = selection_width()
     noisy = weights[held] + width * generator.standard_normal(held.size)
-    return int((noisy >= _threshold(width, most, DELTA / 2)).sum())
+    return int((noisy >= selection_threshold(width, most, DELTA / 2)).sum())
 
 
 def dp_sips(draw: Draw, most: int, rounds: int = 3, ratio: float = 1 / 3) -> int:
@@ -116,7 +126,7 @@ def dp_sips(draw: Draw, most: int, rounds: int = 3, ratio: float = 1 / 3) -> int
     generator = np.random.default_rng(3)
     shares = ratio ** np.arange(rounds)[::-1]
     shares = shares / shares.sum()
-    width_all = _gaussian(0.5)
+    width_all = selection_width()
     user, items, _ = cut(draw, most, generator)
     found = np.zeros(draw.kinds, dtype=bool)
     for share in shares:
@@ -126,7 +136,7 @@ def dp_sips(draw: Draw, most: int, rounds: int = 3, ratio: float = 1 / 3) -> int
         held = np.flatnonzero(weights)
         width = width_all / math.sqrt(share)
         noisy = weights[held] + width * generator.standard_normal(held.size)
-        found[held[noisy >= _threshold(width, most, DELTA / 2 * share)]] = True
+        found[held[noisy >= selection_threshold(width, most, DELTA / 2 * share)]] = True
     return int(found.sum())
 
 
@@ -181,4 +191,4 @@ def compare(draw: Draw, python: str) -> None:
     else:
         print("PipelineDP cannot be imported here: install pipeline-dp, or name an interpreter that has it")
     print(f"weighted Gaussian                 {max(weighted_gaussian(draw, k) for k in (30, 100)):6,} keys")
-    print(f"DP-SIPS                           {max(dp_sips(draw, k) for k in (30, 100)):6,} keys")
+    print(f"DP-SIPS                           {max(dp_sips(draw, k) for k in (30, 100)):6,} keys", flush=True)
