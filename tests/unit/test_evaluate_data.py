@@ -89,6 +89,8 @@ def test_pairs_of_sequences_are_not_counted_twice() -> None:
     pairs = zip(data.follows.row, data.follows.column, data.follows.weight, strict=True)
     found = {(names[i], names[j]): weight for i, j, weight in pairs}
     assert found == {("a", "b"): 9, ("b", "c"): 5, ("a", "c"): 4}
+    backwards = release(sequences=[(["a", "b"], 9), (["a", "b", "c"], 4)])
+    assert sorted(backwards.follows.weight.tolist()) == [4, 4, 9]
     below = release(clicks={("a", "U"): 1}, sequences=[(["a", "b"], -1)])
     assert len(below.follows) == 0 and below.queries.texts.to_pylist() == ["a"]
 

@@ -1,0 +1,49 @@
+"""Ranked lists: ties, where lists end, and many at once as few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.evaluate_log import release
+
+from tacit.evaluate import walk as walking
+from tacit.evaluate.ranking import best_of, ranked_by
+from tacit.evaluate.tasks import suggestion
+
+
+def test_ties_go_by_number_and_lists_end_where_they_should() -> None:
+    unit, item = np.array([1, 0, 0, 0]), np.array([4, 9, 2, 5])
+    found = ranked_by(unit, item, np.array([1.0, 3.0, 3.0, 7.0]), 2)
+    assert found.unit.tolist() == [0, 0, 1]
+    assert found.item.tolist() == [5, 2, 4]
+    assert found.place.tolist() == [1, 2, 1]
+
+
+def test_what_scores_nothing_is_not_listed() -> None:
+    scores = sparse.csr_array((np.array([0.0, 2.0]), (np.array([0, 0]), np.array([1, 3]))), shape=(2, 4))
+    assert best_of(scores, 5).item.tolist() == [3]
+
+
+PAGES = release(
+    clicks={(f"q{n}", f"page-{n}"): 1 + n for n in range(7)} | {(f"q{n}", "all"): 1 for n in range(7)}
+)
+
+
+def test_walks_in_batches_are_walks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, starts = walking.transition_matrix(PAGES), np.arange(7)
+    whole = walking.rank_urls(PAGES, matrix, starts)
+    monkeypatch.setattr(walking, "_AT_ONCE", 2)
+    batches = walking.rank_urls(PAGES, matrix, starts)
+    assert set(whole.unit.tolist()) == set(range(7))
+    assert batches.unit.tolist() == whole.unit.tolist()
+    assert batches.item.tolist() == whole.item.tolist()
+
+
+def test_suggestions_in_batches_are_suggestions_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = suggestion.suggest(PAGES, np.arange(7))
+    monkeypatch.setattr(suggestion, "_AT_ONCE", 3)
+    batches = suggestion.suggest(PAGES, np.arange(7))
+    assert set(whole.unit.tolist()) == set(range(7))
+    assert batches.unit.tolist() == whole.unit.tolist()
+    assert batches.item.tolist() == whole.item.tolist()
