@@ -140,6 +140,22 @@ def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
     assert not list(folder.rglob(".*partial*"))
 
 
+def test_stopped_it_says_what_is_kept(tmp_path: Path) -> None:
+    log, folder = write_popular_log(tmp_path / "log.parquet", 120), tmp_path / "report"
+    command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
+    options = ["--mechanism", "zealous", "--task", "adhoc", "--no-impact", "--workers", "2"]
+    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(folder.glob("runs/*.npz")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 130
+    kept = len(list(folder.glob("runs/*.npz")))
+    assert f"{kept} runs are kept; the same command goes on" in said
+    assert "Traceback" not in said
+
+
 def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 400)
     options = {"noise": 0.5, "threshold": 8, "queries_per_user": 70, "mode": "approximate"}

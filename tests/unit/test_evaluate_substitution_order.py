@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
@@ -61,6 +62,14 @@ def test_the_better_of_two_ways_to_a_substitution_counts() -> None:
 
 def test_what_is_equally_good_comes_in_the_order_of_the_alphabet() -> None:
     assert offered("red car", {("red", "zebra"): 2, ("car", "bike"): 2}) == ["red bike", "zebra car"]
+
+
+def test_more_than_the_original_offers_covers_no_more_than_all_of_it() -> None:
+    original = part(("ann", 0, "sun", None, None), ("ann", 1, "moon", None, None))
+    released = release(steps={("sun", "moon"): 3, ("sun", "star"): 2, ("sun", "sky"): 1})
+    found = run_task(Substitution(), original, released, part(("eve", 0, "sun", None, None)))
+    assert found["top 5: coverage"].mean == 1
+    assert found["top 5: precision"].mean == pytest.approx(1 / 3)
 
 
 def test_ten_substitutions_are_kept() -> None:

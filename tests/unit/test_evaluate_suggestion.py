@@ -38,6 +38,15 @@ def test_likeness_and_flow_are_mixed_as_asked(weight: float, order: list[str]) -
     assert found == pytest.approx([float("tea" in order)])
 
 
+def test_likeness_is_the_cosine_of_clicks() -> None:
+    data = release(
+        clicks={("java", "A"): 3, ("java", "B"): 4, ("mocha", "A"): 3, ("mocha", "B"): 4, ("tea", "B"): 2}
+    )
+    names = data.queries.texts.to_pylist()
+    listed = suggest(data, np.array([names.index("java")]))
+    assert [names[item] for item in listed.item] == ["mocha", "tea"]  # 1 and 4/5
+
+
 def test_flow_is_to_queries_anywhere_later() -> None:
     data = release(steps={("java", "milk"): 5}, sequences=[(["java", "coffee"], 5)])
     names = data.queries.texts.to_pylist()

@@ -42,6 +42,9 @@ def test_the_paired_test_is_scipys_over_units_that_both_answer() -> None:
 def test_holms_correction_by_hand() -> None:
     # sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.7, 0.9]) == pytest.approx([1.0, 1.0])
+    # what could not be tested is not counted among the tests: 2 · 0.01
+    assert holm([0.01, float("nan"), 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
     assert holm([0.5, float("nan"), 0.9]) == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
 
 
@@ -91,6 +94,7 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     assert private.mean == pytest.approx(2 / 3)
     assert private.mean_of_all == pytest.approx(0.25)
     assert private.answered == pytest.approx(3 / 8)
+    assert private.units == 4  # two folds of two, however often noise was drawn
     assert private.to_original is not None
     # unit by unit, the mean over draws that answered: 0.75 against 1, 0.5 against 0.5
     assert (private.to_original.units, private.to_original.mean) == (2, pytest.approx(-0.125))
@@ -107,6 +111,39 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     assert shown.count("<tr>") == 4 and '<td style="text-align:left">0.2500</td>' in shown
     frame = found.to_table().to_pandas()
     assert len(frame) == 3 and frame["mean"].round(3).tolist() == [0.5, 0.667, 0.5]
+
+
+def test_differences_are_tested_by_measure_and_contrasts_at_equal_epsilon(tmp_path: Path) -> None:
+    budget = [
+        ReleaseSetting(name, {"epsilon": epsilon, "delta": 1e-6})
+        for name in ("zealous", "session")
+        for epsilon in (4.0, 8.0)
+    ]
+    impact = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6, "per_user": 2}, "impact of m")
+    settings, measures = [ORIGINAL, *budget, impact], (HEADLINE, "adhoc/random walk: MAP")
+    store, random = RunStore(tmp_path / "sweep", {"log": "x"}), np.random.default_rng(5)
+    runs = {s.key: [(0, 0)] if s is impact else [(0, 0), (1, 0)] for s in settings}  # one fold of impacts
+    values = {(s.key, f): {m: random.random(7) for m in measures} for s in settings for f in (0, 1)}
+    for setting in settings:
+        for fold, draw in runs[setting.key]:
+            store.save(setting, SweepRun(fold, draw, values[setting.key, fold], {}, {}))
+    found = gather(store, settings, ("adhoc",), runs)
+
+    def whole(setting: ReleaseSetting, folds: int = 2) -> np.ndarray:
+        return np.concatenate([values[setting.key, fold][HEADLINE] for fold in range(folds)])
+
+    tested = found.of("adhoc", "random walk: nDCG@10")
+    p = [stats.ttest_rel(whole(s), whole(ORIGINAL)).pvalue for s in budget]
+    p.append(stats.ttest_rel(whole(impact, 1), whole(ORIGINAL, 1)).pvalue)
+    assert [tested[s.key].p_corrected for s in (*budget, impact)] == pytest.approx(holm(p))
+    pairs = {c.epsilon: (c.first, c.second, c.p_corrected) for c in found.contrasts}
+    raw = [stats.ttest_rel(whole(budget[n]), whole(budget[n + 2])).pvalue for n in (0, 1)]
+    four, eight = holm(raw)
+    assert pairs == {
+        4.0: (budget[0].key, budget[2].key, pytest.approx(four)),
+        8.0: (budget[1].key, budget[3].key, pytest.approx(eight)),
+    }
+    assert len(found.contrasts) == 2  # not of different ε, nor with the impact of a parameter
 
 
 def test_the_summary_is_computed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from tacit.commands.options import (
     Since,
     Until,
 )
-from tacit.terminal import emit, progress
+from tacit.terminal import emit, progress, stderr
 
 if TYPE_CHECKING:
     from tacit.evaluate.report import Sensitivity
@@ -104,7 +106,10 @@ def _measure(sweep: _Sweep, workers: int, force: bool, as_json: bool) -> None:
 
     log, plan, sensitivity = sweep.log, sweep.plan, sweep.sensitivity
     with sweep_folder(sweep.output, log, force=force) as folder:
-        with progress("Releasing and judging", total=plan.total, unit="runs") as shown:
+        with (
+            _said_when_stopped(folder),
+            progress("Releasing and judging", total=plan.total, unit="runs") as shown,
+        ):
             results = evaluate_release(log, folder, plan, workers=workers, anew=force, advance=shown.advance)
         about = _about(log, plan)
         named = named_queries(log, folder, plan, sweep.show_queries) if sweep.show_queries else None
@@ -118,6 +123,16 @@ def _measure(sweep: _Sweep, workers: int, force: bool, as_json: bool) -> None:
         **results.as_dict(),
     }
     emit(form, as_json=as_json, render=lambda c: _render(c, results, sentences, page, sensitivity.banner))
+
+
+@contextmanager
+def _said_when_stopped(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = sum(1 for _ in folder.glob("runs/*.npz"))
+        stderr().print(f"{kept:,} runs are kept; the same command goes on with the others", soft_wrap=True)
+        raise
 
 
 def _processes(asked: int | None) -> int:
