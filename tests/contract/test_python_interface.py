@@ -36,7 +36,7 @@ def test_the_page_runs_and_shows_what_it_says(
     monkeypatch.chdir(tmp_path)
     names = run_page(DOCS / page)
     for value in names.values():
-        if hasattr(value, "_repr_html_") and type(value).__module__.startswith("tacit"):
+        if type(value).__module__.startswith("tacit"):
             assert value._repr_html_().startswith("<"), type(value)
 
 

@@ -128,7 +128,7 @@ def test_a_release_of_all_kinds_shows_counts_near_the_truth(keys_only: bool, tmp
 def test_parameters_are_checked() -> None:
     with pytest.raises(ParameterError, match="delta"):
         Adaptive(epsilon=1.0)
-    with pytest.raises(ParameterError, match="different from each other"):
+    with pytest.raises(ParameterError, match="each once"):
         Adaptive(epsilon=1.0, delta=1e-6, items=("queries", "queries"))
     with pytest.raises(ParameterError, match="together, or neither"):
         Adaptive(at_epsilon=1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from tacit.release.analysis.threshold import miss_loss, survival
 from tacit.release.click import analysis as click
 from tacit.release.click.parameters import ClickMode
 from tacit.release.k_query.parameters import KQueryParameters
+from tacit.release.registry import MECHANISMS, parameters_class
 from tacit.release.session import analysis as session
 from tacit.release.zealous import analysis as zealous
 
@@ -60,6 +61,17 @@ SESSION = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, None))
 def test_what_is_out_of_range_is_refused(make: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError, match="must be"):
         make()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_value_that_cannot_be_is_refused_by_the_name_of_its_parameter(name: str) -> None:
+    """Never a mistake of Python's, and never an option: a notebook has none."""
+    made = parameters_class(name)
+    for field in fields(made):
+        for value in (-7, math.nan, [], {"a": 1}):
+            with pytest.raises(ParameterError) as refused:
+                made(**{field.name: value})
+            assert field.name in str(refused.value) and "--" not in str(refused.value), (field.name, value)
 
 
 def test_an_unknown_mode_is_refused() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tacit.terminal import shown_as_html, shown_as_text
+
 if TYPE_CHECKING:
     from tacit.device.history import HistoryDocument
 
@@ -59,6 +61,22 @@ class Protection:
     """The risk of everything this upstream was told, this exposure included."""
     exposure: int | None = None
     """The entry's number in the exposure ledger; None for a preview, which is not recorded."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        bound = "" if self.bound is None else f" of at most {self.bound:g}"
+        return [
+            ("sent with it", ", ".join(self.topics) if self.topics else "nothing: the query goes alone"),
+            ("why", self.reason),
+            ("risk", f"{self.risk:.3g} of at most {self.delta:g}"),
+            (f"risk of all that {self.upstream} was told", f"{self.used:.3g}{bound}"),
+            ("recorded", "no: a preview" if self.exposure is None else f"as exposure {self.exposure}"),
+        ]
+
+    def __str__(self) -> str:
+        return shown_as_text(f"Query for {self.upstream}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(f"Query for {self.upstream}", self._rows())
 
 
 @dataclass(frozen=True)

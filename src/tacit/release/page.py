@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release.belief_picture import draw_belief
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Mechanism
@@ -94,9 +94,9 @@ def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
     """
     if guarantee.kind is GuaranteeKind.K_QUERY:
         return [(percent(prior), "certain", "certain") for prior in _PRIORS]
-    times = (1, 2) if guarantee.neighbours is Neighbours.ADD_REMOVE else (1,)
+    losses = {each.neighbours: each.epsilon for each in (guarantee, guarantee.as_replace())}
     return [
-        (percent(prior), *(percent(belief_after(prior, guarantee.epsilon * each)) for each in times))
+        (percent(prior), *(percent(belief_after(prior, loss)) for loss in losses.values()))
         for prior in _PRIORS
     ]
 

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from pathlib import Path
 from typing import Any, ClassVar, Self, get_type_hints
 
 from tacit.errors import ParameterError
@@ -241,7 +242,9 @@ def _checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
         return value
     types = getattr(kind, "__args__", None) or (kind,)
     if getattr(kind, "__origin__", None) is tuple:
-        return tuple(_member(field.name, types[0], each) for each in value)
+        return _several(field.name, types[0], value)
+    if kind is Any:
+        return _named(field.name, value)
     choices = [each for each in types if isinstance(each, type) and issubclass(each, Enum)]
     if choices:
         return _member(field.name, choices[0], value)
@@ -255,6 +258,23 @@ def _checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
         check_whole(field.name, value, int(rules.get("least", 0)))
         _check_number(field, value)
     return value
+
+
+def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
+    """One or more choices, each once."""
+    listed = tuple(value) if isinstance(value, tuple | list | set | frozenset) else ()
+    members = tuple(_member(name, kind, each) for each in listed)
+    if not members or len(set(members)) != len(members):
+        rule = f"a list of one or more of {', '.join(each.value for each in kind)}, each once"
+        raise ParameterError.outside(name, value, rule)
+    return members
+
+
+def _named(name: str, value: Any) -> Any:
+    """What can be named, or given as it was read: a domain, urls, a taxonomy."""
+    if isinstance(value, int | float | list | tuple | dict):
+        raise ParameterError.outside(name, value, "a name, or the place of a file")
+    return str(value) if isinstance(value, Path) else value
 
 
 def _member(name: str, kind: Any, value: Any) -> Any:

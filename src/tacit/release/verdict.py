@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy import Guarantee, GuaranteeKind
 
 __all__ = [
     "NO_PROTECTION_ABOVE",
@@ -113,8 +113,7 @@ def verdict_on(guarantee: Guarantee) -> ReleaseVerdict:
             "more person is among them. No privacy guarantee holds for this release.",
             1.0,
         )
-    times = 2 if guarantee.neighbours is Neighbours.ADD_REMOVE else 1
-    after = belief_after(0.5, times * guarantee.epsilon)
+    after = belief_after(0.5, guarantee.as_replace().epsilon)
     headline = {
         Strength.STRONG: "Strong protection of every single person",
         Strength.MODERATE: "Moderate protection of every single person",

@@ -79,10 +79,6 @@ class AdaptiveParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.items or len(set(self.items)) != len(self.items):
-            raise ParameterError.outside(
-                "items", ", ".join(self.items) or "none", "different from each other"
-            )
         if (self.at_epsilon is None) != (self.at_delta is None):
             raise ParameterError(
                 "`at_epsilon` and `at_delta` are given together, or neither.",

@@ -64,10 +64,6 @@ class ZealousParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.items or len(set(self.items)) != len(self.items):
-            raise ParameterError.outside(
-                "items", ", ".join(self.items) or "none", "different from each other"
-            )
         if self.kind not in (GuaranteeKind.INDISTINGUISHABILITY, GuaranteeKind.PROBABILISTIC):
             raise ParameterError.outside("kind", self.kind.value, "indistinguishability or probabilistic")
         check_given_together(self, "noise", "threshold_2")
