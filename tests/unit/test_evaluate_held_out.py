@@ -1,0 +1,81 @@
+"""Whoever is tested gave nothing to the release; sessions, draws and tables are those that were asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.evaluate_log import part
+
+from tacit.evaluate.folds import fold_of_records
+from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release
+from tacit.release.preparation import Preparation
+from tacit.searchlog.session_cut import SessionCut
+
+K_QUERY = ReleaseSetting("k-query", {"k": 2, "items": ("queries", "clicks")}, "k")
+
+
+def written(log: LogPart, path: Path) -> Path:
+    pq.write_table(log.records, path)
+    return path
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_only_the_tested_asked_is_in_no_release(tmp_path: Path, seed: int) -> None:
+    names = [f"user-{number:02d}" for number in range(40)]
+    fold = fold_of_records(pa.chunked_array([names]), 2, seed).tolist()
+    assert 10 < sum(fold) < 30
+    # Everybody of a fold asks and clicks the same, and nobody of the other fold does.
+    asked = [("alpha", "A"), ("beta", "B")]
+    rows = [(name, 0, asked[mine][0], 1, asked[mine][1]) for name, mine in zip(names, fold, strict=True)]
+    plan = SweepPlan((ORIGINAL, K_QUERY), ("adhoc", "index-caching", "statistics"), folds=2, seed=seed)
+    found = evaluate_release(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
+    for setting in plan.settings:
+        walk = found.of("adhoc", "random walk: nDCG@10")[setting.key]
+        assert (walk.units, walk.answered) == (2, 0)
+        assert found.of("index-caching", "greedy cache: hit probability")[setting.key].mean == 0
+        # Of what the others asked, everything is there, and nothing else.
+        assert found.of("statistics", "queries: kept")[setting.key].mean == 1
+        assert found.of("statistics", "queries: invented")[setting.key].mean == 0
+
+
+def test_sessions_are_cut_as_in_the_release_on_both_sides(tmp_path: Path) -> None:
+    rows = [
+        (f"user-{number:02d}", minute, query, None, None)
+        for number in range(20)
+        for minute, query in ((0, "java"), (60, "java beans"))
+    ]
+    log = written(part(*rows), tmp_path / "log.parquet")
+    units = {}
+    for method in ("time", "words"):
+        prepared = Preparation(sessions=SessionCut.of(method).settled())
+        plan = SweepPlan((ORIGINAL,), ("suggestion",), folds=2, preparation=prepared)
+        found = evaluate_release(log, tmp_path / method, plan)
+        recall = found.of("suggestion", "query flow and clicks: R@5")[ORIGINAL.key]
+        units[method] = recall.units, recall.mean_of_all
+    assert units["time"][0] == 0  # an hour's pause ends a session
+    assert units["words"] == (20, 1)  # unless the words go on; the release has learnt the step too
+
+
+def test_noise_is_drawn_as_often_as_asked_and_impacts_are_tried_on_few_folds() -> None:
+    noisy = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6})
+    impact = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6, "per_user": 2}, "impact of m")
+    plan = SweepPlan((ORIGINAL, K_QUERY, noisy, impact), folds=5, draws=3)
+    drawn = [{setting.key: draws for setting, draws in plan.runs(fold)} for fold in range(5)]
+    assert drawn[0] == {ORIGINAL.key: [0], K_QUERY.key: [0], noisy.key: [0, 1, 2], impact.key: [0, 1, 2]}
+    assert all(later == {ORIGINAL.key: [0], K_QUERY.key: [0], noisy.key: [0, 1, 2]} for later in drawn[1:])
+    assert plan.total == 5 * 5 + 3
+
+
+def test_of_a_release_only_the_tables_asked_for_are_used(tmp_path: Path) -> None:
+    rows = [(f"user-{number:02d}", 0, "java", 1, "A") for number in range(20)]
+    only = ReleaseSetting("k-query", dict(K_QUERY.options), "k", only=("queries",))
+    plan = SweepPlan((ORIGINAL, K_QUERY, only), ("adhoc",), folds=2)
+    found = evaluate_release(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
+    assert found.rows[K_QUERY.key] == {"queries": 1, "clicks": 1}
+    assert found.rows[only.key] == {"queries": 1}
+    walk = found.of("adhoc", "random walk: nDCG@10")
+    assert (walk[K_QUERY.key].answered, walk[only.key].answered) == (1, 0)
