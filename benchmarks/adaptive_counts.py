@@ -1,8 +1,9 @@
 """How far the counts of an adaptive release are off on a log, clipping and its correction included.
 
-No claim: it prints what the page on the guarantee states. Of five releases, uncharged and not kept: how many
-items are found, how many counts lie within 25% of the truth and within two of their stated deviations, the
-median error, and the same for the half of the items whose holders have the fewest and the most found items.
+No claim: it prints what the page on the guarantee states. Of twenty releases, uncharged and not kept: how
+many items are found, how many counts lie within 25% of the truth and within two of their stated deviations,
+the median error, and the same for the half of the items whose holders have the fewest and the most found
+items (of the errors the middle release).
 
     python benchmarks/adaptive_counts.py LOG --item keywords --epsilon 8 --delta 1e-4
     python benchmarks/adaptive_counts.py --synthetic 20000 --item queries
@@ -24,7 +25,7 @@ from tacit.release.adaptive.rounds_schedule import RoundsSchedule
 from tacit.release.adaptive.tallies import take_tally
 from tacit.release.engines import open_engine
 
-RELEASES = 5
+RELEASES = 20
 
 
 def holders_hold(starts: np.ndarray, items: np.ndarray, kinds: int, found: np.ndarray) -> np.ndarray:
@@ -57,7 +58,8 @@ def measure(log: Path, item: HeldItem, epsilon: float, delta: float) -> str:
         near = np.abs(counted.counts - true) <= 2 * counted.deviations
         parts = [np.median(error[chosen]) if chosen.any() else 0.0 for chosen in (error > -9, light, ~light)]
         figures.append([found.items.size, np.mean(np.abs(error) <= 0.25), np.mean(near), *parts])
-    size, close, near_share, *errors = np.mean(figures, axis=0)
+    size, close, near_share = np.mean(figures, axis=0)[:3]
+    errors = np.median(figures, axis=0)[3:]  # on a small log one release in twenty may be far off
     users = holdings.starts.size - 1
     said = " | ".join(f"{100 * error:+.0f}%" for error in errors)
     return f"| {users:,} | {item} | {epsilon:g} | {size:,.0f} | {close:.0%} | {near_share:.0%} | {said} |"

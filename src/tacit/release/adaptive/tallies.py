@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tacit.compiled import compiled
 from tacit.privacy.gaussian import discrete_gaussian
 from tacit.privacy.randomness import RandomSource
+from tacit.release.adaptive.heavy_users import Beyond, beyond_limit
 from tacit.release.adaptive.rounds import Found, Holdings, noisy_weights, stepped
 from tacit.release.adaptive.rounds_schedule import ONE, TallySchedule
 
@@ -63,7 +64,8 @@ def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source
     noisy = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit * limit)
     weights = relative.astype(np.float64)
     clipped = noisy * (limit / (ONE * weights))
-    left = clipping.left_of(weights, clipped)
+    beyond = beyond_limit(schedule, limit, norms / ONE, clipping.norms, weights, clipped)
+    left = clipping.having(beyond).left_of(weights, clipped)
     counts = np.maximum(1, np.rint(clipped / left)).astype(np.int64)
     return NoisyTally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
 
@@ -88,6 +90,18 @@ class Clipping:
     limit: int
     norms: NDArray[np.float64]
     users: NDArray[np.float64]
+
+    def having(self, beyond: Beyond | None) -> Clipping:
+        """The same with what the clipped counts say of the users beyond the limit."""
+        if beyond is None:
+            return self
+        within = self.norms <= self.limit
+        norms, users = beyond.spread_over(self.limit)
+        return Clipping(
+            self.limit,
+            np.concatenate([self.norms[within], norms]),
+            np.concatenate([self.users[within], users]),
+        )
 
     def left_of(self, weights: NDArray[np.float64], clipped: NDArray[np.float64]) -> NDArray[np.float64]:
         """The part of each item's count that clipping leaves, given weights and clipped counts."""
