@@ -276,22 +276,24 @@ def _summary(path: Path, state: LedgerState) -> dict[str, Any]:
     }
 
 
-def _bar(name: str, spent: float, budget: float) -> Text:
+def _bar(name: str, spent: float, budget: float, narrow: bool) -> Text:
+    """How much is spent; on a narrow screen the numbers stand on a line of their own."""
     share = min(1.0, spent / budget) if budget else 0.0
     filled = round(share * _BAR)
     bar = Text(f"{name:<8}")
     bar.append("█" * filled, style="yellow").append("░" * (_BAR - filled), style="dim")
-    return bar.append(f"  {spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left")
+    bar.append("\n" if narrow else "  ")
+    return bar.append(f"{spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left")
 
 
 def _render(console: Console, path: Path, state: LedgerState, left: int | None) -> None:
     account = state.account
-    spent, budget = account.spent(), account.budget
+    spent, budget, narrow = account.spent(), account.budget, console.width < 80
     console.print(f"[bold]{escape(state.label or path.name)}[/]  opened {state.opened}")
     console.print(f"budget  {budget}, {account.rule.value} composition", markup=False, soft_wrap=True)
-    console.print(_bar("epsilon", spent.epsilon, budget.epsilon), soft_wrap=True)
+    console.print(_bar("epsilon", spent.epsilon, budget.epsilon, narrow), soft_wrap=True)
     if budget.delta:
-        console.print(_bar("delta", spent.delta, budget.delta), soft_wrap=True)
+        console.print(_bar("delta", spent.delta, budget.delta, narrow), soft_wrap=True)
     if left is not None:
         console.print(f"At the price of the last release, {left:,} more fit.")
     _warn(console, state)
