@@ -156,6 +156,26 @@ def test_the_summary_is_computed(tmp_path: Path) -> None:
     )
 
 
+def test_the_summary_names_who_serves_most_and_who_is_like_the_original(tmp_path: Path) -> None:
+    store, nan = RunStore(tmp_path / "sweep", {"log": "x"}), np.nan
+    original = [0.9, 0.7, 0.8, 0.6, 0.9, 0.5, 0.8, 0.7]
+    values = {
+        ORIGINAL.key: original,
+        PRIVATE.key: [0.9, 0.7, 0.8, 0.6, nan, nan, nan, nan],  # as good, for half of the queries
+        OTHER.key: [value - gap for value, gap in zip(original, [0.2, 0.3] * 4, strict=True)],
+    }
+    settings = (ORIGINAL, PRIVATE, OTHER)
+    for setting in settings:
+        listed = np.array(values[setting.key], np.float32)
+        store.save(setting, SweepRun(0, 0, {HEADLINE: listed}, {"queries": 3}, {}))
+    said = summarise(gather(store, settings, ("adhoc",), {s.key: [(0, 0)] for s in settings}))
+    assert said[0].startswith(
+        "Ad-hoc search: at ε = 4, session keeps most, 66% of what the original log gives"
+    )
+    assert said[1].startswith("On the units that both can serve, 1 of 2 private releases do not differ from")
+    assert "for zealous at ε = 4 in adhoc the difference may be up to 0.000" in said[1]
+
+
 def test_more_epsilon_gives_more_only_where_it_gives_anything(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "sweep", {"log": "x"})
     settings = [ORIGINAL] + [
