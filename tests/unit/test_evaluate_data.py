@@ -48,6 +48,8 @@ def test_clicks_at_different_times_are_several_and_a_repeated_record_is_one() ->
         ("ann", 1, "b", 4, "A"),
         ("bob", 1, "b", None, "A"),
     )
+    both = part(("ann", 0, "a", 1, "A"), ("ann", 0, "b", 1, "A"))
+    assert len(both.clicks.url) == 2  # one page, for two queries
     # At one time by query, then url; whatever the order in the file.
     assert log.queries.take(log.searches.query).to_pylist() == ["a", "b", "b"]
     assert log.urls.take(log.clicks.url).to_pylist() == ["B", "A", "C", "A", "A"]

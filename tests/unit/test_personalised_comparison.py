@@ -11,7 +11,7 @@ import pytest
 from tacit.errors import InfeasibleError
 from tacit.evaluate.attributed_people import AttributedPeople, ReadingModel, kinds_of_topics
 from tacit.evaluate.comparison_charts import write_comparison
-from tacit.evaluate.personalised_comparison import DELTAS, Comparison, compare_ways, count_ways
+from tacit.evaluate.personalised_comparison import DELTAS, Comparison, _World, compare_ways, count_ways
 from tacit.pool.population import adult
 from tacit.world import wordnet_corpus
 
@@ -46,6 +46,17 @@ def test_every_way_is_judged_on_the_same_queries(compared: Comparison, tmp_path:
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"results.json", "charts.html", "ways.svg"}
     assert json.loads((tmp_path / "out/results.json").read_text())["queries"] == compared.queries
+
+
+def test_neither_test_queries_nor_judged_people_teach_the_service() -> None:
+    world = _World(4, 120, False, 3)
+    _, readers = world._clicks(kinds_of_topics(world.repository.tree))
+    judged = {case.user for case in world.cases}
+    assert judged and len(readers) > 0
+    assert not judged & set(readers.tolist())
+    had = np.array([len(kinds) for kinds in world._truth["kinds"].to_pylist()])
+    used = np.bincount(world._row, minlength=len(had))
+    assert (used <= had * 4 // 5).all()
 
 
 def test_too_few_queries_are_refused() -> None:
