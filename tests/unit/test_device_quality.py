@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from tests.realdata import shared_data
 
@@ -20,7 +22,12 @@ from tacit.world.synth import SyntheticLog
 def test_average_precision_agrees_with_the_reference() -> None:
     import ir_measures
 
-    for order, relevant in [([1, 2, 3], {2}), ([5, 4, 3, 2, 1], {5, 3, 1}), ([1, 2], {1, 2})]:
+    for order, relevant in [
+        ([1, 2, 3], {2}),
+        ([5, 4, 3, 2, 1], {5, 3, 1}),
+        ([1, 2], {1, 2}),
+        ([1, 2], {1, 9}),
+    ]:
         qrels = [ir_measures.Qrel("q", str(document), 1) for document in relevant]
         run = [ir_measures.ScoredDoc("q", str(document), -place) for place, document in enumerate(order)]
         expected = ir_measures.calc_aggregate([ir_measures.AP], qrels, run)[ir_measures.AP]
@@ -30,6 +37,24 @@ def test_average_precision_agrees_with_the_reference() -> None:
 def test_groups_are_intervals_in_order() -> None:
     powers = np.array([0.9, 0.3, 0.35, 0.95, 0.6, 0.31, 0.62])
     assert groups_by_power(powers).tolist() == [2, 0, 0, 2, 1, 0, 1]
+
+
+def test_what_is_tested_is_not_in_the_profile() -> None:
+    repository, log = wordnet_repository(), SyntheticLog(60, seed=3)
+    table, truth = log.table(), log.truth()
+    lengths = [len(meanings) for meanings in truth["meanings"].to_pylist()]
+    tested = np.concatenate([np.arange(length) >= length * 4 // 5 for length in lengths])
+    elsewhere = pa.array([repository.corpus[7].url] * len(table))
+    moved = table.set_column(
+        table.schema.get_field_index("url"),
+        "url",
+        pc.if_else(pa.array(tested), elsewhere, table["url"].combine_chunks().cast(pa.string())),
+    )
+    as_it_was = [case.profile for case in held_out_cases(repository, table, truth, users=4)]
+    otherwise = [case.profile for case in held_out_cases(repository, moved, truth, users=4)]
+    assert len(as_it_was) == len(otherwise) > 50
+    for one, other in zip(as_it_was, otherwise, strict=True):
+        assert np.array_equal(one.support, other.support)
 
 
 def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.commands import application, export, generalise, import_log, ledger, pool, simulate
+from tacit.commands import application, export, generalise, import_log, ledger, pool_agent, simulate
 from tacit.commands.evaluate import release_options
 from tacit.commands.group import bundle_options
 from tacit.commands.options import SessionMethodName
@@ -43,7 +43,7 @@ from tacit.searchlog.session_cut import SessionMethod
         (get_args(generalise.SendingName), Sending),
         (get_args(simulate.ModeName), MODES),
         (get_args(simulate.LeaversName), LEAVERS),
-        (get_args(pool.WithoutRegion), get_args(Without)),
+        (get_args(pool_agent.WithoutRegion), get_args(Without)),
         (get_args(get_args(bundle_options.Criterion)[0]), CRITERIA),
         (get_args(get_args(bundle_options.Representative)[0]), REPRESENTATIVES),
         (get_args(get_args(bundle_options.Method)[0]), METHODS),

@@ -61,6 +61,22 @@ def test_results_are_ranked_by_the_profile_and_ties_stay_in_the_engines_order() 
         assert order.tolist() == list(range(60))
 
 
+class LongerFirst(Corpus):
+    """Documents on mocha between documents that name java alone; the later, the shorter."""
+
+    def __getitem__(self, number: int) -> Document:
+        others = " ".join(f"other{number}x{place}" for place in range(60 - number))
+        text = f"mocha {others}" if number % 2 == 0 or number == 59 else "java"
+        return Document(number, "java", text, f"https://java.example/{number}", 1)
+
+
+def test_words_of_the_query_do_not_count_and_a_long_text_is_no_better_for_its_length() -> None:
+    profiles = Profiles.from_mappings({"drinker": {"java": 50.0, "mocha": 1.0}})
+    (order,) = SearchTask(profiles, LongerFirst(), Engine()).ranked(own_weights(profiles))
+    # Each text on mocha has one word of the profile, and the shorter says it more; all name java.
+    assert order.tolist() == [59, *range(58, -1, -2), *range(1, 58, 2)]
+
+
 def test_precision_is_1_for_the_gold_standard_and_known_for_the_engine() -> None:
     task = SearchTask(PROFILES, Corpus(), Engine())
     gold = task.ranked(own_weights(PROFILES))
