@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -15,6 +17,8 @@ from tacit.errors import InputError
 
 __all__ = ["bound_socket", "serve"]
 
+_ALLOCATIONS = 5_000
+"""So many new objects may gather before Python looks for garbage among them."""
 _TURN = 0.0005
 """Seconds for which a thread computes before another may; Python's own 5 ms are felt by whoever waits."""
 
@@ -60,16 +64,31 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
                 started()
 
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
-    turn = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
     try:
-        # Requests are answered beside each other already: products that split themselves over all cores
-        # would only wait for one another.
-        with threadpool_limits(1, user_api="blas"):
+        with _prompt():
             Server(configuration).run(sockets=[opened])
     except KeyboardInterrupt:
         pass  # Ctrl-C is how a server ends: uvicorn raises the signal again once it has shut down in order
     finally:
-        sys.setswitchinterval(turn)
         for name, handler in usual.items():
             signal.signal(name, handler)
+
+
+@contextmanager
+def _prompt() -> Iterator[None]:
+    """Set Python up for many who each wait for a short answer, as long as the block lasts."""
+    turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(_TURN)
+    # What is loaded by now stays. Looking through all of it for garbage takes a tenth of a second each time.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS, *thresholds[1:])
+    try:
+        # Requests are answered beside each other already: products that split themselves over all cores
+        # would only wait for one another.
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+        sys.setswitchinterval(turn)
