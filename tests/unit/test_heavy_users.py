@@ -13,6 +13,7 @@ from tacit.release.adaptive import tallies
 from tacit.release.adaptive.heavy_users import USUAL, Beyond
 from tacit.release.adaptive.planner import plan_rounds
 from tacit.release.adaptive.rounds import Found, Holdings
+from tacit.release.adaptive.rounds_schedule import ONE
 from tacit.release.adaptive.tallies import take_tally
 
 SOURCE = OperatingSystemRandomness()
@@ -103,3 +104,17 @@ def test_norms_beyond_the_limit_have_the_mean_stated() -> None:
     norms, users = Beyond(120.0, USUAL).spread_over(100)
     assert users.sum() == pytest.approx(120) and norms.min() > 100
     assert np.average(norms, weights=users) == pytest.approx(150, rel=0.01)
+
+
+@pytest.mark.parametrize(("light", "heavy", "kinds"), [(3_000, 600, 60), (30_000, 3_000, 100)])
+def test_no_count_is_larger_than_the_number_of_users_may_be(light: int, heavy: int, kinds: int) -> None:
+    """Most hold one item alone, which a few with many hold too: its holders are not like those of others."""
+    lists = [[0]] * light + [list(range(kinds))] * heavy
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in lists])]).astype(np.int64)
+    holdings = Holdings(starts, np.concatenate(lists).astype(np.int32), kinds)
+    found, truth = found_in(holdings)
+    counts = take_tally(TALLY, holdings, found, SOURCE).counts
+    # Within six standard deviations of the noisy histogram of norms.
+    room = 8 * TALLY.norm_sigma * np.sqrt(len(TALLY.norm_edges)) / ONE
+    assert truth.max() == light + heavy
+    assert counts.max() <= light + heavy + room < 3 * (light + heavy)

@@ -20,6 +20,7 @@ import numpy as np
 
 from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.ledger_clock import LedgerTime, running_time
+from tacit.device.page_records import forget_with_entries
 from tacit.device.profile import UserProfile
 from tacit.device.risk import normalised, risk, risk_layer
 from tacit.device.seed import Floats, Integers, SeedProfile
@@ -252,20 +253,22 @@ class ExposureLedger:
 
     def forget(self, numbers: Iterable[int]) -> int:
         """Remove entries; gives how many there were. What was sent stays sent: only the record goes."""
+        removal = "DELETE FROM exposure WHERE number = ? RETURNING query"
         with self._store.transaction() as connection:
-            gone = sum(
-                connection.execute("DELETE FROM exposure WHERE number = ?", (number,)).rowcount
-                for number in numbers
-            )
+            gone = [str(row[0]) for one in numbers for row in connection.execute(removal, (one,))]
+            forget_with_entries(connection, gone)
             self._store.sum_up_told()
-        return gone
+        return len(gone)
 
     def forget_upstream(self, upstream: str) -> int:
         """Remove all entries of one upstream; gives how many there were."""
         name = canonical_upstream(upstream)
         with self._store.transaction() as connection:
             connection.execute("DELETE FROM told WHERE upstream = ?", (name,))
-            return connection.execute("DELETE FROM exposure WHERE upstream = ?", (name,)).rowcount
+            removal = "DELETE FROM exposure WHERE upstream = ? RETURNING query"
+            gone = [str(query) for (query,) in connection.execute(removal, (name,)).fetchall()]
+            forget_with_entries(connection, gone)
+        return len(gone)
 
     def erase_witness(self) -> None:
         """Remove what stands outside the file, as when it is erased."""

@@ -15,6 +15,7 @@ import numpy as np
 from tacit.device.exposure import Exposure, ExposureLedger
 from tacit.device.exposure_course import ExposureCourse, exposure_courses
 from tacit.device.history import FILING, History, HistoryDocument
+from tacit.device.page_records import forget_period_of_page
 from tacit.device.profile import UserProfile
 from tacit.device.protection import ClickedPage, Forgotten, TopicNode
 from tacit.device.repository import WORDNET, Repository, load_repository
@@ -229,6 +230,8 @@ class OwnedProfile:
         ]
         gone = self._history.forget(self._history.between(since, until))
         exposures = self._ledger.forget(sent)
+        with self._store.transaction() as connection:
+            forget_period_of_page(connection, since, until)
         if since is not None or until is not None:
             return replace(_forgotten(gone), exposures=exposures)
         topics = self._store.forget_topics()

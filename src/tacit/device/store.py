@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,8 +32,10 @@ __all__ = ["ProfileStore"]
 
 # A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
 _JOURNAL = "PRAGMA journal_mode = WAL"
-_JOURNAL_PAGES = 4_000
-"""Whoever's commit makes the journal longer than this writes it into the file, and waits for that."""
+_JOURNAL_PAGES = 4_000  # whoever's commit makes it longer writes it into the file, and waits for that
+
+
+_PATIENCE = 5.0  # seconds for which forgetting waits while others write the journal into the file
 
 
 class ProfileStore:
@@ -282,7 +285,11 @@ class ProfileStore:
         """Write the file anew without its free pages: what was removed is not in it any more."""
         with self._lock:
             self.connection.execute("VACUUM")
-            busy, _, _ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            patience = time.monotonic() + _PATIENCE
+            while busy := self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > patience:
+                    break
+                time.sleep(0.02)
         if busy:
             raise TacitError(
                 f"{self.path} is in use elsewhere; what was removed may linger in its journal until then.",

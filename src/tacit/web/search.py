@@ -126,10 +126,12 @@ class SearchDesk:
         self._local = local
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
         self._latest: dict[tuple[str, float], str] = {}
+        self._changes = 0
         self.courier = Courier(proxy=proxy)
 
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile, the rules or the engines have changed."""
+        self._changes += 1
         self._pages.clear()
         self._latest.clear()
 
@@ -151,7 +153,7 @@ class SearchDesk:
         delta: float,
     ) -> FoundPage:
         """Ask all engines and arrange what they answer."""
-        begun = time.monotonic()
+        begun, changes = time.monotonic(), self._changes
         turns = [EngineTurn(engine) for engine in engines if engine.enabled]
         self._guard.bound = settings.exposure_bound
         async with anyio.create_task_group() as group:
@@ -165,12 +167,14 @@ class SearchDesk:
         page = await to_thread.run_sync(
             self._arranged, query, delta, turns, fused, plain, rules, settings, begun
         )
-        self._keep(page)
+        self._keep(page, findable=changes == self._changes)
         return page
 
-    def _keep(self, page: FoundPage) -> None:
+    def _keep(self, page: FoundPage, *, findable: bool) -> None:
+        """Keep a page for its links, and for who asks the same again unless things changed meanwhile."""
         self._pages[page.key] = page
-        self._latest[page.query, page.delta] = page.key
+        if findable:
+            self._latest[page.query, page.delta] = page.key
         while len(self._pages) > _KEPT_PAGES:
             key, old = self._pages.popitem(last=False)
             if self._latest.get((old.query, old.delta)) == key:

@@ -19,6 +19,9 @@ __all__ = ["finds_more", "plan_single"]
 _DIGITS = 10**9
 """The chance of noise above 0 has nine digits, rounded down: the same on every machine."""
 
+_STEPS_DOWN = 4
+"""Of the last digit: more than what floating-point numbers may have been off by."""
+
 
 def plan_single(
     epsilon: float, delta: float, held: int, *, neighbours: Neighbours = Neighbours.ADD_REMOVE
@@ -34,8 +37,11 @@ def plan_single(
         sparse = math.log(wanted) - math.log(step + wanted * a) + bound / scale
         upward = min(highest, math.exp(min(0.0, sparse)))
         made = SingleCount(held, scale, _rounded(upward, lowest), bound, bound + 1)
-        while disclosure(made) > delta and made.upward - 1 / _DIGITS > lowest:
-            made = replace(made, upward=_rounded(made.upward - 1 / _DIGITS, lowest))
+        for _ in range(_STEPS_DOWN):
+            lower = _rounded(made.upward - 1 / _DIGITS, lowest)
+            if lower >= made.upward or disclosure(made) <= delta:
+                break
+            made = replace(made, upward=lower)
         if upward >= lowest and disclosure(made) <= delta and _sound(made):
             return made
     raise InfeasibleError(

@@ -66,8 +66,18 @@ def take_tally(schedule: TallySchedule, holdings: Holdings, found: Found, source
     clipped = noisy * (limit / (ONE * weights))
     beyond = beyond_limit(schedule, limit, norms / ONE, clipping.norms, weights, clipped)
     left = clipping.having(beyond).left_of(weights, clipped)
-    counts = np.maximum(1, np.rint(clipped / left)).astype(np.int64)
+    counts = np.clip(np.rint(clipped / left), 1, _most_users(schedule, norms)).astype(np.int64)
     return NoisyTally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
+
+
+def _most_users(schedule: TallySchedule, norms: NDArray[np.int64]) -> float:
+    """How many users there can be by the noisy histogram of norms: no item has more.
+
+    What clipping leaves of a count is known on average over items; for one whose holders are not like those
+    of others it may be far too little.
+    """
+    deviation = schedule.norm_sigma * np.sqrt(norms.size)
+    return max(1.0, float(norms.sum() + 2 * deviation) / ONE)
 
 
 @dataclass(frozen=True)

@@ -151,9 +151,11 @@ class _Room:
             for table in ("page_engine", "page_rule", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("DELETE FROM page_setting WHERE key = 'settings'")
-        self._console.guard.forget(everything=True)  # writes the file anew
-        self._console.forget_notices()
-        self._console.changed()
+        try:
+            self._console.guard.forget(everything=True)  # writes the file anew
+        finally:
+            self._console.forget_notices()
+            self._console.changed()
 
     async def sign_out(self, request: Request) -> Response:
         """Forget all browsers."""

@@ -1,0 +1,38 @@
+"""A search that was under way when something changed is not given again for the same query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tacit.device import Guard
+from tacit.web.rules import RuleBook
+from tacit.web.search import SearchDesk
+from tacit.web.sent_requests import SentRequests
+from tacit.web.settings import Settings
+from tacit.web.state import PageState
+from tacit.web.suggestions import Suggestions
+from tacit.web.upstreams import SearchResult, parse_engine
+from tacit.web.write_behind import WriteBehind
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_page_made_before_a_change_is_not_found_after_it(tmp_path: Path, changed: bool) -> None:
+    with Guard(tmp_path / "p") as guard:
+        state = PageState(tmp_path / "p")
+        behind = WriteBehind(state)
+
+        def local(_query: str) -> list[SearchResult]:
+            if changed:
+                desk.forget_pages()  # as when a rule is added while the engine is asked
+            return [SearchResult("https://a.example/", "a title", "a text")]
+
+        desk = SearchDesk(guard, SentRequests(state, behind), Suggestions(state, behind, (), None), local)
+        engines = [parse_engine("embedded")]
+        page = anyio.run(desk.search, "tea", engines, RuleBook([]), Settings(), 0.1)
+        assert desk.page(page.key) is page  # its links work
+        assert desk.known("tea", 0.1) is (None if changed else page)
+        behind.close()
+        state.close()
