@@ -74,6 +74,8 @@ class CarelessAgents(RuleBasedStateMachine):
         self.delivered: list[Message] = []
         self.accepted: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.entries: list[tuple[float, int, Record, Any, bool]] = []
+        self.holding: set[int] = set()
+        """Who holds a query back; it is sent as soon as a region guards them."""
         self.rate = 0.15
         self.joined = 0
         self.pool.tick(self.now)
@@ -141,7 +143,7 @@ class CarelessAgents(RuleBasedStateMachine):
                 agent.state is not AgentState.EXPIRED and agent.epoch != public.table.epoch
             ):
                 agent.on_table(public.table, public.public_key, self.pool.expires_in(self.now), self.real)
-            if self.random.random() < self.rate:
+            if self.random.random() < self.rate or (number in self.holding and agent.guarded):
                 self.query(number, record, agent)
             planned: Planned | None = None
             if standing.phase is Phase.COUNT:
@@ -154,7 +156,10 @@ class CarelessAgents(RuleBasedStateMachine):
 
     def query(self, number: int, record: Record, agent: Agent) -> None:
         region = agent.region_for_query(self.real)
-        if region is not None:
+        if region is None:
+            self.holding.add(number)
+        else:
+            self.holding.discard(number)
             assert record in region
             self.entries.append((self.real, number, record, region, agent.guarded))
 

@@ -136,7 +136,7 @@ def _clipping(schedule: TallySchedule, norms: NDArray[np.int64]) -> Clipping:
     middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
     noisy = norms / ONE
     above = np.cumsum(noisy[::-1])[::-1]
-    sure = above > 3 * schedule.norm_sigma / ONE * np.sqrt(np.arange(edges.size, 0, -1))
+    sure = above > 4.5 * schedule.norm_sigma / ONE * np.sqrt(np.arange(edges.size, 0, -1))
     if not sure.any():
         return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(above))
     last = int(np.flatnonzero(sure)[-1])
