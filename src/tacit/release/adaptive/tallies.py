@@ -130,18 +130,33 @@ def _clipping(schedule: TallySchedule, norms: NDArray[np.int64]) -> Clipping:
     """From the noisy histogram of norms.
 
     Large norms weigh most and are few. From the first cell on above which all together are no more than noise
-    might be, they are taken as one: their sum is known better than each.
+    might be, they are taken as one: their sum is known better than each. For the limit noise is told from
+    users at 3 standard deviations; for what clipping leaves, which a few users of the largest norms would
+    change several times over, at 4.5 where there are enough users for that.
     """
     edges = np.array(schedule.norm_edges, dtype=np.float64)
     middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
+    likely = _told_from_noise(schedule, norms, 3.0)
+    if likely is None:
+        return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(middles))
+    place = int(np.searchsorted(np.cumsum(likely), schedule.covered * likely.sum()))
+    sure = _told_from_noise(schedule, norms, 4.5)
+    limit = schedule.norm_edges[min(place, edges.size - 1)]
+    return Clipping(limit, middles, likely if sure is None else sure)
+
+
+def _told_from_noise(
+    schedule: TallySchedule, norms: NDArray[np.int64], deviations: float
+) -> NDArray[np.float64] | None:
+    """The users in each cell, those of the largest norms as one; None where all may be noise."""
     noisy = norms / ONE
     above = np.cumsum(noisy[::-1])[::-1]
-    sure = above > 4.5 * schedule.norm_sigma / ONE * np.sqrt(np.arange(edges.size, 0, -1))
-    if not sure.any():
-        return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(above))
-    last = int(np.flatnonzero(sure)[-1])
+    most_noise = deviations * schedule.norm_sigma / ONE * np.sqrt(np.arange(norms.size, 0, -1))
+    told = np.flatnonzero(above > most_noise)
+    if not told.size:
+        return None
+    last = int(told[-1])
     users = np.zeros_like(above)
     users[: last + 1] = np.maximum(noisy[: last + 1], 0.0)
     users[last] = above[last]
-    place = int(np.searchsorted(np.cumsum(users), schedule.covered * users.sum()))
-    return Clipping(schedule.norm_edges[min(place, edges.size - 1)], middles, users)
+    return users
