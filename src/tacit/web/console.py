@@ -138,6 +138,7 @@ class Console:
         )
         environment.filters["topic"] = readable_topic
         environment.globals["branch"] = branch
+        environment.globals["filled"] = _filled
         environment.filters["pages"] = _pages
         environment.filters["percent"] = lambda share: f"{100 * share:.3g}\u00a0%"
         return environment
@@ -147,7 +148,7 @@ class Console:
         notice = self._taken(request.query_params.get("done", ""))
         body = self._environment.get_template(template).render(
             form_token=getattr(request.state, "form_token", ""),
-            here=request.url.path,
+            here=request.scope["path"],
             settings=self.settings,
             notice=notice[1],
             notice_key=notice[0],
@@ -192,6 +193,11 @@ class Console:
         said = notice.undo()
         self.changed()
         return said
+
+
+def _filled(value: float, limit: float) -> float:
+    """How much of a bar that is 200 wide is filled."""
+    return round(min(200, 200 * value / limit if limit else 0), 1)
 
 
 def _pages(documents: float) -> str:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 
 import anyio
 from anyio import to_thread
@@ -86,12 +87,12 @@ class FoundPage:
     milliseconds: float
     made: float
 
-    @property
+    @cached_property
     def moved(self) -> int:
         """How many results stand elsewhere than the engines put them."""
         return sum(shown.rank != shown.was for shown in self.personal)
 
-    @property
+    @cached_property
     def because(self) -> int:
         """How many results the history speaks for."""
         return sum(bool(shown.because) for shown in self.personal)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.device import Protection
+from tacit.device import ClickedPage, Protection
 from tacit.errors import InputError, ParameterError
 from tacit.taxonomy import load_wordnet
 from tacit.web.console import Console
@@ -25,6 +25,7 @@ __all__ = ["DELTAS", "routes"]
 DELTAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """The risk bounds that the slider offers."""
 
+_STEPS = " ".join(map(str, DELTAS))
 _ON_A_PAGE = 10
 _LONGEST_QUERY = 1_000
 
@@ -49,6 +50,8 @@ class _Target(NamedTuple):
     recorded: str
     beacon: str
     place: str
+    letter: str
+    """What stands for the place in the small round sign before it."""
 
 
 class _Room:
@@ -86,35 +89,41 @@ class _Room:
         return self._draw(request, page, plain=asked.get("order") == "plain", part=_part(asked.get("page")))
 
     def _draw(self, request: Request, page: FoundPage, *, plain: bool, part: int) -> Response:
+        settings = self._console.settings
         results = page.plain if plain else page.personal
         shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
 
-        def link(**changes: Any) -> str:
-            same = {"q": page.query, "delta": page.delta, "order": "plain" if plain else None, "page": part}
-            chosen = {name: value for name, value in (same | changes).items() if value is not None}
-            if chosen.get("delta") == self._console.settings.delta:
-                del chosen["delta"]
-            if chosen.get("page") == 1:
-                del chosen["page"]
-            return "/search?" + urlencode(chosen)
+        same = "/search?" + urlencode({"q": page.query})
+        if page.delta != settings.delta:
+            same += f"&delta={page.delta}"
+
+        def link(number: int = part, *, plain: bool = plain) -> str:
+            return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
 
         return self._console.render(
             request,
             "results.html",
             query=page.query,
             page=page,
-            results=[(one, self._target(page, one)) for one in shown],
+            results=[
+                (one, one.result, self._target(page, one), () if plain else _read_before(one))
+                for one in shown
+            ],
             total=len(results),
             part=part,
             parts=-(-len(results) // _ON_A_PAGE),
             plain=plain,
+            new_tab=settings.new_tab,
+            several=len(page.turns) > 1,
             link=link,
             turns=[(turn, _requests_of(turn)) for turn in page.turns],
             carried=any(
                 turn.engine.carriage in {Carriage.PROFILE, Carriage.EXPANSION} for turn in page.turns
             ),
             only_here=all(turn.engine.carriage is Carriage.HERE for turn in page.turns),
-            deltas=DELTAS,
+            step=DELTAS.index(page.delta) if page.delta in DELTAS else 4,
+            steps=_STEPS,
+            last_step=len(DELTAS) - 1,
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
@@ -124,9 +133,9 @@ class _Room:
         if not name and self._console.settings.strip_tracking:
             address = without_tracking(address)
         if not self._console.settings.remember_clicks:
-            return _Target(address, address, "", place)
+            return _Target(address, address, "", place, place[:1].upper())
         by_way = f"{page.key}/{one.number}"
-        return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place)
+        return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place, place[:1].upper())
 
     async def go(self, request: Request) -> Response:
         """Record a click and go on to the result."""
@@ -221,6 +230,16 @@ def _entry_name(url: str) -> str | None:
     """The name of an entry of the embedded dictionary, whose addresses lead nowhere outside."""
     number = wordnet_corpus().number_of(url)
     return load_wordnet().name(number) if number is not None else None
+
+
+def _read_before(one: ShownResult) -> list[ClickedPage]:
+    """The first three pages that speak for a result, those of the same title once."""
+    if not one.because:
+        return []
+    titles: dict[str, ClickedPage] = {}
+    for page in one.because:
+        titles.setdefault(page.title.lower(), page)
+    return list(titles.values())[:3]
 
 
 def _requests_of(turn: Any) -> list[str]:
