@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from tacit.web.upstreams.answer import Answer, SearchResult
+from tacit.web.upstreams.answer import USUAL_ADDRESS, Answer, SearchResult
 
 __all__ = ["FusedResult", "canonical_address", "fuse"]
 
@@ -34,6 +34,10 @@ class FusedResult:
 
 def canonical_address(url: str) -> str:
     """What two addresses of the same page have in common."""
+    usual = USUAL_ADDRESS.fullmatch(url)
+    if usual is not None:
+        host, path, query = usual.groups("")
+        return f"{host.removeprefix('www.')}{path.rstrip('/')}?{query}"
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
     port = f":{parts.port}" if parts.port not in {None, 80, 443} else ""

@@ -8,7 +8,7 @@ on the device, and are never sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -129,12 +129,24 @@ class RuleBook:
                 return rule_here
         return None
 
-    def arranged(self, items: Sequence[tuple[str, _Item]]) -> tuple[list[_Item], list[_Item]]:
-        """Items with their addresses, in the order that the rules make of it; and those blocked."""
+    def arranged(
+        self,
+        items: Sequence[tuple[str, _Item]],
+        rule_for: Callable[[str], SiteRule | None] | None = None,
+    ) -> tuple[list[_Item], list[_Item]]:
+        """Items with their addresses, in the order that the rules make of it; and those blocked.
+
+        Args:
+            items: each after its address.
+            rule_for: :meth:`rule_for` with a memory, where the same addresses are arranged several times.
+        """
+        if not self.rules:
+            return [item for _, item in items], []
+        rule_for = rule_for or self.rule_for
         kept: list[tuple[float, int, _Item]] = []
         blocked: list[_Item] = []
         for place, (url, item) in enumerate(items):
-            rule = self.rule_for(url) if self.rules else None
+            rule = rule_for(url)
             match rule.action if rule is not None else None:
                 case Action.BLOCK:
                     blocked.append(item)

@@ -12,7 +12,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -54,8 +55,7 @@ class EngineTurn:
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
-@dataclass(frozen=True)
-class ShownResult:
+class ShownResult(NamedTuple):
     """A result on the page."""
 
     number: int
@@ -232,7 +232,8 @@ class SearchDesk:
         ]
         placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
         why = {one.result["fused"].address: one for one in placed}
-        kept, blocked = rules.arranged([(one.result.url, one) for one in plain])
+        rule_for = cache(rules.rule_for)  # asked for each address in both orders
+        kept, blocked = rules.arranged([(one.result.url, one) for one in plain], rule_for)
         number_of = {one.address: number for number, one in enumerate(kept)}
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
@@ -249,11 +250,11 @@ class SearchDesk:
                 before=was if placement is not None and placement.was != was != rank else None,
                 reason=placement.reason if placement is not None else "In the engines' order.",
                 because=placement.because if placement is not None else (),
-                rule=rules.rule_for(one.result.url) if rules.rules else None,
+                rule=rule_for(one.result.url) if rules.rules else None,
             )
 
         ordered = [one.result["fused"] for one in placed] or list(fused)
-        personal, _ = rules.arranged([(one.result.url, one) for one in ordered])
+        personal, _ = rules.arranged([(one.result.url, one) for one in ordered], rule_for)
         return FoundPage(
             key=secrets.token_urlsafe(12),
             query=query,

@@ -21,6 +21,8 @@ def without_tracking(url: str) -> str:
     >>> without_tracking("https://example.org/a?id=7&utm_source=x#part")
     'https://example.org/a?id=7#part'
     """
+    if "?" not in url:
+        return url
     parts = urlsplit(url)
     if not parts.query:
         return url
