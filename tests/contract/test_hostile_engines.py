@@ -197,6 +197,38 @@ def test_an_engine_that_recovers_within_the_attempts_is_heard() -> None:
         assert len(ask(server.address).results) == 1
 
 
+def test_a_connection_that_ends_on_the_next_request_makes_another_transmission_which_is_recorded() -> None:
+    record, peers = Record(), []
+
+    def once_each(_request: bytes, connection: socket.socket) -> bytes | None:
+        peers.append(connection.getpeername())
+        return None if peers.count(peers[-1]) > 1 else http_answer(GOOD)
+
+    with local_server(once_each) as server:
+        answer = ask(server.address, times=2, record=record)
+        assert server.requests == record.sent
+    assert len(answer.results) == 1
+    assert len(record.sent) == 3  # the second question left twice
+    assert len(set(peers)) == 2
+
+
+def test_a_request_given_up_while_connecting_is_not_recorded_as_sent() -> None:
+    record = Record()
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(3)]
+        try:
+            for one in waiting:  # the queue is full: no further connection comes about
+                one.setblocking(False)
+                one.connect_ex(full.getsockname())
+            time.sleep(0.1)
+            answer = ask(f"http://127.0.0.1:{full.getsockname()[1]}", timeout=0.5, record=record)
+        finally:
+            for one in waiting:
+                one.close()
+    assert "0.5 seconds" in answer.problem
+    assert record.sent == []
+
+
 def test_what_never_left_is_not_recorded_as_sent() -> None:
     record = Record()
     with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -6,17 +6,49 @@ server cannot answer differently a moment later.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
-import httpcore
 
-from tacit.web.upstreams.idle import IdleAwareStream
+__all__ = [
+    "NotReachedError",
+    "SocketAddress",
+    "connected_socket",
+    "found_addresses",
+    "is_local",
+    "names_local_address",
+]
 
-__all__ = ["CheckedNetwork", "is_local", "names_local_address"]
+_TRIED = 4
+"""Addresses of a name that are tried, one after the other."""
+
+
+class NotReachedError(Exception):
+    """There is no connection to the engine, so nothing has left; says why, and what to do.
+
+    Trying again is of no use where it is ``final``.
+    """
+
+    def __init__(
+        self,
+        problem: str = "it cannot be reached.",
+        remedy: str = "Check that it runs.",
+        *,
+        final: bool = False,
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.remedy, self.final = problem, remedy, final
+
+
+class SocketAddress(NamedTuple):
+    """One of a name's addresses, as the system takes it to connect there."""
+
+    family: int
+    place: tuple[Any, ...]
+    """The address and the port, and for IPv6 what else belongs to them."""
 
 
 def is_local(address: str) -> bool:
@@ -36,44 +68,45 @@ def names_local_address(host: str) -> bool:
         return False
 
 
-class CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects only where it may, to the address that was checked."""
+async def found_addresses(host: str, port: int, *, may_be_local: bool) -> list[SocketAddress]:
+    """The addresses of a name, if it may lead to every one of them.
 
-    def __init__(self) -> None:
-        self._network = httpcore.AnyIOBackend()
-        self.allowed: set[str] = set()
-        """Names that may lead to local addresses."""
+    Raises:
+        NotReachedError: the name is not known, or leads to a local address though it may not.
+    """
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotReachedError("its name is not known.") from error
+    addresses = list(dict.fromkeys(SocketAddress(entry[0], entry[4]) for entry in found))
+    if not (may_be_local or names_local_address(host)) and any(
+        is_local(str(one.place[0])) for one in addresses
+    ):
+        remedy = 'Mark it as local ("local": true) if it is yours.'
+        raise NotReachedError("its name leads to a local address.", remedy, final=True)
+    return addresses
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Look the name up, check every address it has, and connect to the first."""
-        may_be_local = host in self.allowed or names_local_address(host)
-        with anyio.fail_after(timeout):
-            try:
-                found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            except OSError as error:
-                raise httpcore.ConnectError("its name is not known") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if not may_be_local and any(is_local(address) for address in addresses):
-            raise httpcore.ConnectError("its name leads to a local address")
-        problem: Exception | None = None
-        for address in addresses[:4]:
-            try:
-                stream = await self._network.connect_tcp(
-                    address, port, timeout=timeout, local_address=local_address, socket_options=socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                problem = error
-            else:
-                return IdleAwareStream(stream)
-        raise problem or httpcore.ConnectError("its name is not known")
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await anyio.sleep(seconds)
+async def connected_socket(addresses: list[SocketAddress]) -> socket.socket:
+    """A socket that is connected to the first of some addresses that answers.
+
+    Raises:
+        NotReachedError: none of them does.
+    """
+    loop = asyncio.get_running_loop()
+    problem: OSError | None = None
+    for family, place in addresses[:_TRIED]:
+        # Named TCP, or asyncio leaves the connection waiting for more to send.
+        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            opened.setblocking(False)
+            await loop.sock_connect(opened, place)
+        except OSError as error:
+            opened.close()
+            problem = error
+        except BaseException:
+            opened.close()
+            raise
+        else:
+            return opened
+    raise NotReachedError from problem

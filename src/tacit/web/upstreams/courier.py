@@ -6,19 +6,19 @@ is followed only to the same host, since any other would learn the query without
 
 from __future__ import annotations
 
+import asyncio
 import random
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from urllib.parse import urljoin, urlsplit
 
 import anyio
-import httpcore
 
-from tacit.web.upstreams.addresses import CheckedNetwork
+from tacit.web.upstreams.addresses import NotReachedError
 from tacit.web.upstreams.answer import Answer
+from tacit.web.upstreams.connection import AnswerRefusedError, BrokenOffError, EngineResponse
+from tacit.web.upstreams.connections import EngineConnections, origin_of
 from tacit.web.upstreams.engine import EngineDescription, Upstream
 from tacit.web.upstreams.wire import Outgoing, outgoing_request
 
@@ -31,10 +31,6 @@ _QUICKLY_READ = 100_000
 """Bytes of an answer that are read at once: handing them to another thread would take longer."""
 
 _AGAIN = {429, 502, 503, 504}
-
-if "sniffio" not in sys.modules and find_spec("sniffio") is None:
-    # httpcore looks for this module four times a request; where it is absent, once is enough.
-    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -79,19 +75,12 @@ class Courier:
 
     def __init__(self, limits: Limits | None = None, proxy: str | None = None) -> None:
         self.limits = limits or Limits()
-        self._network = CheckedNetwork()
-        self._pool: httpcore.AsyncConnectionPool
-        if proxy is None:
-            self._pool = httpcore.AsyncConnectionPool(
-                max_connections=100, keepalive_expiry=30.0, network_backend=self._network
-            )
-        else:  # the proxy looks names up, so that no name server here learns them
-            self._pool = httpcore.AsyncSOCKSProxy(proxy, max_connections=100, keepalive_expiry=30.0)
+        self._connections = EngineConnections(proxy)
         self._health: dict[str, _Health] = {}
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        await self._connections.close()
 
     async def ask(
         self,
@@ -109,10 +98,8 @@ class Courier:
                 problem=f"it failed {health.failures} times in a row and is left alone for a while.",
                 remedy=f"It is asked again in {health.until - begun:.0f} seconds.",
             )
-        if engine.local:
-            self._network.allowed.add(urlsplit(engine.address).hostname or "")
         try:
-            with anyio.fail_after(engine.timeout):
+            async with asyncio.timeout(engine.timeout):
                 body, content_type = await self._attempts(engine, request, record)
             if len(body) > _QUICKLY_READ:
                 results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
@@ -158,53 +145,27 @@ class Courier:
         self, engine: EngineDescription, request: Outgoing, record: Recorder
     ) -> tuple[bytes, str]:
         for _ in range(self.limits.redirects + 1):
-            status, headers, body = await self._once(engine, request, record)
-            if status not in {301, 302, 303, 307, 308}:
-                return _usable(status, headers, body)
-            request = _redirected(request, headers.get("location", ""), status)
+            answer = await self._once(engine, request, record)
+            if answer.status not in {301, 302, 303, 307, 308}:
+                return _usable(*answer)
+            request = _redirected(request, answer.headers.get("location", ""), answer.status)
         raise _RefusedError("it redirects in circles.", "Check its address.")
 
-    async def _once(
-        self, engine: EngineDescription, request: Outgoing, record: Recorder
-    ) -> tuple[int, dict[str, str], bytes]:
+    async def _once(self, engine: EngineDescription, request: Outgoing, record: Recorder) -> EngineResponse:
         """One transmission: recorded, sent, and its answer read up to the limit."""
         never_left = await record(engine.name, request)
-        headers = [(name.encode(), value.encode()) for name, value in request.headers]
         left = False
-
-        async def trace(event: str, _info: object) -> None:
-            nonlocal left
-            left = left or event == "http11.send_request_headers.started"
-
         try:
-            async with self._pool.stream(
-                request.method,
-                _address(request),
-                headers=headers,
-                content=request.body or None,
-                extensions={"trace": trace, "timeout": {"connect": engine.timeout, "read": engine.timeout}},
-            ) as response:
-                answered = {
-                    name.decode("latin-1").lower(): value.decode("latin-1")
-                    for name, value in response.headers
-                }
-                if answered.get("content-encoding", "identity") != "identity":
-                    raise _RefusedError("it compresses its answer although that was not asked for.")
-                parts, size = [], 0
-                async for part in response.aiter_stream():
-                    size += len(part)
-                    if size > self.limits.body:
-                        raise _RefusedError(f"its answer is larger than {self.limits.body / 1e6:g} MB.")
-                    parts.append(part)
-                return response.status, answered, b"".join(parts)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
-            said = str(error) if str(error).startswith("its name") else "it cannot be reached."
-            final = "local address" in said
-            remedy = 'Mark it as local ("local": true) if it is yours.' if final else "Check that it runs."
-            raise _RefusedError(f"{said.rstrip('.')}.", remedy, again=not final) from error
-        except httpcore.UnsupportedProtocol as error:
-            raise _RefusedError("its address is neither http nor https.") from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+            wire = request.wire()
+            origin = origin_of(request.url, may_be_local=engine.local)
+            async with self._connections.one_to(origin) as connection:
+                left = True
+                return await connection.exchange(wire, self.limits.body)
+        except NotReachedError as error:
+            raise _RefusedError(error.problem, error.remedy, again=not error.final) from error
+        except AnswerRefusedError as error:
+            raise _RefusedError(error.problem) from error
+        except BrokenOffError as error:
             raise _RefusedError(
                 "it broke off, or does not speak HTTP.", "Check its address.", again=True
             ) from error
@@ -212,16 +173,6 @@ class Courier:
             if not left:
                 with anyio.CancelScope(shield=True):
                     await never_left()
-
-
-def _address(request: Outgoing) -> httpcore.URL:
-    parts = urlsplit(request.url)
-    return httpcore.URL(
-        scheme=parts.scheme.encode(),
-        host=(parts.hostname or "").encode(),
-        port=parts.port,
-        target=request.target.encode(),
-    )
 
 
 def _usable(status: int, headers: dict[str, str], body: bytes) -> tuple[bytes, str]:
