@@ -14,6 +14,7 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from tacit.errors import InputError
+from tacit.web.bounded_heads import BoundedHeadProtocol
 
 __all__ = ["bound_socket", "serve"]
 
@@ -54,7 +55,8 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=3,
-        h11_max_incomplete_event_size=64_000,
+        http=BoundedHeadProtocol,
+        ws="none",
     )
 
     class Server(uvicorn.Server):
