@@ -501,8 +501,11 @@ def test_a_proxy_is_told_the_name_and_nobody_else(
 
 @pytest.mark.parametrize(
     "said",
-    [[b"\x05\xff"], [b"HT"], [b"\x05\x00", b"\x05\x05\x00\x01" + bytes(6)],
-     [b"\x05\x00", b"\x04\x00\x00\x01"], []],
+    [[b"\x05\xff", b"\x05\x00\x00\x01" + bytes(6), http_answer("a")],
+     [b"HT"],
+     [b"\x05\x00", b"\x05\x05\x00\x01" + bytes(6), http_answer("a")],
+     [b"\x05\x00", b"\x04\x00\x00\x01" + bytes(6), http_answer("a")],
+     []],
     ids=["password", "no proxy", "refused", "version", "silent end"],
 )  # fmt: skip
 def test_a_proxy_that_does_not_connect_gets_no_request(said: list[bytes]) -> None:
