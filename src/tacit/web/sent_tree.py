@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tacit.device import SentTopic
 from tacit.web.topic_names import readable_topic
@@ -10,11 +10,11 @@ from tacit.web.topic_names import readable_topic
 __all__ = ["Branch", "branch"]
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """One line of the drawing: a topic, or several of which each has only the next below it."""
 
-    names: tuple[str, ...]
+    names: str
+    """As people read them, from the top down."""
     sent: bool
     share: float
     risk: float
@@ -29,10 +29,10 @@ def branch(topic: SentTopic) -> Branch:
         topic = topic.below[0]
         names.append(readable_topic(topic.label))
     return Branch(
-        names=tuple(names),
+        names=" › ".join(names),
         sent=topic.sent,
         share=topic.share,
         risk=topic.risk,
         sensitivity=topic.sensitivity,
-        below=tuple(branch(one) for one in topic.below),
+        below=tuple(map(branch, topic.below)),
     )
