@@ -33,14 +33,19 @@ def test_the_best_of_all_blocks_are_kept(block: int, count: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
-@pytest.mark.parametrize("size", [51, 4_000])
-def test_a_coarse_look_first_misses_none_of_the_nearest(size: int, count: int) -> None:
+@pytest.mark.parametrize(("size", "width"), [(51, 50), (4_000, 50), (1_000, 130)])
+def test_a_coarse_look_first_misses_none_of_the_nearest(size: int, width: int, count: int) -> None:
     random = np.random.default_rng(size)
-    rows = random.normal(size=(size, 50)).astype(np.float32)
+    rows = random.normal(size=(size, width)).astype(np.float32)
     rows[size // 2 :] = rows[: size - size // 2] + random.normal(scale=2e-3, size=rows[size // 2 :].shape)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # pairs so near to each other that none can be missed
     screened = ScreenedRows(rows, first=1)
-    for asked in (*rows[1:40], rows[3] * 1e-3, np.zeros(50, np.float32), np.eye(50, dtype=np.float32)[7]):
+    for asked in (
+        *rows[1:40],
+        rows[3] * 1e-3,
+        np.zeros(width, np.float32),
+        np.eye(width, dtype=np.float32)[7],
+    ):
         found, products = screened.nearest(asked, count)
         expected, best = nearest_rows(rows, asked[None, :], count, first=1)
         assert np.allclose(products, best[0], atol=1e-6)
