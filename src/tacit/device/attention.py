@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.device.bags import Bags
-from tacit.device.kernel import kernel
+from tacit.device.likeness import promise, to_results, without_query
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
 
 __all__ = ["Attended", "Attention", "AttentionParameters", "QueryWords"]
@@ -77,123 +77,6 @@ class QueryWords:
         """Write each query word's place (from 1) into a table by word number."""
         for number, place in self.forms.items():
             scratch[number] = place
-
-
-@kernel
-def _without_query(
-    which: _Wide,
-    offsets: _Wide,
-    words: _Int32,
-    times: npt.NDArray[np.uint8],
-    weights: _Float32,
-    squares: _Float32,
-    sums: _Float32,
-    mark: _Int8,
-    shares: _Float32,
-    vectors: npt.NDArray[np.int8],
-    scale: _Float32,
-) -> tuple[_Float32, _Float32, _Float32]:
-    """Lengths, unit vectors and coverage of the chosen texts, the query's words left out of the first two."""
-    lengths = np.empty(which.size, np.float32)
-    units = np.empty((which.size, scale.size), np.float32)
-    coverage = np.zeros(which.size, np.float32)
-    for place in range(which.size):
-        text = which[place]
-        square = squares[text]
-        units[place] = sums[text]
-        touched = False
-        for spot in range(offsets[text], offsets[text + 1]):
-            word = words[spot]
-            if mark[word] > 0:
-                seen = False  # another form of the same word may stand before it
-                for before in range(offsets[text], spot):
-                    seen = seen or mark[words[before]] == mark[word]
-                if not seen:
-                    coverage[place] += shares[mark[word] - 1]
-                square -= weights[spot] * weights[spot]
-                touched = True
-                if word < vectors.shape[0]:
-                    for axis in range(scale.size):
-                        units[place, axis] -= np.float32(times[spot]) * vectors[word, axis] * scale[axis]
-        lengths[place] = np.sqrt(max(square, np.float32(0.0)))
-        if touched and lengths[place] < 1e-3:  # what subtraction leaves of nothing
-            lengths[place] = 0.0
-            units[place] = 0.0
-        norm = np.sqrt((units[place] * units[place]).sum())
-        if norm > 1e-4:
-            units[place] /= norm
-        else:
-            units[place] = 0.0
-    return lengths, units, coverage
-
-
-@kernel
-def _similarity(
-    which: _Wide,
-    offsets: _Wide,
-    words: _Int32,
-    weights: _Float32,
-    lengths: _Float32,
-    mark: _Int8,
-    slot: _Int32,
-    begins: _Int32,
-    holders: _Int32,
-    held: _Float32,
-    directions: _Float32,
-    axes: _Float32,
-    vector: np.float32,
-) -> _Float32:
-    """C: the similarity of each chosen document (rows) to each result (columns)."""
-    results = axes.shape[1]
-    cosine = np.zeros((which.size, results), np.float32)
-    near = np.empty(results, np.float32)
-    for place in range(which.size):
-        text = which[place]
-        if lengths[place] <= 0.0:
-            continue
-        near[:] = 0.0
-        for axis in range(axes.shape[0]):  # results innermost: the loop that vectorises
-            for result in range(results):
-                near[result] += directions[place, axis] * axes[axis, result]
-        for spot in range(offsets[text], offsets[text + 1]):
-            word = words[spot]
-            if slot[word] > 0 and mark[word] == 0:
-                for entry in range(begins[slot[word] - 1], begins[slot[word]]):
-                    cosine[place, holders[entry]] += weights[spot] * held[entry]
-        for result in range(results):
-            cosine[place, result] /= lengths[place]
-            if near[result] > 0.0:
-                cosine[place, result] += vector * near[result]
-    return cosine
-
-
-@kernel
-def _promise(
-    offsets: _Wide,
-    words: _Int32,
-    weights: _Float32,
-    squares: _Float32,
-    mark: _Int8,
-    shares: _Float32,
-    average: _Float32,
-    coverage_weight: float,
-) -> _Float32:
-    """A quick estimate of r: the overlap with the average result, and the coverage of the query."""
-    promise = np.empty(squares.size, np.float32)
-    for text in range(squares.size):
-        overlap = np.float32(0.0)
-        covered = np.float32(0.0)
-        for spot in range(offsets[text], offsets[text + 1]):
-            word = words[spot]
-            if mark[word] > 0:
-                covered += shares[mark[word] - 1]
-            else:
-                overlap += weights[spot] * average[word]
-        length = np.sqrt(squares[text])
-        promise[text] = (overlap / length if length > 0.0 else 0.0) + coverage_weight * min(
-            np.float32(1.0), covered
-        )
-    return promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,11 +155,12 @@ class Attention:
         if len(places) == 0 or len(results) == 0:
             empty = np.zeros((len(places), len(results)), np.float32)
             return Attended(places, empty, empty[:, :1].sum(axis=1), np.zeros(len(results), np.float32))
-        long, directions, coverage = self._cleaned(words, history, places)
-        similarity = _similarity(
-            places, history.offsets, history.words, history.weights, long,
-            self._mark, self._slot, begins, holders, held,
-            directions, np.ascontiguousarray(units.T), np.float32(chosen.vector),
+        axes = np.ascontiguousarray(units.T)
+        similarity = (history.sums if len(places) == len(history) else history.sums[places]) @ axes
+        coverage = to_results(
+            places, history.offsets, history.words, history.times, history.weights, history.squares,
+            history.sums, history.norms, self._mark, words.shares, self._vectors, self.table.scale,
+            self._slot, begins, holders, held, axes, similarity, np.float32(chosen.vector),
         )  # fmt: skip
         largest = min(chosen.largest, len(results))
         support = np.partition(similarity, -largest, axis=1)[:, -largest:].mean(axis=1)
@@ -287,7 +171,7 @@ class Attention:
         return Attended(places, similarity, attention, attention @ similarity)
 
     def _cleaned(self, words: QueryWords, bags: Bags, places: _Wide) -> tuple[_Float32, _Float32, _Float32]:
-        return _without_query(
+        return without_query(
             places, bags.offsets, bags.words, bags.times, bags.weights, bags.squares, bags.sums,
             self._mark, words.shares, self._vectors, self.table.scale,
         )  # fmt: skip
@@ -320,13 +204,13 @@ class Attention:
             return np.arange(size, dtype=np.int64) if allowed is None else allowed
         distinct, begins, held = spread
         self._average[distinct] = _LARGEST_TO_MEAN * np.add.reduceat(held, begins[:-1]) / max(1, results)
-        promise = _promise(
+        promised = promise(
             history.offsets, history.words, history.weights, history.squares,
             self._mark, words.shares, self._average, chosen.coverage,
         )  # fmt: skip
         towards = units.mean(axis=0)
-        promise += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
+        promised += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
         if allowed is not None:
-            promise = promise[allowed]
-        best = np.sort(np.argpartition(-promise, chosen.candidates)[: chosen.candidates])
+            promised = promised[allowed]
+        best = np.sort(np.argpartition(-promised, chosen.candidates)[: chosen.candidates])
         return best.astype(np.int64) if allowed is None else allowed[best]

@@ -7,11 +7,12 @@ words of the query at hand, which all results share and which tell no meaning fr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.features import pack, unpack
+from tacit.device.features import packed_words, unpack
 from tacit.device.growing import Growing
 from tacit.device.kernel import kernel
 from tacit.text.vectors import WordTable
@@ -131,7 +132,7 @@ class Bags:
     def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:
         """Bags of the given texts."""
         bags = cls(table)
-        packed = [pack(table, text) for text in texts]
-        lengths = np.array([len(one) // 4 for one in packed], np.int64)
-        bags.extend(lengths, *unpack(b"".join(packed)))
+        packed = [packed_words(table, text) for text in texts]
+        lengths = np.array([len(one) for one in packed], np.int64)
+        bags.extend(lengths, *unpack(np.array(list(chain.from_iterable(packed)), "<u4")))
         return bags

@@ -6,12 +6,14 @@ are computed from them when a profile is opened, so that a better table needs no
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import numpy.typing as npt
 
 from tacit.text.vectors import WordTable
 
-__all__ = ["LONGEST", "pack", "unpack"]
+__all__ = ["LONGEST", "pack", "packed_words", "unpack"]
 
 LONGEST = 400
 """How many distinct words of a document are kept, from its beginning."""
@@ -19,14 +21,17 @@ LONGEST = 400
 _NUMBER = np.uint32((1 << 24) - 1)
 
 
+def packed_words(table: WordTable, text: str) -> list[int]:
+    """The telling words of a text, each with its frequency in one number."""
+    bag = islice(table.bag(text).items(), LONGEST)
+    return [number | min(times, 255) << 24 for number, times in bag]
+
+
 def pack(table: WordTable, text: str) -> bytes:
-    """The telling words of a text, packed."""
-    bag = list(table.bag(text).items())[:LONGEST]
-    packed = [number | min(times, 255) << 24 for number, times in bag]
-    return np.array(packed, "<u4").tobytes()
+    """The telling words of a text, as they are kept."""
+    return np.array(packed_words(table, text), "<u4").tobytes()
 
 
-def unpack(features: bytes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+def unpack(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Numbers and frequencies of the words of one document, or of several in a row."""
-    packed = np.frombuffer(features, "<u4")
     return (packed & _NUMBER).astype(np.int32), (packed >> np.uint32(24)).astype(np.uint8)

@@ -92,7 +92,7 @@ class HistoryIndex:
         # Documents stored before words were kept have none; their text is still there.
         packed = [features or pack(self._table, f"{title} {text}") for _, features, _, title, text in chunk]
         lengths = np.array([len(one) // 4 for one in packed], np.int64)
-        self.bags.extend(lengths, *unpack(b"".join(packed)))
+        self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
         self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
         topics = np.full((len(chunk), NEAREST), -1, np.int32)
         cosines = np.zeros((len(chunk), NEAREST), np.float32)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tacit.device.attention import Attended, Attention
 from tacit.device.bags import Bags
 from tacit.device.history_index import HistoryIndex
+from tacit.device.likeness import most_brought
 from tacit.device.protection import ClickedPage, Placement
 from tacit.device.store import ProfileStore
 from tacit.errors import InputError
@@ -61,9 +62,8 @@ class PersonalOrder:
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order with the documents that speak for each."""
         order, attended = self.order(query, results)
-        brought = attended.similarity * attended.attention[:, None]
         median = float(np.median(attended.scores)) if len(results) else 0.0
-        strongest = _strongest(brought, np.flatnonzero(attended.scores > median))
+        strongest = _strongest(attended, np.flatnonzero(attended.scores > median))
         numbers = {
             int(self._index.numbers[attended.documents[row]]) for rows in strongest.values() for row in rows
         }
@@ -88,11 +88,10 @@ class PersonalOrder:
         }
 
 
-def _strongest(brought: npt.NDArray[np.float32], places: npt.NDArray[np.intp]) -> dict[int, tuple[int, ...]]:
+def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tuple[int, ...]]:
     """The rows that bring most to each of some results, if any brings something that can be felt."""
-    rows = np.argsort(-brought[:, places], axis=0, kind="stable")[:_SHOWN]
-    brings = np.take_along_axis(brought[:, places], rows, axis=0)
-    telling = (brings >= _TELLING * brings[:1]) & (brings[:1] >= _FELT)
+    rows, brings = most_brought(attended.similarity, attended.attention, places, _SHOWN)
+    telling = (rows >= 0) & (brings >= _TELLING * brings[:1]) & (brings[:1] >= _FELT)
     return {
         place: tuple(rows[telling[:, column], column].tolist())
         for column, place in enumerate(places.tolist())

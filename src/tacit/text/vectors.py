@@ -30,6 +30,9 @@ COMMONEST = 150
 BUCKETS = 1 << 18
 """Numbers for words outside the table."""
 
+_MUTE = -1
+"""Stands for the number of a word that can say nothing about what a text is about."""
+
 _CHUNK = 2_000
 
 _Float32 = npt.NDArray[np.float32]
@@ -59,6 +62,12 @@ class WordTable:
                 f"the word vectors at {folder} do not fit their words.", "Install Tacit again."
             )
         self._number = dict(zip(listed, range(len(listed)), strict=True))
+        self._telling = {
+            word: number if _can_tell(word, number) else _MUTE
+            for word, number in self._number.items()
+            if not word.endswith("'s")
+        }
+        """The number of each word as it stands in a text, for :meth:`bag`, which reads many."""
         rank = np.minimum(np.arange(len(listed) + BUCKETS), len(listed))
         self.weight: _Float32 = np.maximum(0, np.log((rank + 10) / 50)).astype(np.float32)
         self.weight[:COMMONEST] = 0
@@ -84,13 +93,24 @@ class WordTable:
         found: Counter[str] = Counter()
         for word in words(text):
             bare = word.removesuffix("'s")
-            if len(bare) > 1 and not bare.isdigit() and self._number.get(bare, COMMONEST) >= COMMONEST:
+            if _can_tell(bare, self._number.get(bare, COMMONEST)):
                 found[bare] += 1
         return found
 
     def bag(self, text: str) -> dict[int, int]:
         """The telling words of a text as numbers, with their frequencies, in order of appearance."""
-        return {self.number(word): times for word, times in self.content(text).items()}
+        found: dict[int, int] = {}
+        for word in words(text):
+            number = self._telling.get(word)
+            if number is None:
+                bare = word.removesuffix("'s")
+                number = self.number(bare)
+                if not _can_tell(bare, number):
+                    continue
+            elif number == _MUTE:
+                continue
+            found[number] = found.get(number, 0) + 1
+        return found
 
     def vector(self, bag: dict[int, int]) -> _Float32:
         """The direction of a text: the sum of its words' vectors at length 1; zero where none is known."""
@@ -122,6 +142,11 @@ class WordTable:
             lengths = np.linalg.norm(sums, axis=1, keepdims=True)
             rows.append(np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0))
         return np.concatenate(rows) if rows else np.zeros((0, self.dimensions), np.float32)
+
+
+def _can_tell(word: str, number: int) -> bool:
+    """Whether a word can say what a text is about: numbers, single letters and the commonest cannot."""
+    return number >= COMMONEST and len(word) > 1 and not word.isdigit()
 
 
 def plural_forms(word: str) -> set[str]:
