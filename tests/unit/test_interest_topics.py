@@ -8,7 +8,7 @@ import pytest
 from tacit.device import load_repository
 from tacit.device.attention import Attention
 from tacit.device.bags import Bags
-from tacit.device.interest import InterestFinder
+from tacit.device.interest import InterestFinder, _together_nearest
 
 VECTORS = load_repository().vectors
 TREE = VECTORS.tree
@@ -32,7 +32,7 @@ def test_each_topic_brings_the_sum_nearer_and_none_is_above_another(seed: int) -
     said = VECTORS.matrix[random.integers(1, len(TREE), 4)].sum(axis=0)
     said /= np.linalg.norm(said)
     around = VECTORS.nearest(said[None, :], 50)[0][0]
-    chosen = FINDER._together_nearest(said, around).tolist()
+    chosen = _together_nearest(said, around, VECTORS.matrix[around], TREE.end).tolist()
     assert 1 <= len(chosen) <= 3
     assert chosen[0] == around[0]
     for number in range(1, len(chosen)):

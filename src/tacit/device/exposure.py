@@ -86,6 +86,9 @@ class ExposureLedger:
         self._store = store
         self._witness = Witness(store.meta("identity") or "unnamed")
         self._topics: dict[str, int] = {}
+        self._recorded = 0
+        self.latest = 0, 0.0
+        """The number of the entry made last through this object, and the risk of the union it made."""
 
     def exposed(self, upstream: str, since: datetime | None = None) -> Integers:
         """The union of all topics exposed to an upstream and those that share with it, ascending.
@@ -99,7 +102,12 @@ class ExposureLedger:
             f"SELECT DISTINCT label FROM told WHERE upstream IN ({marks}) AND last >= ?",
             (*names, utc_text(since) if since else ""),
         )
-        return np.array(sorted(self._topic(label) for (label,) in rows), np.int32)
+        labels = [label for (label,) in rows]
+        try:
+            found = [self._topics[label] for label in labels]
+        except KeyError:  # told by an earlier run
+            found = [self._topic(label) for label in labels]
+        return np.sort(np.array(found, np.int32))
 
     def _topic(self, label: str) -> int:
         """The topic at a label, remembered: every exposure asks for all that was told before."""
@@ -181,14 +189,16 @@ class ExposureLedger:
                 "SET last = max(last, excluded.last)",
                 [(name, one, written) for one in labels],
             )
-            self._store.set_meta("exposures", str(self._entries() + 1))
+            self._recorded = self._entries() + 1
+            self._store.set_meta("exposures", str(self._recorded))
+            self.latest = int(number or 0), union
         self.confirm()
         return admitted
 
     def confirm(self) -> None:
         """Tell the witness how many entries there are, once they are on the disk."""
-        if not self._store.connection.in_transaction and (entries := self._entries()) >= self._witness.seen():
-            self._witness.see(entries)
+        if not self._store.connection.in_transaction and self._recorded >= self._witness.seen():
+            self._witness.see(self._recorded)
 
     def _entries(self) -> int:
         return int(self._store.meta("exposures") or 0)

@@ -141,7 +141,7 @@ class Guard(OwnedProfile):
             with self._store.transaction():
                 profiler, found = self._decide(query, delta, results)
                 found = profiler.expose(query, found, self._ledger, upstream, self.bound)
-                number, used = self._last_exposure()
+                number, used = self._ledger.latest
                 answer = self._answer(query, upstream, profiler, found, used, number)
             self._ledger.confirm()
         return answer
@@ -161,7 +161,7 @@ class Guard(OwnedProfile):
             with self._store.transaction():
                 profile = self._requirements(self._store.sensitivity())
                 self._ledger.admit(upstream, query, None, profile, self.bound)
-                number, used = self._last_exposure()
+                number, used = self._ledger.latest
             self._ledger.confirm()
         bound = self.bound.risk if self.bound is not None else None
         return protection_of_query_alone(query, upstream, self.delta, bound, used, number)
@@ -337,10 +337,3 @@ class Guard(OwnedProfile):
         since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
         told = self._ledger.exposed(upstream, since)
         return union_risk(profile, np.union1d(told, np.array(exposed, np.int32)).astype(np.int32))
-
-    def _last_exposure(self) -> tuple[int, float]:
-        """The number of the entry just made, and the risk of all that its upstream was told."""
-        number, used = self._store.connection.execute(
-            "SELECT number, union_risk FROM exposure ORDER BY number DESC LIMIT 1"
-        ).fetchone()
-        return int(number), float(used)

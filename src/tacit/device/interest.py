@@ -80,6 +80,40 @@ def _coverage(
     return covered
 
 
+@kernel
+def _together_nearest(
+    said: npt.NDArray[np.float32], around: Integers, rows: npt.NDArray[np.float32], end: Integers
+) -> Integers:
+    """At most three of the topics ``around``, none above another, whose sum is nearest to ``said``."""
+    chosen = np.empty(_TOPICS, np.int32)
+    total = np.zeros(said.size, np.float32)
+    free = np.ones(around.size, np.bool_)
+    size, nearest = 0, np.float32(0.0)
+    while size < _TOPICS:
+        best, best_cosine = -1, nearest
+        for place in range(around.size):
+            if free[place]:
+                product, square = np.float32(0.0), np.float32(0.0)
+                for axis in range(said.size):
+                    value = total[axis] + rows[place, axis]
+                    product += value * said[axis]
+                    square += value * value
+                cosine = product / max(np.float32(1e-6), np.sqrt(square))
+                if cosine > best_cosine:
+                    best, best_cosine = place, cosine
+        if best < 0:
+            break
+        nearest, topic = best_cosine, around[best]
+        chosen[size] = topic
+        size += 1
+        total += rows[best]
+        for place in range(around.size):
+            other = around[place]
+            if topic <= other < end[topic] or other <= topic < end[other]:
+                free[place] = False
+    return chosen[:size]
+
+
 class InterestFinder:
     """Finds the interest behind a query. Not for several threads at once, as attention is not."""
 
@@ -130,28 +164,10 @@ class InterestFinder:
             return np.empty(0, np.int32), np.empty(0)
         said /= length
         around, _ = self._vectors.nearest_to(said, _AROUND)
-        chosen = np.sort(self._together_nearest(said, around))
+        chosen = np.sort(
+            _together_nearest(said, around, self._vectors.matrix[around], self._vectors.tree.end)
+        )
         squares = np.maximum(0, self._vectors.matrix[chosen] @ said).astype(np.float64) ** 2
         if not squares.sum() > 0:
             return np.empty(0, np.int32), np.empty(0)
         return chosen, squares / squares.sum()
-
-    def _together_nearest(self, said: npt.NDArray[np.float32], around: Integers) -> Integers:
-        """At most three of the topics ``around``, none above another, whose sum is nearest to ``said``."""
-        tree, rows = self._vectors.tree, self._vectors.matrix[around]
-        total = np.zeros_like(said)
-        free = np.ones(len(around), np.bool_)
-        nearest = 0.0
-        chosen: list[int] = []
-        while len(chosen) < _TOPICS and free.any():
-            sums = total + rows
-            cosines = sums @ said / np.maximum(1e-6, np.linalg.norm(sums, axis=1))
-            best = int(np.argmax(np.where(free, cosines, -np.inf)))
-            if cosines[best] <= nearest:
-                break
-            nearest, topic = float(cosines[best]), int(around[best])
-            chosen.append(topic)
-            total = sums[best]
-            free &= (around < topic) | (around >= tree.end[topic])
-            free &= ~((around <= topic) & (tree.end[around] > topic))
-        return np.array(chosen, np.int32)

@@ -27,12 +27,14 @@ class Witness:
 
     def __init__(self, identity: str) -> None:
         self._identity = identity
-        self._placed = False
+        self._known: Path | None = None
 
     @property
     def path(self) -> Path:
         """Where the number stands."""
-        return state_directory() / "exposures" / self._identity
+        if self._known is None:
+            self._known = state_directory() / "exposures" / self._identity
+        return self._known
 
     def seen(self) -> int:
         """How many entries were seen; 0 where nothing is known."""
@@ -44,20 +46,23 @@ class Witness:
     def see(self, entries: int) -> None:
         """Note that so many entries were made. Where nothing can be written, nothing is noticed later."""
         try:
-            path = self.path
-            if not self._placed:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._placed = True
-            # In place: a file renamed over another makes the file system wait for the disk, and every
-            # query that is sent would wait with it. A number of fixed width is never half overwritten.
-            handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
             try:
-                os.pwrite(handle, f"{entries:0{_WIDTH}}".encode(), 0)
-            finally:
-                os.close(handle)
+                self._write(entries)
+            except FileNotFoundError:  # the first time, or its folder was removed
+                self._known = None
+                self.path.parent.mkdir(exist_ok=True, mode=0o700)
+                self._write(entries)
         except OSError:
-            self._placed = False  # its folder may be gone; the next time makes it anew
             return
+
+    def _write(self, entries: int) -> None:
+        # In place: a file renamed over another makes the file system wait for the disk, and every query
+        # that is sent would wait with it. A number of fixed width is never half overwritten.
+        handle = os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.pwrite(handle, f"{entries:0{_WIDTH}}".encode(), 0)
+        finally:
+            os.close(handle)
 
     def forget(self) -> None:
         """Remove the witness, as when its profile is erased."""
