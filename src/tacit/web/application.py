@@ -28,7 +28,7 @@ def page_application(console: Console) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        await console.desk.courier.close()
+        await console.desk.close()
         await to_thread.run_sync(console.behind.close)
 
     async def trouble(request: Request, error: Exception) -> Response:

@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
 from tacit.web.fusion import FusedResult, fuse
+from tacit.web.one_thread import OneThread
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.sent_requests import SentRequests
 from tacit.web.settings import Settings
@@ -128,7 +129,13 @@ class SearchDesk:
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
         self._latest: dict[tuple[str, float], str] = {}
         self._changes = 0
+        self._guarding = OneThread("tacit-guard")
         self.courier = Courier(proxy=proxy)
+
+    async def close(self) -> None:
+        """Close all connections, and finish what the guard is doing."""
+        await self.courier.close()
+        await to_thread.run_sync(self._guarding.close)
 
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile, the rules or the engines have changed."""
@@ -165,7 +172,7 @@ class SearchDesk:
         fused = fuse(answers)
         reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
         plain = fuse(answers, unpersonalised=True) if reordered else fused
-        page = await to_thread.run_sync(
+        page = await self._guarding.do(
             self._arranged, query, delta, turns, fused, plain, rules, settings, begun
         )
         self._keep(page, findable=changes == self._changes)
@@ -189,7 +196,7 @@ class SearchDesk:
             results = await to_thread.run_sync(self._local, query)
             turn.answer = Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
             return
-        protection = await to_thread.run_sync(self._decide, engine, query, delta)
+        protection = await self._guarding.do(self._decide, engine, query, delta)
         turn.protection = protection
         upstream = upstream_of(engine)
         told = NOTHING_EXPOSED
