@@ -53,15 +53,16 @@ def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[Fus
     """
     found: dict[str, FusedResult] = {}
     for answer in answers:
-        results = list(answer.results)
+        results = [(canonical_address(result.url), result) for result in answer.results]
+        for address, result in results:  # the same one of a page's addresses in whatever order
+            found.setdefault(address, FusedResult(result, address))
         if unpersonalised:
             results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
-        for place, result in enumerate(results, start=1):
-            address = canonical_address(result.url)
-            fused = found.get(address) or found.setdefault(address, FusedResult(result, address))
-            fused.places.setdefault(answer.engine, place)
+        for place, (address, _) in enumerate(results, start=1):
+            found[address].places.setdefault(answer.engine, place)
     return sorted(found.values(), key=lambda fused: -fused.score)
 
 
-def _plain(place: int, result: SearchResult) -> int:
+def _plain(place: int, addressed: tuple[str, SearchResult]) -> int:
+    result = addressed[1]
     return result.plain_place if result.plain_place is not None else place + 1

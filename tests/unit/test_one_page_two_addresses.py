@@ -1,0 +1,45 @@
+"""A page that an engine names under two addresses is one result, the same in every order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+
+from tacit.device import Guard
+from tacit.web.fusion import fuse
+from tacit.web.rules import Action, RuleBook, SiteRule
+from tacit.web.search import SearchDesk
+from tacit.web.sent_requests import SentRequests
+from tacit.web.settings import Settings
+from tacit.web.state import PageState
+from tacit.web.suggestions import Suggestions
+from tacit.web.upstreams import Answer, SearchResult, parse_engine
+from tacit.web.write_behind import WriteBehind
+
+TWICE = [
+    SearchResult("https://a.example/page", "secure", "", 3),
+    SearchResult("https://b.example/", "another", "", 2),
+    SearchResult("http://www.a.example/page/", "plain", "", 1),
+]
+
+
+def test_both_orders_lead_to_the_same_address() -> None:
+    answers = [Answer("one", tuple(TWICE))]
+    personal, plain = fuse(answers), fuse(answers, unpersonalised=True)
+    assert [one.result.title for one in personal] == ["secure", "another"]
+    assert [(one.result.title, one.places["one"]) for one in plain] == [("secure", 1), ("another", 2)]
+
+
+def test_a_rule_that_fits_one_of_the_addresses_only_does_not_break_the_page(tmp_path: Path) -> None:
+    with Guard(tmp_path / "p") as guard:
+        state = PageState(tmp_path / "p")
+        behind = WriteBehind(state)
+        sent, suggestions = SentRequests(state, behind), Suggestions(state, behind, (), None)
+        desk = SearchDesk(guard, sent, suggestions, lambda _query: TWICE)
+        for pattern, left in (("/^http:/", 2), ("/^https:..a/", 1)):
+            rules = RuleBook([SiteRule(Action.BLOCK, pattern)])
+            page = anyio.run(desk.search, "tea", [parse_engine("embedded")], rules, Settings(), 0.1)
+            assert len(page.personal) == len(page.plain) == left
+        behind.close()
+        state.close()
