@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
-from tacit.device.exposure import union_risk
 from tacit.device.generalise import Generalisation
 from tacit.device.ledger_clock import LedgerTime, Moment
 from tacit.device.mapping import seed_of_leaves
+from tacit.device.union import union_risk
 from tacit.device.upstream import canonical_upstream
 from tacit.errors import InputError
 from tacit.taxonomy import TopicTree

@@ -136,8 +136,8 @@ def show(
 ) -> None:
     """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger
-    from tacit.device.exposure import union_risk
     from tacit.device.rendering import topic_tree
+    from tacit.device.union import union_risk
 
     with _opened(profile) as store:
         loaded = store.profile()

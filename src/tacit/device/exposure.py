@@ -22,15 +22,16 @@ from tacit.device.generalise import Algorithm, Generalisation, generalise
 from tacit.device.ledger_clock import LedgerTime, running_time
 from tacit.device.page_records import forget_with_entries
 from tacit.device.profile import UserProfile
-from tacit.device.risk import normalised, risk, risk_layer
-from tacit.device.seed import Floats, Integers, SeedProfile
+from tacit.device.risk import risk
+from tacit.device.seed import Integers
 from tacit.device.store import ProfileStore
 from tacit.device.times import utc_text
+from tacit.device.union import union_risk, with_exposed
 from tacit.device.upstream import canonical_upstream
 from tacit.device.witness import Witness
 from tacit.errors import ParameterError
 
-__all__ = ["LONGEST_PERIOD", "Exposure", "ExposureBound", "ExposureLedger", "union_risk", "with_exposed"]
+__all__ = ["LONGEST_PERIOD", "Exposure", "ExposureBound", "ExposureLedger"]
 
 LONGEST_PERIOD = timedelta(days=36_500)
 """Of a bound that does not hold for ever."""
@@ -324,36 +325,3 @@ def _within(
         losses=np.concatenate([proposed.losses, further.losses]),
         microseconds=proposed.microseconds + further.microseconds,
     )
-
-
-def union_risk(profile: UserProfile, exposed: Integers) -> float:
-    """The risk of a set of exposed topics (a rooted subtree); 0 for none."""
-    if len(exposed) == 0:
-        return 0.0
-    return normalised(float(_exposed_layer(profile, exposed)[0]), profile.wealth)
-
-
-def _exposed_layer(profile: UserProfile, exposed: Integers) -> Floats:
-    parent = np.searchsorted(exposed, profile.tree.parent[exposed]).astype(np.int32)
-    nothing = np.zeros(len(exposed))
-    layer, _ = risk_layer(parent, profile.cost[exposed], nothing, nothing, np.ones(len(exposed), np.bool_))
-    return layer
-
-
-def with_exposed(seed: SeedProfile, profile: UserProfile, exposed: Integers) -> SeedProfile:
-    """The seed profile in the eyes of an upstream that has seen the ``exposed`` topics already.
-
-    Its risk is then that of the union of what it keeps with what was exposed before.
-    """
-    absent, base = np.zeros(len(seed)), np.zeros(len(seed))
-    if len(exposed):
-        layer = _exposed_layer(profile, exposed)
-        place = np.searchsorted(seed.node, exposed)
-        inside = (place < len(seed)) & (seed.node[np.minimum(place, len(seed) - 1)] == exposed)
-        absent[place[inside]] = layer[inside]
-        outside = exposed[~inside]
-        above = profile.tree.parent[outside]
-        spot = np.searchsorted(seed.node, above)
-        touching = (spot < len(seed)) & (seed.node[np.minimum(spot, len(seed) - 1)] == above)
-        np.add.at(base, spot[touching], layer[~inside][touching])
-    return replace(seed, absent=absent, base=base)

@@ -21,7 +21,7 @@ from tacit.device.bags import Bags
 from tacit.device.construction import history_documents
 from tacit.device.decided import protection, protection_of_query_alone
 from tacit.device.evidence import EvidenceProfiler
-from tacit.device.exposure import Exposure, ExposureBound, union_risk
+from tacit.device.exposure import Exposure, ExposureBound
 from tacit.device.generalise import Algorithm
 from tacit.device.given import check_query, check_results
 from tacit.device.history import HistoryDocument
@@ -36,6 +36,7 @@ from tacit.device.sendable import SendableHistory
 from tacit.device.sending import Sending
 from tacit.device.sources import SourceDocument
 from tacit.device.times import utc_text
+from tacit.device.union import union_risk
 from tacit.errors import InputError, ParameterError
 from tacit.terminal import shown_as_html, shown_as_text
 from tacit.text.vectors import load_word_table
