@@ -265,6 +265,15 @@ class Guard(OwnedProfile):
             caught = dict(zip(self._index.numbers.tolist(), self._sendable.caught.tolist(), strict=True))
             return self._clicks(limit, offset, caught)
 
+    def warm_up(self) -> None:
+        """Load tables and compiled loops, which the first search would otherwise wait for."""
+        read = Bags.of_texts(self._table, ["the dog barks at the cat", "a cat and a dog"])
+        with self._lock:
+            self._personal.warm_up("dog", read)
+            profile = self._requirements(self._refresh())
+            known = EvidenceProfiler(self._repository, profile, self._finder, read, self.delta)
+            union_risk(profile, np.array(known.profile_query("dog").exposed, np.int32))
+
     # -- inside --------------------------------------------------------------------------------------
 
     def _documents(self, pages: Sequence[tuple[str, Mapping[str, Any], datetime]]) -> list[HistoryDocument]:

@@ -59,6 +59,10 @@ class PersonalOrder:
         attended = self._attention.attend(query, bags, self._index.bags)
         return self._attention.order(attended).tolist(), attended
 
+    def warm_up(self, query: str, read: Bags) -> None:
+        """Load the loops that ordering and explaining need, by texts that stand for history and results."""
+        _strongest(self._attention.attend(query, read, read), np.arange(len(read)))
+
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order with the documents that speak for each."""
         order, attended = self.order(query, results)

@@ -87,6 +87,7 @@ class Console:
         results = [
             {"url": one.url, "title": one.title, "snippet": one.snippet} for one in _embedded_search("dog")
         ]
+        self.guard.warm_up()
         self.guard.explain("dog", results)
         self.guard.preview("dog")
 

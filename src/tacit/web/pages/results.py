@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tacit.device import ClickedPage, Protection
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InputError
 from tacit.taxonomy import load_wordnet
 from tacit.web.console import Console
 from tacit.web.search import FoundPage, ShownResult
@@ -216,7 +216,7 @@ def _delta(text: str | None, usual: float) -> float:
     except ValueError:
         delta = -1.0
     if not 0 <= delta <= 1:
-        raise ParameterError("delta must be a number in [0, 1].")
+        raise InputError(f"the risk bound δ must be from 0 to 1; found {text[:20]}.", "The usual one is 0.1.")
     return delta
 
 
