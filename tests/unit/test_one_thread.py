@@ -48,6 +48,55 @@ def test_what_work_raises_is_raised_to_whoever_asked_and_to_nobody_else() -> Non
     assert made == 7
 
 
+class Panic(BaseException):
+    """As compiled code raises it: no Exception."""
+
+
+@pytest.mark.parametrize(
+    ("thrown", "told"), [(Panic, Panic), (MemoryError, MemoryError), (StopIteration, RuntimeError)]
+)
+def test_whatever_work_raises_the_next_is_done(
+    thrown: type[BaseException], told: type[BaseException]
+) -> None:
+    def work() -> None:
+        raise thrown
+
+    async def main() -> int:
+        thread = OneThread("test")
+        try:
+            async with asyncio.timeout(5):
+                with pytest.raises(told):
+                    await thread.do(work)
+                return await thread.do(int, "7")
+        finally:
+            thread.close()
+
+    assert asyncio.run(main()) == 7
+
+
+def test_work_whose_loop_is_gone_does_not_end_the_thread() -> None:
+    begun, let_go = threading.Event(), threading.Event()
+
+    def first() -> None:
+        begun.set()
+        let_go.wait(5)
+
+    async def leave(thread: OneThread) -> None:
+        task = asyncio.create_task(thread.do(first))
+        await asyncio.to_thread(begun.wait, 5)
+        task.cancel()
+
+    async def seven(thread: OneThread) -> int:
+        async with asyncio.timeout(5):
+            return await thread.do(int, "7")
+
+    thread = OneThread("test")
+    asyncio.run(leave(thread))
+    let_go.set()
+    assert asyncio.run(seven(thread)) == 7
+    thread.close()
+
+
 def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
     begun: list[str] = []
     let_go = threading.Event()

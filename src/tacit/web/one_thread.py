@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -48,10 +49,19 @@ class OneThread:
                 continue
             try:
                 made = work()
-            except Exception as error:
-                _tell(future, future.set_exception, error)
+            except BaseException as error:  # a panic of compiled code is no Exception; the next work goes on
+                _tell(future, future.set_exception, _raisable(error))
             else:
                 _tell(future, future.set_result, made)
+
+
+def _raisable(error: BaseException) -> BaseException:
+    """The error itself, but for the one that a future does not take."""
+    if not isinstance(error, StopIteration):
+        return error
+    other = RuntimeError("the work raised StopIteration")
+    other.__cause__ = error
+    return other
 
 
 def _tell(future: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
@@ -61,5 +71,5 @@ def _tell(future: asyncio.Future[Any], settle: Callable[[Any], None], outcome: A
         if not future.done():
             settle(outcome)
 
-    if not future.get_loop().is_closed():
+    with suppress(RuntimeError):  # the loop is closed
         future.get_loop().call_soon_threadsafe(told)
