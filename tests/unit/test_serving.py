@@ -134,6 +134,15 @@ def test_too_long_a_head_is_said_to_be(port: int) -> None:
         assert client.recv(65536) == b""
 
 
+def test_every_request_of_a_connection_has_headers_of_its_own(port: int) -> None:
+    first = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        client.sendall(first + b"GET / HTTP/1.1\r\nHost: a\r\nCookie: c=d\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    assert answer.count(b'[0, ["host", "transfer-encoding"]]') == 1
+    assert answer.count(b'[0, ["host", "cookie", "connection"]]') == 1
+
+
 def test_headers_behind_a_body_are_not_taken_for_headers(port: int) -> None:
     """They could carry what the guard at the door has already looked for."""
     wire = (
