@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 import threading
@@ -24,6 +25,7 @@ from cryptography.x509.oid import NameOID
 from tests.local_server import LocalServer, http_answer, local_server
 
 from tacit.errors import InputError
+from tacit.web.upstreams import addresses
 from tacit.web.upstreams import connections as pool
 from tacit.web.upstreams.addresses import NotReachedError
 from tacit.web.upstreams.connection import AnswerRefusedError, BrokenOffError, EngineResponse
@@ -164,6 +166,7 @@ def test_an_answer_without_length_ends_with_the_connection() -> None:
         b"HTTP/1.1 100 Continue\r\nContent-Length: 3\r\n\r\nabc" + http_answer("x"),
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\t\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
     ],
@@ -307,6 +310,17 @@ def test_the_limit_is_of_the_body(size: int, fits: bool) -> None:
                 answers(server, 1)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [CHUNKED.replace(b"chunked", b"chunked ") + b"3\r\nabc\r\n0\r\n\r\n",
+     http_answer("abc", Content_Encoding="identity ")],
+    ids=["form", "compression"],
+)  # fmt: skip
+def test_spaces_behind_a_header_are_no_part_of_it(said: bytes) -> None:
+    with local_server(Talk(said)) as server:
+        assert answers(server, 1) == [b"abc"]
+
+
 def test_compression_hidden_in_a_second_header_is_seen() -> None:
     said = http_answer("1", Content_Encoding="gzip").replace(
         b"\r\n\r\n", b"\r\nContent-Encoding: identity\r\n\r\n"
@@ -352,6 +366,29 @@ def test_an_engine_that_may_not_be_local_gets_no_connection_of_one_that_may(look
         run(work)
         assert len(server.requests) == 1
     assert looked_up == ["engine.example"] * 2  # once for each connection: what was checked is connected to
+
+
+def test_an_address_of_a_kind_that_this_machine_does_not_have_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual, refused = socket.socket, []
+
+    def without_ipv6(family: int = -1, *given: int, **named: int) -> socket.socket:
+        if family == socket.AF_INET6:
+            refused.append(family)
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return usual(family, *given, **named)
+
+    async def both(_host: str, port: int, **_options: object) -> object:
+        return [(socket.AF_INET6, 1, 6, "", ("::1", port)), (socket.AF_INET, 1, 6, "", ("127.0.0.1", port))]
+
+    with local_server(lambda *_: http_answer("a")) as server:
+        monkeypatch.setattr(anyio, "getaddrinfo", both)
+        monkeypatch.setattr(addresses.socket, "socket", without_ipv6)
+        address = f"http://engine.example:{server.port}"
+        answer = run(lambda connections: ask(connections, address, local=True))
+    assert answer.body == b"a"
+    assert refused
 
 
 def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,6 +550,26 @@ def test_a_proxy_that_does_not_connect_gets_no_request(said: list[bytes]) -> Non
         with pytest.raises(NotReachedError):
             run(lambda connections: ask(connections, "http://hidden.onion/"), proxy)
         assert WIRE not in received
+
+
+def test_a_proxy_that_nothing_may_be_opened_to_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(*_given: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async def work(connections: EngineConnections) -> None:
+        with monkeypatch.context() as changed:
+            changed.setattr(addresses.socket, "socket", no_more)
+            with pytest.raises(NotReachedError):
+                await ask(connections, "http://hidden.onion/")
+
+    run(work, "socks5://127.0.0.1:9")
+
+
+def test_a_name_that_is_too_long_for_a_proxy_is_not_asked_for() -> None:
+    with proxy_saying(b"\x05\x00") as (proxy, received):
+        with pytest.raises(NotReachedError):
+            run(lambda connections: ask(connections, f"http://{'a.' * 150}onion/"), proxy)
+        assert received == [b"\x05\x01\x00"]
 
 
 @pytest.mark.parametrize(

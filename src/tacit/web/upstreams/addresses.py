@@ -96,8 +96,11 @@ async def connected_socket(addresses: list[SocketAddress]) -> socket.socket:
     loop = asyncio.get_running_loop()
     problem: OSError | None = None
     for family, place in addresses[:_TRIED]:
-        # Named TCP, or asyncio leaves the connection waiting for more to send.
-        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:  # Named TCP, or asyncio leaves the connection waiting for more to send.
+            opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        except OSError as error:  # this machine has no IPv6, say, though the name has
+            problem = error
+            continue
         try:
             opened.setblocking(False)
             await loop.sock_connect(opened, place)

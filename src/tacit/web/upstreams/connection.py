@@ -173,7 +173,8 @@ class EngineConnection(asyncio.Protocol):
         if self._head_complete:
             return
         self._head += len(name) + len(value) + 4
-        key, said = name.decode("latin-1").lower(), value.decode("latin-1")
+        # Spaces only: the parser takes a tab behind "chunked" for another form of the body.
+        key, said = name.decode("latin-1").lower(), value.decode("latin-1").rstrip(" ")
         self._headers[key] = f"{self._headers[key]}, {said}" if key in self._headers else said
 
     def on_headers_complete(self) -> None:

@@ -79,6 +79,8 @@ def _place(host: str) -> bytes:
         address = ipaddress.ip_address(host)
     except ValueError:
         name = host.encode("ascii")
+        if len(name) > 255:
+            raise ValueError("no name is so long") from None
         return _BY_NAME + len(name).to_bytes(1, "big") + name
     return _BY_ADDRESS[address.version] + address.packed
 
