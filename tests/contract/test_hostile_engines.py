@@ -191,6 +191,17 @@ def test_a_failing_engine_is_asked_again_with_pauses_and_then_left_alone() -> No
     assert "left alone" in resting.problem
 
 
+@pytest.mark.parametrize(
+    "location", [b"/caf\xe9", b"/a b", b"/a\r\nLocation: /b", b"http://[::1/", b"http://127.0.0.1:99999/"]
+)
+def test_a_redirect_to_no_address_fails_that_engine_alone(location: bytes) -> None:
+    """Raised, it would end the search of all engines."""
+    said = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n"
+    with local_server(lambda _request, _socket: said) as server:
+        assert ask(server.address).problem == "it redirects to no address."
+        assert len(server.requests) == 1
+
+
 def test_an_engine_that_recovers_within_the_attempts_is_heard() -> None:
     answers = iter([http_answer("", "502 Bad"), http_answer(GOOD)])
     with local_server(lambda *_: next(answers)) as server:

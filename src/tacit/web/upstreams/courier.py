@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 import anyio
 
+from tacit.errors import InputError
 from tacit.web.upstreams.addresses import NotReachedError
 from tacit.web.upstreams.answer import Answer
 from tacit.web.upstreams.connection import AnswerRefusedError, BrokenOffError, EngineResponse
@@ -205,7 +206,10 @@ def _redirected(request: Outgoing, location: str, status: int) -> Outgoing:
             "it redirects to another host, which was not followed: that host would learn your query.",
             "If it has moved, change its address.",
         )
+    try:
+        moved = outgoing_request("GET", url)
+    except InputError as error:  # spaces, or letters that no address has
+        raise _RefusedError("it redirects to no address.", "Check its address.") from error
     if status in {307, 308} or request.method == "GET":
-        moved = outgoing_request("GET", url)  # checks the address
         return replace(request, url=moved.url, headers=(moved.headers[0], *request.headers[1:]))
-    return outgoing_request("GET", url)
+    return moved
