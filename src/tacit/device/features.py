@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tacit.text.vectors import WordTable
 
-__all__ = ["LONGEST", "pack", "packed_words", "unpack"]
+__all__ = ["LONGEST", "fits", "pack", "packed_words", "unpack"]
 
 LONGEST = 400
 """How many distinct words of a document are kept, from its beginning."""
@@ -35,3 +35,11 @@ def pack(table: WordTable, text: str) -> bytes:
 def unpack(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Numbers and frequencies of the words of one document, or of several in a row."""
     return (packed & _NUMBER).astype(np.int32), (packed >> np.uint32(24)).astype(np.uint8)
+
+
+def fits(table: WordTable, features: bytes) -> bool:
+    """Whether what was kept can be words of this table, each with a frequency."""
+    if len(features) % 4:
+        return False
+    words, times = unpack(np.frombuffer(features, "<u4"))
+    return int(words.max(initial=0)) < len(table.weight) and bool(times.all())

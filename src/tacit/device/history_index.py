@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.device.bags import Bags
-from tacit.device.features import pack, unpack
+from tacit.device.features import fits, pack, unpack
 from tacit.device.growing import Growing
 from tacit.device.history import FILING
 from tacit.device.store import ProfileStore
@@ -89,8 +89,14 @@ class HistoryIndex:
         self._seen = version
 
     def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str]]) -> None:
-        # Documents stored before words were kept have none; their text is still there.
-        packed = [features or pack(self._table, f"{title} {text}") for _, features, _, title, text in chunk]
+        packed = [row[1] for row in chunk]
+        # Documents stored before words were kept have none, and those of a damaged file may not be words of
+        # the table, which compiled loops do not notice. Their text is still there.
+        if not all(packed) or not fits(self._table, b"".join(packed)):
+            packed = [
+                features if features and fits(self._table, features) else pack(self._table, f"{title} {text}")
+                for _, features, _, title, text in chunk
+            ]
         lengths = np.array([len(one) // 4 for one in packed], np.int64)
         self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
         self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
