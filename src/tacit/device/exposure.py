@@ -100,7 +100,7 @@ class ExposureLedger:
         names = self.circle(upstream)
         marks = ",".join("?" * len(names))
         rows = self._store.connection.execute(
-            f"SELECT DISTINCT label FROM told WHERE upstream IN ({marks}) AND last >= ?",
+            f"SELECT label FROM told WHERE upstream IN ({marks}) AND last >= ?",
             (*names, utc_text(since) if since else ""),
         )
         labels = [label for (label,) in rows]
@@ -108,7 +108,7 @@ class ExposureLedger:
             found = [self._topics[label] for label in labels]
         except KeyError:  # told by an earlier run
             found = [self._topic(label) for label in labels]
-        return np.sort(np.array(found, np.int32))
+        return np.unique(np.array(found, np.int32))
 
     def _topic(self, label: str) -> int:
         """The topic at a label, remembered: every exposure asks for all that was told before."""

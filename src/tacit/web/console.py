@@ -87,6 +87,8 @@ class Console:
         results = [
             {"url": one.url, "title": one.title, "snippet": one.snippet} for one in _embedded_search("dog")
         ]
+        for template in ("base.html", "search_box.html", "sent.html", "results.html"):
+            self._environment.get_template(template)
         self.guard.warm_up()
         self.guard.explain("dog", results)
         self.guard.preview("dog")
