@@ -143,6 +143,18 @@ def test_every_request_of_a_connection_has_headers_of_its_own(port: int) -> None
     assert answer.count(b'[0, ["host", "cookie", "connection"]]') == 1
 
 
+@pytest.mark.parametrize(("count", "all_answered"), [(10, True), (10_000, False)])
+def test_requests_that_wait_for_one_another_are_few(port: int, count: int, all_answered: bool) -> None:
+    """A client that never reads could otherwise fill the memory with requests."""
+    last = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    answers = b""
+    with socket.create_connection(("127.0.0.1", port), 10) as client, suppress(ConnectionError):
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * (count - 1) + last)
+        while part := client.recv(65536):
+            answers += part
+    assert (answers.count(b"HTTP/1.1 200 OK") == count) == all_answered
+
+
 def test_headers_behind_a_body_are_not_taken_for_headers(port: int) -> None:
     """They could carry what the guard at the door has already looked for."""
     wire = (

@@ -6,14 +6,16 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["LONGEST_HEAD_OF_REQUEST", "BoundedHeadProtocol"]
+__all__ = ["LONGEST_HEAD_OF_REQUEST", "MOST_WAITING", "BoundedHeadProtocol"]
 
 LONGEST_HEAD_OF_REQUEST = 64_000
 """Bytes that may arrive while a request's headers, or what follows its body, are not complete."""
+MOST_WAITING = 16
+"""Requests of one connection that may wait for the answer to one before them. Browsers send none ahead."""
 
 
 class BoundedHeadProtocol(HttpToolsProtocol):
-    """Refuses a request whose headers do not end, and takes no headers from behind a body."""
+    """Refuses requests whose headers do not end or that come without end, and headers from behind a body."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self._unfinished = 0
@@ -28,6 +30,8 @@ class BoundedHeadProtocol(HttpToolsProtocol):
         if self._unfinished > LONGEST_HEAD_OF_REQUEST and not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:
                 self.send_400_response("The headers are too long.")
+            self.transport.close()
+        elif len(self.pipeline) > MOST_WAITING:  # each answer makes the protocol read on, and keep more
             self.transport.close()
 
     def on_message_begin(self) -> None:
