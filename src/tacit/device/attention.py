@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.device.bags import Bags
-from tacit.device.likeness import promise, to_results, without_query
+from tacit.device.likeness import postings, promise, to_results, without_query
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
 
 __all__ = ["Attended", "Attention", "AttentionParameters", "QueryWords"]
@@ -114,7 +114,9 @@ class Attention:
         self._slot = np.zeros(len(table) + BUCKETS, np.int32)
         self._average = np.zeros(len(table) + BUCKETS, np.float32)
 
-    def attend(self, query: str, results: Bags, history: Bags, allowed: _Wide | None = None) -> Attended:
+    def attend(
+        self, query: str | QueryWords, results: Bags, history: Bags, allowed: _Wide | None = None
+    ) -> Attended:
         """What the history (or the ``allowed`` places of it) says about the results of a query."""
         with self.marked(query) as (words, _):
             try:
@@ -124,16 +126,16 @@ class Attention:
                 self._average[results.words] = 0
 
     @contextmanager
-    def marked(self, query: str) -> Iterator[tuple[QueryWords, _Int8]]:
+    def marked(self, query: str | QueryWords) -> Iterator[tuple[QueryWords, _Int8]]:
         """The query's words, and a table that marks them by number for as long as the block lasts."""
-        words = QueryWords(self.table, query)
+        words = query if isinstance(query, QueryWords) else QueryWords(self.table, query)
         words.marks(self._mark)
         try:
             yield words, self._mark
         finally:
             self._mark[list(words.forms)] = 0
 
-    def directions(self, query: str, bags: Bags, places: _Wide) -> _Float32:
+    def directions(self, query: str | QueryWords, bags: Bags, places: _Wide) -> _Float32:
         """The directions of some texts, the query's words left out."""
         with self.marked(query) as (words, _):
             return self._cleaned(words, bags, np.asarray(places, np.int64))[1]
@@ -148,7 +150,9 @@ class Attention:
         chosen = self.parameters
         everything = np.arange(len(results), dtype=np.int64)
         lengths, units, _ = self._cleaned(words, results, everything)
-        distinct, begins, holders, held = self._postings(results, lengths)
+        distinct, begins, holders, held = postings(
+            results.offsets, results.words, results.weights, lengths, self._mark, self._slot
+        )
         spread = (distinct, begins, held)
         places = self._candidates(words, history, len(results), spread, units, allowed)
         size = len(history) if allowed is None else len(allowed)
@@ -175,18 +179,6 @@ class Attention:
             places, bags.offsets, bags.words, bags.times, bags.weights, bags.squares, bags.sums,
             self._mark, words.shares, self._vectors, self.table.scale,
         )  # fmt: skip
-
-    def _postings(self, results: Bags, lengths: _Float32) -> tuple[_Int32, _Int32, _Int32, _Float32]:
-        """Which results hold each of their words, and its weight there at length 1; fills the slots."""
-        holder = np.repeat(np.arange(len(results), dtype=np.int32), np.diff(results.offsets))
-        usable = (lengths[holder] > 0) & (self._mark[results.words] == 0)
-        word, holder = results.words[usable], holder[usable]
-        weight = results.weights[usable] / lengths[holder]
-        order = np.argsort(word, kind="stable")
-        distinct, first = np.unique(word[order], return_index=True)
-        self._slot[distinct] = np.arange(1, len(distinct) + 1, dtype=np.int32)
-        begins = np.append(first, len(order)).astype(np.int32)
-        return distinct, begins, holder[order], weight[order]
 
     def _candidates(
         self,

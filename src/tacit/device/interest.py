@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.attention import Attention
+from tacit.device.attention import Attention, QueryWords
 from tacit.device.bags import Bags
 from tacit.device.kernel import kernel
 from tacit.device.mapping import seed_of_leaves
@@ -126,26 +126,27 @@ class InterestFinder:
         nobody = Interest(0.0, np.empty(0, np.int32), np.empty(0))
         if len(history) == 0:
             return nobody
+        words = QueryWords(self._attention.table, query)
         if results is not None and len(results):
-            attended = self._attention.attend(query, results, history)
+            attended = self._attention.attend(words, results, history)
             places, weights = attended.documents, attended.attention.astype(np.float64)
         else:
-            places, weights = self._before_results(query, history)
+            places, weights = self._before_results(query, words, history)
         evidence = float(weights.sum())
         if evidence < LEAST_EVIDENCE:
             return Interest(evidence, nobody.topics, nobody.preferences)
         best = np.argsort(-weights, kind="stable")[:_SPEAKERS]
         best = best[weights[best] >= _FAINT * weights[best[0]]]
-        directions = self._attention.directions(query, history, places[best])
+        directions = self._attention.directions(words, history, places[best])
         topics, preferences = self._preferences(directions, weights[best])
         return Interest(evidence, topics, preferences)
 
     def _before_results(
-        self, query: str, history: Bags
+        self, query: str, words: QueryWords, history: Bags
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The documents that speak about the query by themselves, with their share of the attention."""
         table = self._attention.table
-        with self._attention.marked(query) as (words, mark):
+        with self._attention.marked(words) as (_, mark):
             covered = _coverage(history.offsets, history.words, mark, words.shares)
         asked = table.vector(table.bag(query))
         near = np.maximum(0, history.sums @ asked / np.maximum(1e-6, history.norms))

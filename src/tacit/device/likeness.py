@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tacit.device.kernel import kernel
 
-__all__ = ["most_brought", "promise", "to_results", "without_query"]
+__all__ = ["most_brought", "postings", "promise", "to_results", "without_query"]
 
 _Float32 = npt.NDArray[np.float32]
 _Int32 = npt.NDArray[np.int32]
@@ -65,6 +65,44 @@ def without_query(
         else:
             units[place] = 0.0
     return lengths, units, coverage
+
+
+@kernel
+def postings(
+    offsets: _Wide, words: _Int32, weights: _Float32, lengths: _Float32, mark: _Int8, slot: _Int32
+) -> tuple[_Int32, _Int32, _Int32, _Float32]:
+    """Which results hold each of their words, and its weight there at length 1; the query's words left out.
+
+    Gives the distinct words, where the entries of each begin, and result and weight of each entry; writes
+    each word's place among the distinct ones (from 1) into ``slot``, where all were 0.
+    """
+    distinct = np.empty(words.size, np.int32)
+    begins = np.zeros(words.size + 1, np.int32)
+    size = 0
+    for result in range(lengths.size):
+        if lengths[result] > 0.0:
+            for spot in range(offsets[result], offsets[result + 1]):
+                word = words[spot]
+                if mark[word] == 0:
+                    if slot[word] == 0:
+                        distinct[size] = word
+                        size += 1
+                        slot[word] = size
+                    begins[slot[word]] += 1
+    for place in range(size):
+        begins[place + 1] += begins[place]
+    holders = np.empty(begins[size], np.int32)
+    held = np.empty(begins[size], np.float32)
+    free = begins[:size].copy()
+    for result in range(lengths.size):
+        if lengths[result] > 0.0:
+            for spot in range(offsets[result], offsets[result + 1]):
+                place = slot[words[spot]] - 1
+                if place >= 0:
+                    holders[free[place]] = result
+                    held[free[place]] = weights[spot] / lengths[result]
+                    free[place] += 1
+    return distinct[:size], begins[: size + 1], holders, held
 
 
 @kernel

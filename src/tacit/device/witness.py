@@ -39,7 +39,11 @@ class Witness:
     def seen(self) -> int:
         """How many entries were seen; 0 where nothing is known."""
         try:
-            return int(self.path.read_text())
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                return int(os.read(handle, 2 * _WIDTH))
+            finally:
+                os.close(handle)
         except (OSError, ValueError):
             return 0
 

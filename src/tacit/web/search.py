@@ -164,9 +164,12 @@ class SearchDesk:
         begun, changes = time.monotonic(), self._changes
         turns = [EngineTurn(engine) for engine in engines if engine.enabled]
         self._guard.bound = settings.exposure_bound
-        async with anyio.create_task_group() as group:
-            for turn in turns:
-                group.start_soon(self._take, turn, query, delta)
+        if len(turns) == 1:
+            await self._take(turns[0], query, delta)
+        else:
+            async with anyio.create_task_group() as group:
+                for turn in turns:
+                    group.start_soon(self._take, turn, query, delta)
         self._suggestions.remember(query, datetime.now(UTC).isoformat())
         answers = [turn.answer for turn in turns]
         fused = fuse(answers)

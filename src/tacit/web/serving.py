@@ -50,6 +50,7 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
     configuration = uvicorn.Config(
         application,
         access_log=False,
+        proxy_headers=False,
         log_level="critical",
         lifespan="on",
         server_header=False,
