@@ -58,6 +58,20 @@ def test_the_querys_own_words_tell_no_meaning_from_another() -> None:
     assert np.allclose(attended.similarity[0], 0)
 
 
+def test_two_forms_of_a_query_word_in_one_document_cover_it_once() -> None:
+    attended = Attention(TABLE).attend("beagle", bags(*RESULTS), bags("Beagle hound", "Beagle beagles hound"))
+    assert attended.attention[0] == pytest.approx(attended.attention[1], abs=1e-6)
+
+
+def test_a_document_of_the_querys_words_alone_is_like_nothing() -> None:
+    """What subtraction leaves of its length and vector is noise, and must not be scaled up."""
+    query = "beagle terrier spaniel poodle labrador collie whippet dachshund"
+    documents = bags(query, " ".join([query] * 200) + " poodle collie collie", f"{query} kennel")
+    attended = Attention(TABLE).attend(query, bags("kennel club", "puppy training"), documents)
+    assert np.abs(attended.similarity[:2]).max() < 1e-6
+    assert attended.similarity[2, 0] > 0.3
+
+
 def test_words_and_vectors_are_compared_as_defined() -> None:
     """The kernels against the formulas, written out."""
     attention = Attention(TABLE)

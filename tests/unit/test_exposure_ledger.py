@@ -129,6 +129,7 @@ def test_a_backup_put_back_is_noticed_and_sends_nothing_under_a_bound(store: Pro
         assert ledger.missing() == 2
         assert "older copy" in ledger.notices()[0]
         assert ledger.admit("engine", "q", about(ILLNESS[6], profile), profile, bound) is None
+        assert ledger.missing() == 1  # the query alone was recorded, and the witness has not forgotten
         ledger.accept()
         assert ledger.notices() == []
         assert ledger.admit("engine", "q", about(ILLNESS[6], profile), profile, bound) is not None
