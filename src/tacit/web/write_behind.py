@@ -14,7 +14,7 @@ from tacit.web.state import PageState
 
 __all__ = ["WriteBehind"]
 
-_DELAY = 0.25
+_DELAY = 0.05
 """Seconds for which rows are gathered."""
 
 
