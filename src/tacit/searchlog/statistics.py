@@ -120,6 +120,13 @@ _ASKED = """
 """For each distinct query, how often it was asked and by how many users. Each grouping can go to disk."""
 
 
+_THREADS = """
+    SELECT greatest(1, least(current_setting('threads')::BIGINT,
+                             parse_formatted_bytes(current_setting('memory_limit')) // 125000000))
+"""
+"""Each thread holds some blocks that cannot go to disk: where memory is short, fewer threads."""
+
+
 class StatisticsSource:
     """A log opened for counting. Made by :func:`opened_for_statistics`."""
 
@@ -250,17 +257,20 @@ def opened_for_statistics(
             raise ParameterError.outside("memory", repr(memory), "a size such as 2GB or 500MB") from error
         try:
             with connection:
+                connection.execute("SET threads = ?", connection.execute(_THREADS).fetchone())
                 log = connection.read_parquet(literal_path(path), hive_partitioning=False)
                 for bound, sign in ((since, ">="), (until, "<")):
                     if bound is not None:
                         log = log.filter(f"time {sign} TIMESTAMP '{bound.isoformat(sep=' ')}'")
                 log.create_view("log")
                 yield StatisticsSource(connection)
-        except duckdb.OutOfMemoryException as error:
+        except (duckdb.OutOfMemoryException, OSError) as error:
+            if isinstance(error, OSError) and not str(error).startswith("Out of Memory"):
+                raise  # batches are read through Arrow, which has one error for everything
             raise InfeasibleError(
                 f"counting needs more than {memory} of memory, or more room beside {scratch} than there is.",
                 "Allow more with `memory`, or set TMPDIR to a folder on a larger disk.",
-            ) from error
+            ) from None
         except duckdb.Error:
             # The engine's message may quote a value, so it is not passed on.
             raise LogError(
