@@ -98,7 +98,7 @@ def test_counting_spills_to_disk_within_little_memory(tmp_path: Path) -> None:
         schema=SCHEMA,
     )
     pq.write_table(log, tmp_path / "log.parquet")
-    with opened_for_statistics(tmp_path / "log.parquet", memory="80MB") as source:
+    with opened_for_statistics(tmp_path / "log.parquet", memory="60MB") as source:
         assert source._rows("SELECT current_setting('threads')") == [(1,)]  # each would hold blocks in memory
         found = source.statistics()
         ((spilt,),) = source._rows("SELECT sum(size) FROM duckdb_temporary_files()")
