@@ -137,8 +137,8 @@ class Attention:
 
     def directions(self, query: str | QueryWords, bags: Bags, places: _Wide) -> _Float32:
         """The directions of some texts, the query's words left out."""
-        with self.marked(query) as (words, _):
-            return self._cleaned(words, bags, np.asarray(places, np.int64))[1]
+        with self.marked(query):
+            return self._cleaned(bags, np.asarray(places, np.int64))[1]
 
     def order(self, attended: Attended) -> npt.NDArray[np.intp]:
         """The personal order of the results, as places in the engine's order."""
@@ -149,7 +149,7 @@ class Attention:
     def _attend(self, words: QueryWords, results: Bags, history: Bags, allowed: _Wide | None) -> Attended:
         chosen = self.parameters
         everything = np.arange(len(results), dtype=np.int64)
-        lengths, units, _ = self._cleaned(words, results, everything)
+        lengths, units = self._cleaned(results, everything)
         distinct, begins, holders, held = postings(
             results.offsets, results.words, results.weights, lengths, self._mark, self._slot
         )
@@ -174,10 +174,10 @@ class Attention:
         attention = (excess / (excess.sum() + size)).astype(np.float32)
         return Attended(places, similarity, attention, attention @ similarity)
 
-    def _cleaned(self, words: QueryWords, bags: Bags, places: _Wide) -> tuple[_Float32, _Float32, _Float32]:
+    def _cleaned(self, bags: Bags, places: _Wide) -> tuple[_Float32, _Float32]:
         return without_query(
             places, bags.offsets, bags.words, bags.times, bags.weights, bags.squares, bags.sums,
-            self._mark, words.shares, self._vectors, self.table.scale,
+            self._mark, self._vectors, self.table.scale,
         )  # fmt: skip
 
     def _candidates(

@@ -29,14 +29,12 @@ def without_query(
     squares: _Float32,
     sums: _Float32,
     mark: _Int8,
-    shares: _Float32,
     vectors: npt.NDArray[np.int8],
     scale: _Float32,
-) -> tuple[_Float32, _Float32, _Float32]:
-    """Lengths, unit vectors and coverage of the chosen texts, the query's words left out of the first two."""
+) -> tuple[_Float32, _Float32]:
+    """Lengths and unit vectors of the chosen texts, the query's words left out."""
     lengths = np.empty(which.size, np.float32)
     units = np.empty((which.size, scale.size), np.float32)
-    coverage = np.zeros(which.size, np.float32)
     for place in range(which.size):
         text = which[place]
         square = squares[text]
@@ -45,11 +43,6 @@ def without_query(
         for spot in range(offsets[text], offsets[text + 1]):
             word = words[spot]
             if mark[word] > 0:
-                seen = False  # another form of the same word may stand before it
-                for before in range(offsets[text], spot):
-                    seen = seen or mark[words[before]] == mark[word]
-                if not seen:
-                    coverage[place] += shares[mark[word] - 1]
                 square -= weights[spot] * weights[spot]
                 touched = True
                 if word < vectors.shape[0]:
@@ -64,7 +57,7 @@ def without_query(
             units[place] /= norm
         else:
             units[place] = 0.0
-    return lengths, units, coverage
+    return lengths, units
 
 
 @kernel
