@@ -28,7 +28,12 @@ from tacit.errors import InputError
 from tacit.web.upstreams import addresses
 from tacit.web.upstreams import connections as pool
 from tacit.web.upstreams.addresses import NotReachedError
-from tacit.web.upstreams.connection import AnswerRefusedError, BrokenOffError, EngineResponse
+from tacit.web.upstreams.connection import (
+    AnswerRefusedError,
+    BrokenOffError,
+    EngineConnection,
+    EngineResponse,
+)
 from tacit.web.upstreams.connections import EngineConnections, origin_of
 
 WIRE = b"GET /search?q=java HTTP/1.1\r\nHost: engine.example\r\n\r\n"
@@ -585,3 +590,17 @@ def test_a_name_that_is_too_long_for_a_proxy_is_not_asked_for() -> None:
 def test_the_address_of_a_proxy_is_checked(proxy: str) -> None:
     with pytest.raises(InputError, match="proxy"):
         EngineConnections(proxy)
+
+
+def test_an_answer_before_any_question_ends_the_connection() -> None:
+    async def unasked() -> bool:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        connection = EngineConnection(ours)
+        transport, _ = await asyncio.get_running_loop().create_connection(lambda: connection, sock=ours)
+        theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await asyncio.sleep(0.05)
+        theirs.close()
+        return transport.is_closing() and not connection.usable
+
+    assert asyncio.run(unasked())
