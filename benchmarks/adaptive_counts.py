@@ -17,13 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HeldItem
-from tacit.release.adaptive.rounds import find
-from tacit.release.adaptive.rounds_schedule import RoundsSchedule
-from tacit.release.adaptive.tallies import take_tally
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive_rounds import find, take_tally
+from tacit.release.mechanisms.adaptive_schedule import RoundsSchedule
 
 RELEASES = 20
 

@@ -85,11 +85,10 @@ def write_log(path: Path, records: int, seed: int) -> None:
 
 def ours(draw: Draw, keys_only: bool) -> tuple[int, int]:
     """Keys found, and of the counts those within 25%."""
-    from tacit.privacy.randomness import OperatingSystemRandomness
-    from tacit.release.adaptive.parameters import PER_USER
-    from tacit.release.adaptive.planner import plan_rounds
-    from tacit.release.adaptive.rounds import Holdings, find
-    from tacit.release.adaptive.tallies import take_tally
+    from tacit.privacy.noise.randomness import OperatingSystemRandomness
+    from tacit.release.mechanisms.adaptive import PER_USER
+    from tacit.release.mechanisms.adaptive_planner import plan_rounds
+    from tacit.release.mechanisms.adaptive_rounds import Holdings, find, take_tally
 
     source = OperatingSystemRandomness()
     schedule = plan_rounds(EPSILON, DELTA, PER_USER, keys_only=keys_only)
@@ -111,10 +110,10 @@ def reconstructed(draw: Draw) -> None:
 
 def timed(side: str, log: Path) -> dict[str, float]:
     """One side in this process: seconds after imports, and the most memory."""
-    from tacit.privacy.randomness import OperatingSystemRandomness
-    from tacit.release.adaptive.mechanism import Adaptive
+    from tacit.privacy.noise.randomness import OperatingSystemRandomness
     from tacit.release.engines import memory_for, open_engine
     from tacit.release.mechanism import run
+    from tacit.release.mechanisms.adaptive_release import Adaptive
 
     with open_engine(memory=memory_for(log), threads=2) as engine:
         engine.table(engine.log(log).limit(1))

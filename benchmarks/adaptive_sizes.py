@@ -33,9 +33,9 @@ def at_most(draw: Draw, queries: int) -> Draw:
 
 def adaptive(draw: Draw, per_user: int, keys_only: bool) -> tuple[int, int]:
     """Found, and within 25%."""
-    from tacit.privacy.randomness import OperatingSystemRandomness
-    from tacit.release.adaptive.mechanism import Adaptive
-    from tacit.release.adaptive.rounds import Holdings
+    from tacit.privacy.noise.randomness import OperatingSystemRandomness
+    from tacit.release.mechanisms.adaptive_release import Adaptive
+    from tacit.release.mechanisms.adaptive_rounds import Holdings
 
     made = Adaptive(epsilon=EPSILON, delta=DELTA, per_user=per_user, keys_only=keys_only)
     found = made.way.carry_out(Holdings(draw.starts, draw.items, draw.kinds), OperatingSystemRandomness())
@@ -45,9 +45,9 @@ def adaptive(draw: Draw, per_user: int, keys_only: bool) -> tuple[int, int]:
 
 def zealous(draw: Draw, per_user: int) -> tuple[int, int]:
     """A planned ZEALOUS release with this many items a user."""
-    from tacit.privacy.noise import discrete_laplace
-    from tacit.privacy.randomness import OperatingSystemRandomness
-    from tacit.release.zealous.mechanism import Zealous
+    from tacit.privacy.noise.randomness import OperatingSystemRandomness
+    from tacit.privacy.noise.samplers import discrete_laplace
+    from tacit.release.mechanisms.zealous_release import Zealous
 
     part = next(iter(Zealous(epsilon=EPSILON, delta=DELTA, per_user=per_user).schedule()))
     assert part.noise is not None and part.least is not None

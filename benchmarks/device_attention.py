@@ -24,14 +24,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tacit.device import load_repository
-from tacit.device.attention import Attention, AttentionParameters
-from tacit.device.bags import Bags
-from tacit.device.generalise import generalise
-from tacit.device.history_index import NEAREST
-from tacit.device.interest import InterestFinder
-from tacit.device.profile import UserProfile
-from tacit.device.withholding import NEAR_SHARE, Withholding
-from tacit.evaluate.ambiguous import (
+from tacit.device.generalise.algorithms import generalise
+from tacit.device.profile.arrays import Bags
+from tacit.device.profile.history import NEAREST
+from tacit.device.profile.user import UserProfile
+from tacit.device.ranking.attention import Attention, AttentionParameters
+from tacit.device.sending.decision import InterestFinder
+from tacit.device.sending.withholding import NEAR_SHARE, Withholding
+from tacit.evaluate.guards.cases import (
     HistoryCase,
     abstract_pages,
     history_cases,

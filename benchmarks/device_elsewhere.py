@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from device_attention import DELTA, Measured, data_folder, row
 from tacit.device import OnlineProfiler
-from tacit.device.bags import Bags
-from tacit.device.evidence import EvidenceProfiler
-from tacit.device.profile import UserProfile
-from tacit.device.topic_index import content_words
-from tacit.evaluate.ambiguous import HistoryCase
+from tacit.device.profile.arrays import Bags
+from tacit.device.profile.repository import content_words
+from tacit.device.profile.user import UserProfile
+from tacit.device.sending.decision import EvidenceProfiler
+from tacit.evaluate.guards.cases import HistoryCase
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.taxonomy import load_wordnet
 from tacit.world.synth import SyntheticLog

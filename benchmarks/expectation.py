@@ -16,13 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HeldItem
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.expectation import expected_rows
-from tacit.release.item_kinds import Item
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Item
 from tacit.world.synth import SyntheticLog
 
 _DRAWS = 10

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, generalise
-from tacit.device.exposure_course import exposure_courses
-from tacit.device.mapping import seed_of_leaves
-from tacit.device.profile import UserProfile
+from tacit.device.generalise.mapping import seed_of_leaves
+from tacit.device.profile.user import UserProfile
+from tacit.device.sending.exposure import exposure_courses
 from tacit.taxonomy import load_wordnet
 
 SMALL, LARGE, MEASURED = 1_000, 100_000, 300

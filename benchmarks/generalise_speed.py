@@ -22,8 +22,8 @@ import time
 import numpy as np
 
 from specimens.seed_profiles import random_seed_profile, taxonomy_seed_profile
-from tacit.device.generalise import Algorithm, generalise
-from tacit.device.seed import SeedProfile
+from tacit.device.generalise.algorithms import Algorithm, generalise
+from tacit.device.profile.user import SeedProfile
 from tacit.taxonomy import load_wordnet
 
 TREES = 40

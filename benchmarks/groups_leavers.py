@@ -1,8 +1,9 @@
 """What vanished groups tell of who left: people who rest against people counted again at once.
 
-400 users of 40 terms (`tacit.evaluate.interest_profiles`) are in groups at p = 0.4; 240 of them leave one
+400 users of 40 terms (`tacit.evaluate.loops.interest_profiles`) are in groups at p = 0.4; 240 of them
+leave one
 after another. An observer lays to each leaver the terms of the group that vanished with the step, less those
-that a group formed since shows (:mod:`tacit.groups.succession`).
+that a group formed since shows (:mod:`tacit.audit.groups`).
 
 Claims: since people of vanished groups rest until the next bundling, the observer is right no more often than
 somebody who lays all of a vanished group's terms to the leaver, and below p; were they counted in new groups
@@ -17,12 +18,11 @@ import random
 import tempfile
 from pathlib import Path
 
-from tacit.evaluate.interest_profiles import interest_profiles
+from tacit.audit.groups import Learnt, Observer
+from tacit.evaluate.loops.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Groups
 from tacit.groups.report import report
-from tacit.groups.store import GroupsStore
-from tacit.groups.succession import Learnt, Observer
-from tacit.groups.writing import write_groups
+from tacit.groups.store import GroupsStore, write_groups
 
 USERS, TERMS, LEAVERS, P = 400, 40, 240, 0.4
 

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from tacit.device import Guard
-from tacit.device.features import pack
-from tacit.device.history import FILING, History, HistoryDocument
-from tacit.device.repository import load_repository
-from tacit.device.store import ProfileStore
+from tacit.device.profile.arrays import pack
+from tacit.device.profile.history import FILING, History, HistoryDocument
+from tacit.device.profile.repository import load_repository
+from tacit.device.profile.store import ProfileStore
 from tacit.text.vectors import load_word_table
 
 QUERIES = ["java", "jaguar", "mercury", "bank", "eagle", "python", "coffee", "organ", "crane", "bass"]

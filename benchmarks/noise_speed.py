@@ -1,6 +1,7 @@
 """Exact integer noise, Laplace and Gaussian: over five million draws a second on one core.
 
-Claim: `tacit.privacy.noise.discrete_laplace` and `tacit.privacy.gaussian.discrete_gaussian` draw more than 5
+Claim: `tacit.privacy.noise.samplers.discrete_laplace` and
+`tacit.privacy.noise.samplers.discrete_gaussian` draw more than 5
 million exact values a second, many times what OpenDP's exact samplers give, and come within a small factor of
 two floors measured in the same run: reading the operating system's random bytes for as many draws, and
 numpy's floating-point samplers (neither exact nor from a secure source).
@@ -17,9 +18,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.privacy.gaussian import discrete_gaussian
-from tacit.privacy.noise import discrete_laplace
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.samplers import discrete_gaussian, discrete_laplace
 
 CLAIM = 5e6
 SIGMAS = [0.5, 2.0, 10.0, 100.0, 1e3, 1e6]

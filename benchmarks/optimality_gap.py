@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from specimens.seed_profiles import random_seed_profile, taxonomy_seed_profile
-from tacit.device.generalise import Algorithm, generalise
-from tacit.device.risk import risk
-from tacit.device.seed import SeedProfile
+from tacit.device.generalise.algorithms import Algorithm, generalise
+from tacit.device.generalise.measures import risk
+from tacit.device.profile.user import SeedProfile
 from tacit.taxonomy import load_wordnet
 
 GREEDY = (Algorithm.GREEDY_DP, Algorithm.GREEDY_IL, Algorithm.GREEDY_RATIO)

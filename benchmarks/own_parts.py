@@ -15,8 +15,8 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.device.queue import pop_smallest, push
-from tacit.evaluate.device_quality import average_precision
+from tacit.device.loops.greedy import pop_smallest, push
+from tacit.evaluate.guards.cases import average_precision
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
 
 

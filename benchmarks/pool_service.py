@@ -34,15 +34,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.lean_http import Connections, LeanClient
 from tests.pool_traffic import served_pool, served_with_relay, traffic
 
-from tacit.pool.client import Announcement
-from tacit.pool.formation import together, valid_records
-from tacit.pool.machine import Pool
-from tacit.pool.population import adult
-from tacit.pool.protocol import UNGROUPED, FirstMessage, Rules, SecondMessage
-from tacit.pool.sealing import HpkeSealing
-from tacit.pool.store import MemoryStore
-from tacit.pool.table import whole_domain
-from tacit.pool.verification import verify_log
+from tacit.pool.agent.runner import Announcement
+from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, HpkeSealing, Rules, SecondMessage
+from tacit.pool.protocol.table import whole_domain
+from tacit.pool.server.machine import Pool, together, valid_records
+from tacit.pool.server.store import MemoryStore
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.verification import verify_log
 
 
 def spread(times: list[float]) -> str:

@@ -16,8 +16,8 @@ import argparse
 
 import numpy as np
 
-from tacit.pool.partition import headroom, partition
-from tacit.pool.population import adult
+from tacit.pool.server.partition import headroom, partition
+from tacit.pool.simulation.population import adult
 
 K, PEOPLE = 30, 3_745
 

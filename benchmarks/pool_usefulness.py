@@ -3,7 +3,7 @@
 Claims, at the paper's traffic (50 arrivals a unit of time, stays of 50; records from Adult):
 
 - search results that depend on age, country and occupation keep a good part of what knowing the exact record
-  gains over knowing nothing of the person (`tacit.evaluate.pool_usefulness`), less with a larger k;
+  gains over knowing nothing of the person (`tacit.evaluate.guards.pool`), less with a larger k;
 - almost every newcomer's first query carries a region, down to a few arrivals a unit of time.
 
 Run: ``python benchmarks/pool_usefulness.py [--quick]``.
@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tacit.evaluate.pool_usefulness import topic_kinds, usefulness, waiting_times
-from tacit.pool.population import adult
-from tacit.pool.simulation import SimulationSetting
+from tacit.evaluate.guards.pool import topic_kinds, usefulness, waiting_times
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.traffic import SimulationSetting
 from tacit.world import wordnet_corpus, wordnet_engine
 
 

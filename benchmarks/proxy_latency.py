@@ -43,7 +43,7 @@ SUBJECTS = (
 
 def engine(port_sent: Any) -> None:
     """The engine: answers after the time that the query asks for, in a process of its own."""
-    from tacit.web.serving import bound_socket, serve
+    from tacit.web.server import bound_socket, serve
 
     async def answer(request: Request) -> Response:
         query = request.query_params.get("q") or json.loads(await request.body())["query"]
@@ -69,11 +69,11 @@ def engine(port_sent: Any) -> None:
 def page(port_sent: Any, folder: str, engine_port: int, kind: str) -> None:
     """The search page in a process of its own."""
     from tacit.device import Guard
-    from tacit.web.application import page_application
-    from tacit.web.console import Console
-    from tacit.web.serving import bound_socket, serve
+    from tacit.web.engines.catalogue import parse_engine
+    from tacit.web.server import bound_socket, serve
+    from tacit.web.site.application import page_application
+    from tacit.web.site.console import Console
     from tacit.web.state import PageState
-    from tacit.web.upstreams import parse_engine
 
     path = Path(folder) / f"{kind}.profile"
     with Guard(path) as guard:

@@ -29,7 +29,7 @@ def expected_rows(part: Any, counts: Any) -> float:
     """How many keys with these true counts pass the noisy threshold, on average."""
     import numpy as np
 
-    from tacit.release.analysis.threshold import survival
+    from tacit.release.analysis import survival
 
     values, how_many = np.unique(counts, return_counts=True)
     return float(
@@ -55,7 +55,7 @@ def published(engine: Any, log: Any, mechanism: Any) -> dict[str, float]:
 def settings(epsilon: float) -> dict[str, dict[str, Any]]:
     """What is compared, by mechanism; the default comes first."""
     from tacit.release import Click, Session, Zealous
-    from tacit.release.item_kinds import Item
+    from tacit.release.parameters import Item
 
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
     found: dict[str, dict[str, Any]] = {}

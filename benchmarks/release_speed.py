@@ -63,9 +63,10 @@ def plain(log: Path, folder: Path) -> dict[str, float]:
 def release(log: Path, folder: Path, side: str) -> dict[str, float]:
     """A release from the first check to the note in the ledger; opening the ledger apart."""
     from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+    from tacit.privacy.ledger.register import open_ledger
     from tacit.release import Click, Session, Zealous
     from tacit.release.preparation import Preparation
-    from tacit.release.publication import Order, open_ledger, publish_log
+    from tacit.release.publication import Order, publish_log
 
     mechanism = {
         "click": lambda: Click(epsilon=4.0, delta=1e-6),
@@ -86,9 +87,9 @@ def _side(side: str, log: Path) -> dict[str, float]:
         os.environ["TACIT_STATE"] = f"{folder}/state"  # the log of each side is new to the register
         import ibis
 
-        import tacit.release.click.mechanism
-        import tacit.release.session.mechanism
-        import tacit.release.zealous.mechanism  # noqa: F401  (imports are not timed)
+        import tacit.release.mechanisms.click_release
+        import tacit.release.mechanisms.session_release
+        import tacit.release.mechanisms.zealous_release  # noqa: F401  (imports are not timed)
 
         ibis.duckdb.connect().disconnect()
         found = plain(log, Path(folder)) if side == "plain" else release(log, Path(folder), side)

@@ -21,10 +21,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.publication import publish
 from tacit.release.registry import mechanism_class
-from tacit.release.resampling.log import resample
+from tacit.release.resampling import resample
 from tacit.world.synth import SyntheticLog
 
 _RANKS = (1, 10, 100)

@@ -15,13 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.click.mechanism import Click
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.item_kinds import Item
-from tacit.release.parameters import Choice
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Choice, Item
 from tacit.world.synth import SyntheticLog
 
 _DRAWS = 5

@@ -56,11 +56,11 @@ def digits_log(path: Path, records: int) -> Path:
 def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
     """Processor time of one release, from the check to the page."""
     from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-    from tacit.privacy.ledger import Ledger
-    from tacit.release.item_kinds import Item
+    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.release.mechanisms.zealous_release import Zealous
+    from tacit.release.parameters import Item
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, publish_log
-    from tacit.release.zealous.mechanism import Zealous
 
     ledger = folder / f"{log.name}.ledger"
     if not ledger.exists():

@@ -21,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.searchlog.session_words import session_starts_by_words
-from tacit.searchlog.sessions import history_order, session_starts
+from tacit.searchlog.sessions import history_order, session_starts, session_starts_by_words
 from tacit.world.synth import SyntheticLog
 
 _PARTS = re.compile(r"https?://|\bwww\.|\.(?:com|net|org|edu|gov)\b")

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from tacit.device import wordnet_repository
-from tacit.device.construction import file_document
+from tacit.device.profile.construction import file_document
 from tacit.taxonomy import load_wordnet
 
 ARTICLES = Path(__file__).parents[2] / "shared" / "data" / "wikispeedia_abstracts.jsonl.gz"

@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.topics.mechanism import Topics
+from tacit.release.mechanisms.topics_release import Topics
 from tacit.world.synth import SyntheticLog
 
 _DRAWS = 50

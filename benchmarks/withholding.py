@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.device.history_index import NEAREST
-from tacit.device.withholding import NEAR_SHARE, Withholding
-from tacit.evaluate.ambiguous import abstract_pages
+from tacit.device.profile.history import NEAREST
+from tacit.device.sending.withholding import NEAR_SHARE, Withholding
+from tacit.evaluate.guards.cases import abstract_pages
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from tacit.text import words
 from tacit.world import wordnet_corpus
-from tacit.world.index import build_index
+from tacit.world.corpus import build_index
 
 
 def milliseconds(search: Callable[[str], object], queries: list[str]) -> float:

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.pool.template import read_template
+from tacit.pool.protocol.template import read_template
 
 FOLDER = Path(__file__).parent.parent / "src/tacit/data/adult"
 IN_WHEEL = "fairness/data/raw/adult.csv"

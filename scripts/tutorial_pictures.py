@@ -19,7 +19,7 @@ from tests.local_server import running
 from tests.page_server import ServedPage, served_page
 
 from tacit.web.engine_service import EngineService, engine_application
-from tacit.web.upstreams import Carriage, EngineDescription
+from tacit.web.engines.interface import Carriage, EngineDescription
 
 READ = {
     "coffee": [

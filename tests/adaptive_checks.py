@@ -23,14 +23,15 @@ import pyarrow as pa
 from scipy import stats
 
 from tacit.privacy import Neighbours
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive import mechanism as module
-from tacit.release.adaptive import rounds, tallies
-from tacit.release.adaptive.holdings import Counted
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HELD_COLUMNS, HeldItem
-from tacit.release.adaptive.rounds import Holdings
-from tacit.release.adaptive.rounds_schedule import ONE
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.mechanisms import adaptive_release as module
+from tacit.release.mechanisms import adaptive_rounds as rounds
+from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.release.mechanisms.adaptive_holdings import Counted
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive_rounds import Holdings
+from tacit.release.mechanisms.adaptive_schedule import ONE
 
 __all__ = ["bounds_as_stated", "charges_as_stated", "compares_as_stated", "draws_as_stated", "holdings_of"]
 

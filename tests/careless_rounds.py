@@ -9,10 +9,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from tacit.privacy.gaussian import discrete_gaussian
-from tacit.privacy.randomness import RandomSource
-from tacit.release.adaptive.rounds import Holdings, add_weights, cut_to, stepped
-from tacit.release.adaptive.rounds_schedule import LARGEST_VALUE, ONE, RoundsSchedule
+from tacit.privacy.noise.randomness import RandomSource
+from tacit.privacy.noise.samplers import discrete_gaussian
+from tacit.release.mechanisms.adaptive_rounds import Holdings, add_weights, cut_to, stepped
+from tacit.release.mechanisms.adaptive_schedule import LARGEST_VALUE, ONE, RoundsSchedule
 
 __all__ = ["Careless", "careless_find", "copies"]
 

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import LogPart, ReleasedData
 from tacit.searchlog import SCHEMA
 
 __all__ = ["part", "release"]

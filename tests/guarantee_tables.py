@@ -21,16 +21,13 @@ from tests.short_forms import (
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.account import Account
-from tacit.privacy.composition import CompositionRule
-from tacit.privacy.events import Event, GuaranteedRelease
-from tacit.release.analysis.threshold import fresh_key_delta
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
+from tacit.privacy.accounting.composition import Account, CompositionRule
+from tacit.privacy.accounting.events import Event, GuaranteedRelease
+from tacit.release.analysis import fresh_key_delta
 from tacit.release.mechanism import Mechanism
-from tacit.release.planning.setting import PaperSetting
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.planning import PaperSetting
 
 AOL_USERS = 657_426
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from tacit.release.analysis import exact
+from tacit.audit import exact
 
 __all__ = ["Atom", "compared_outputs", "fresh_outputs", "shown_together"]
 

@@ -9,12 +9,11 @@ import time
 from collections.abc import AsyncGenerator
 from urllib.parse import urlsplit
 
-from tacit.pool.batches import SealedMessage
-from tacit.pool.client import Announcement, PoolClient, PoolUnreachableError, Terms
-from tacit.pool.protocol import FirstMessage, Reply, Rules, SecondMessage
-from tacit.pool.relay_client import RelayClient
-from tacit.pool.table import Table
-from tacit.pool.template import Template, parse_template
+from tacit.pool.agent.runner import Announcement, PoolClient, PoolUnreachableError, RelayClient, Terms
+from tacit.pool.protocol.batches import SealedMessage
+from tacit.pool.protocol.messages import FirstMessage, Reply, Rules, SecondMessage
+from tacit.pool.protocol.table import Table
+from tacit.pool.protocol.template import Template, parse_template
 
 __all__ = ["Connections", "LeanClient", "LeanRelay"]
 

@@ -13,10 +13,10 @@ import httpx
 from tests.local_server import running
 
 from tacit.device import Guard
-from tacit.web.application import page_application
-from tacit.web.console import Console
+from tacit.web.engines.interface import EngineDescription
+from tacit.web.site.application import page_application
+from tacit.web.site.console import Console
 from tacit.web.state import PageState
-from tacit.web.upstreams import EngineDescription
 
 __all__ = ["ServedPage", "served_page"]
 

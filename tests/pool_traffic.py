@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from tests.lean_http import Connections, LeanClient, LeanRelay
 
-from tacit.pool.agent import Without
-from tacit.pool.companion import Companion
-from tacit.pool.population import Population
-from tacit.pool.query_log import AuditedLog
+from tacit.pool.agent.machine import Without
+from tacit.pool.agent.runner import Companion
+from tacit.pool.simulation.population import Population
+from tacit.pool.simulation.verification import AuditedLog
 
 __all__ = ["served", "served_pool", "served_with_relay", "traffic"]
 

@@ -13,16 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.item_kinds import Item
-from tacit.release.k_query.mechanism import KQuery
 from tacit.release.mechanism import Mechanism
-from tacit.release.public_domain import PublicDomain
-from tacit.release.public_urls import PublicUrls
-from tacit.release.session.mechanism import Session
-from tacit.release.topics.mechanism import Topics
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.topics_release import Topics
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Item
+from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
 
 __all__ = ["CASES", "Case", "History", "Log", "log_table"]

@@ -22,7 +22,7 @@ from tests.schedule_divergence import diverges_as_claimed
 from tests.schedule_executed import always, noise_off, publish, shown_within
 from tests.schedule_noise import draws_as_analysed
 
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.engines import Engine
 from tacit.release.mechanism import Mechanism

@@ -12,8 +12,8 @@ from tests.schedule_cases import Case, History, Log
 from tests.schedule_counts import Count, Counts
 from tests.schedule_executed import noise_off, publish, shown_within
 
+from tacit.audit import exact
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.analysis import exact
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import Keys, Part
 

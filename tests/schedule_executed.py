@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import NoiseKind, Part, Schedule

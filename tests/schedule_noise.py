@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tests.schedule_executed import publish
 
-from tacit.release.analysis import exact
+from tacit.audit import exact
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import Keys, Part
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from tacit.web.serving import bound_socket
+from tacit.web.server import bound_socket
 
 __all__ = ["served_app"]
 

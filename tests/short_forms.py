@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode, ClickParameters, StatedSet
-from tacit.release.item_kinds import Item
 from tacit.release.mechanism import Mechanism
+from tacit.release.mechanisms.click import ClickMode, ClickParameters, StatedSet
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session import SessionParameters
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous import ZealousParameters
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Item
 from tacit.release.registry import mechanism_class
-from tacit.release.session.mechanism import Session
-from tacit.release.session.parameters import SessionParameters
-from tacit.release.zealous.mechanism import Zealous
-from tacit.release.zealous.parameters import ZealousParameters
 
 __all__ = [
     "click_parameters",

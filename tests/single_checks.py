@@ -25,10 +25,9 @@ from scipy import stats
 from tests.adaptive_checks import LIMIT, holdings_of, publish
 
 from tacit.privacy import Neighbours
-from tacit.release.adaptive import single_count
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.rounds import Holdings
-from tacit.release.adaptive.single_count import SingleCount
+from tacit.release.mechanisms import adaptive_rounds as single_count
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive_rounds import Holdings, SingleCount
 
 __all__ = [
     "bounds_once_as_stated",

@@ -97,7 +97,7 @@ def opendp_histogram(draw: Draw, most: int) -> tuple[int, int, float]:
 
 def selection_width() -> float:
     """Of Gaussian noise that costs half of δ."""
-    from tacit.privacy.gaussian_loss import gaussian_mu
+    from tacit.privacy.accounting.loss import gaussian_mu
 
     return 1 / gaussian_mu(EPSILON, DELTA / 2)
 

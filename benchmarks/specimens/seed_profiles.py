@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.mapping import map_topics
-from tacit.device.profile import UserProfile
-from tacit.device.seed import Floats, SeedProfile
+from tacit.device.generalise.mapping import map_topics
+from tacit.device.profile.user import Floats, SeedProfile, UserProfile
 from tacit.taxonomy import TopicTree
 
 __all__ = ["random_seed_profile", "taxonomy_seed_profile"]

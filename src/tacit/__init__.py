@@ -39,32 +39,33 @@ if TYPE_CHECKING:
     from tacit.groups import Groups
     from tacit.log import Log, read_log, synthetic_log
     from tacit.privacy import Guarantee
-    from tacit.privacy.ledger import Ledger
-    from tacit.release.adaptive.mechanism import Adaptive
-    from tacit.release.click.mechanism import Click
-    from tacit.release.k_query.mechanism import KQuery
-    from tacit.release.session.mechanism import Session
-    from tacit.release.topics.mechanism import Topics
-    from tacit.release.verification import verify
-    from tacit.release.zealous.mechanism import Zealous
+    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.release.mechanisms.adaptive_release import Adaptive
+    from tacit.release.mechanisms.click_release import Click
+    from tacit.release.mechanisms.k_query_release import KQuery
+    from tacit.release.mechanisms.session_release import Session
+    from tacit.release.mechanisms.topics_release import Topics
+    from tacit.release.mechanisms.zealous_release import Zealous
+    from tacit.release.verify import verify
+
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Adaptive": "tacit.release.adaptive.mechanism",
-    "Click": "tacit.release.click.mechanism",
+    "Adaptive": "tacit.release.mechanisms.adaptive_release",
+    "Click": "tacit.release.mechanisms.click_release",
     "Groups": "tacit.groups",
     "Guarantee": "tacit.privacy",
     "Guard": "tacit.device",
-    "KQuery": "tacit.release.k_query.mechanism",
-    "Ledger": "tacit.privacy.ledger",
+    "KQuery": "tacit.release.mechanisms.k_query_release",
+    "Ledger": "tacit.privacy.ledger.ledger",
     "Log": "tacit.log",
-    "Session": "tacit.release.session.mechanism",
-    "Topics": "tacit.release.topics.mechanism",
-    "Zealous": "tacit.release.zealous.mechanism",
+    "Session": "tacit.release.mechanisms.session_release",
+    "Topics": "tacit.release.mechanisms.topics_release",
+    "Zealous": "tacit.release.mechanisms.zealous_release",
     "read_log": "tacit.log",
     "synthetic_log": "tacit.log",
-    "verify": "tacit.release.verification",
+    "verify": "tacit.release.verify",
 }
 """Public names, loaded when they are first asked for, and where they live."""
 

@@ -9,8 +9,6 @@ from starlette.requests import Request
 
 from tacit.errors import InputError
 
-__all__ = ["TooLongError", "read_body", "read_object"]
-
 
 class TooLongError(InputError):
     """A body beyond its limit; the rest of it was not read."""

@@ -1,8 +1,8 @@
-"""Inner loops as machine code (numba), kept on disk for the next process.
+"""Compile inner loops to machine code with numba, and keep the machine code on disk.
 
-Machine code lies in Tacit's cache folder, under a fingerprint of all sources beside the loop. Numba itself
-notices only a change in the file of the loop that is called, not in the loops it calls: it could go on
-enforcing a criterion that has since been corrected.
+The cache lies in Tacit's cache folder, keyed by a fingerprint of all sources in the folder of the loop.
+Numba itself notices only a change in the file of the loop that is called, not in the loops it calls: it
+could go on enforcing a criterion that has since been corrected.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ import numba
 from numba.core import event as numba_event
 
 from tacit.files import cache_directory
-
-__all__ = ["compiled"]
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -77,3 +75,15 @@ def compiled(loop: Loop, *, error_model: Literal["python", "numpy"] = "python") 
         return cast(Loop, numba.njit(loop, nogil=True, cache=True, error_model=error_model))
     finally:
         numba.config.CACHE_DIR = usual
+
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile ``function``.
+
+    Ordinary floating-point rules hold (no ``fastmath``): a risk must mean the same number in a kernel
+    and in its definition. Division by zero gives infinity, as in numpy.
+    """
+    return compiled(function, error_model="numpy")

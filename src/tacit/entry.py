@@ -10,8 +10,6 @@ import os
 import signal
 from typing import Any, NoReturn
 
-__all__ = ["main"]
-
 _STOPPED = 130  # as tacit.commands.STOPPED, which cannot be loaded yet
 
 

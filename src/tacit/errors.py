@@ -18,18 +18,6 @@ query text, a user id, a profile or a secret: messages end up in terminals, logs
 
 from __future__ import annotations
 
-__all__ = [
-    "BudgetError",
-    "InfeasibleError",
-    "InputError",
-    "IntegrityError",
-    "Interrupted",
-    "LogError",
-    "ParameterError",
-    "TacitError",
-    "TaxonomyError",
-]
-
 
 class TacitError(Exception):
     """Base of all errors that Tacit raises on purpose.
@@ -53,7 +41,7 @@ class ParameterError(InputError):
     """A parameter lies outside its range.
 
     Messages speak of the library's parameters, by name or between backticks (```max_terms=50```); the command
-    line says the same of its options (:mod:`tacit.commands.option_names`) and exits with 2, as for any wrong
+    line says the same of its options (:mod:`tacit.commands.verbs`) and exits with 2, as for any wrong
     usage. What is wrong only for the data at hand (more users than a bound says) is another error, and exits
     with 1: the same words may be right for another log.
 

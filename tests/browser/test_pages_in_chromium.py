@@ -13,7 +13,7 @@ import pytest
 from tests.local_server import http_answer, local_server
 from tests.page_server import ServedPage, served_page
 
-from tacit.web.upstreams import Carriage, EngineDescription
+from tacit.web.engines.interface import Carriage, EngineDescription
 
 playwright = pytest.importorskip("playwright.sync_api")
 

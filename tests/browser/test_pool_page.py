@@ -10,12 +10,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 from tests.served_app import served_app
 
-from tacit.pool.machine import Pool
-from tacit.pool.population import adult
-from tacit.pool.protocol import UNGROUPED, FirstMessage, Rules, SecondMessage
-from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.service import pool_app
-from tacit.pool.store import MemoryStore
+from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, OpenEnvelope, Rules, SecondMessage
+from tacit.pool.server.app import pool_app
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.store import MemoryStore
+from tacit.pool.simulation.population import adult
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
-from tacit.release.about import About
-from tacit.release.k_query.mechanism import KQuery
+from tacit.privacy.ledger.ledger import Ledger
+from tacit.release.document.manifest import About
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.zealous_release import Zealous
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log
-from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
 
 sync_api = pytest.importorskip("playwright.sync_api")

@@ -22,12 +22,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.channel.binary_http import BinaryRequest, read_request, read_response
 from tacit.pool.channel.choice import channel_transport, what_it_gives
-from tacit.pool.channel.client import ObliviousTransport
-from tacit.pool.channel.gateway import gateway_app
-from tacit.pool.channel.oblivious import REQUEST_TYPE, GatewayKey, seal_request
-from tacit.pool.channel.relay import relay_app
+from tacit.pool.channel.oblivious import (
+    REQUEST_TYPE,
+    BinaryRequest,
+    GatewayKey,
+    ObliviousTransport,
+    read_request,
+    read_response,
+    seal_request,
+)
+from tacit.pool.server.relay import gateway_app, relay_app
 
 SECRET = "canary-5d21"
 

@@ -11,10 +11,10 @@ from tests.release_log import CANARY_QUERY, write_log
 
 import tacit
 from tacit.errors import InputError
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.click.domain_of_log import FEWEST
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
+from tacit.release.public_sets import FEWEST
 
 
 def listed(path: Path, queries: list[str]) -> Path:

@@ -78,7 +78,7 @@ def test_the_command_serves_until_it_is_stopped_and_logs_no_query(tmp_path: Path
 def test_documents_of_ones_own_are_searched_and_personalised(tmp_path: Path) -> None:
     from tacit.errors import InputError
     from tacit.retrieval import EmbeddedEngine
-    from tacit.web.own_documents import read_documents
+    from tacit.web.engine_service import read_documents
 
     rows = [
         {"url": "https://a.example/1", "title": "Jaguar", "text": "A fast car with a powerful engine."},

@@ -10,10 +10,10 @@ from tests.evaluate_log import START, part
 from tests.evaluate_report import evaluate, write_popular_log
 
 from tacit.errors import InputError
-from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.data import LogPart
 from tacit.evaluate.sweep import ORIGINAL, SweepPlan, evaluate_release
 from tacit.release.preparation import Preparation
-from tacit.searchlog.session_cut import SessionCut
+from tacit.searchlog.sessions import SessionCut
 
 QUICK = ("--mechanism", "k-query", "--k", "5", "--task", "statistics", "--folds", "2", "--no-impact")
 

@@ -21,7 +21,7 @@ RACER = """
 import sys, time
 import numpy as np
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, generalise
-from tacit.device.mapping import map_topics
+from tacit.device.generalise.mapping import map_topics
 
 mine, folder = int(sys.argv[1]), sys.argv[2]
 with ProfileStore.open(f"{folder}/me.profile", tree) as store:

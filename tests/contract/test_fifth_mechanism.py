@@ -57,8 +57,8 @@ import pyarrow as pa
 
 from fifth.parameters import WeekdayParameters
 from tacit.release.mechanism import DescribedStep
-from tacit.release.scheduled_mechanism import ScheduledMechanism
-from tacit.release.planning.setting import asked_budget, noise_for
+from tacit.release.mechanism import ScheduledMechanism
+from tacit.release.planning import asked_budget, noise_for
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
 __all__ = ["MECHANISM", "Weekdays"]

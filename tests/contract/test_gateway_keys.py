@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.commands import main, pool_relay
+from tacit.commands import main
+from tacit.commands import pool as pool_relay
 
 
 @pytest.fixture

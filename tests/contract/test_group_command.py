@@ -193,7 +193,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     from tacit.groups import Bundler
     from tacit.groups.reading import read_profiles
     from tacit.groups.report import report
-    from tacit.groups.writing import write_groups
+    from tacit.groups.store import write_groups
 
     bundler = Bundler(augment=None)
     bundling = bundler.fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))

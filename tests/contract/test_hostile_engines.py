@@ -11,9 +11,10 @@ import anyio
 import pytest
 from tests.local_server import http_answer, local_server
 
-from tacit.web.upstreams import Answer, Courier, EngineDescription, Limits, Outgoing, upstream_of
-from tacit.web.upstreams.addresses import is_local, names_local_address
-from tacit.web.upstreams.engine import NOTHING_EXPOSED
+from tacit.web.engines.addresses import is_local, names_local_address
+from tacit.web.engines.catalogue import upstream_of
+from tacit.web.engines.client import Courier, Limits
+from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription, Outgoing
 
 GOOD = json.dumps({"results": [{"url": "https://a.example/", "title": "A", "content": "text"}]})
 QUICK = Limits(first_pause=0.01, body=100_000)

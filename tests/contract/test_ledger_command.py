@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tacit.privacy.events import GuaranteedRelease, KQueryRelease
+from tacit.privacy.accounting.events import GuaranteedRelease, KQueryRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 
 def tacit(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import TacitError
-from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.accounting.events import GuaranteedRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 SPENDER = """
 import sys
 from tacit.errors import BudgetError
-from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.accounting.events import GuaranteedRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 path, epsilon = sys.argv[1], float(sys.argv[2])
 event = GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
@@ -88,9 +88,9 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from tacit.errors import TacitError
-from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.accounting.events import GuaranteedRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 path, room = Path(sys.argv[1]), int(sys.argv[2])
 guarantee = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)

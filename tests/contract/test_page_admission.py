@@ -14,8 +14,8 @@ import pytest
 from tests.local_server import http_answer, local_server
 from tests.page_server import ServedPage, served_page
 
-from tacit.web.opening_file import opening_page
-from tacit.web.upstreams import EngineDescription
+from tacit.web.engines.interface import EngineDescription
+from tacit.web.server import opening_page
 
 PRIVATE = """/ /search?q=java /profile /profile/children?topic=entity.n.01 /exposure /data
 /exposure/requests.txt /data/export /data/progress
@@ -40,7 +40,7 @@ def browser(page: ServedPage) -> Iterator[httpx.Client]:
 
 
 def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
-    from tacit.web.application import page_application
+    from tacit.web.site.application import page_application
 
     known = {re.sub(r"/x(/1)?$", "", path.partition("?")[0]) for path in PRIVATE + CHANGES}
     open_to_all = {"/open", "/opensearch", "/suggest", "/static", "/favicon.ico"}

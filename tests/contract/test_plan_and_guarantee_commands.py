@@ -13,10 +13,8 @@ from typer.testing import CliRunner
 from tacit.commands import application
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode, ClickParameters
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode, ClickParameters
 
 APP = application()
 

@@ -14,14 +14,10 @@ from tests.pool_traffic import served
 from tests.served_app import served_app
 
 from tacit.errors import InputError
-from tacit.pool.admission import AdmissionPass, PassIssuer, account_digest
-from tacit.pool.batches import BatchKeeper, SealedMessage
-from tacit.pool.channel.batch_routes import batch_routes
-from tacit.pool.channel.issuer_routes import issuer_app
-from tacit.pool.channel.relay import relay_app
-from tacit.pool.pass_client import IssuerUnreachableError, PassClient, PassGate
-from tacit.pool.protocol import Reply, Rules
-from tacit.pool.relay_client import RelayClient, RelayPromise
+from tacit.pool.agent.runner import IssuerUnreachableError, PassClient, PassGate, RelayClient, RelayPromise
+from tacit.pool.protocol.batches import AdmissionPass, BatchKeeper, PassIssuer, SealedMessage, account_digest
+from tacit.pool.protocol.messages import Reply, Rules
+from tacit.pool.server.relay import batch_routes, issuer_app, relay_app
 
 ACCOUNTS = [f"{number:064x}" for number in range(4)]
 GROUP, OTHER = "0" * 64, "1" * 64

@@ -15,20 +15,17 @@ from tests.pool_traffic import served
 from tests.served_app import served_app
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.batches import BatchKeeper, SealedMessage, announcement_digest
-from tacit.pool.channel.batch_routes import batch_routes
-from tacit.pool.channel.client import ObliviousTransport
-from tacit.pool.channel.relay import relay_app
-from tacit.pool.companion import Companion
-from tacit.pool.machine import Pool
-from tacit.pool.protocol import Phase, Rules
-from tacit.pool.relay_client import RelayClient, RelayHandover, RelayPromise, RelayUnreachableError
-from tacit.pool.sealing import HpkeSealing
-from tacit.pool.secret_file import kept_secret, read_secret
-from tacit.pool.service import pool_app
-from tacit.pool.store import MemoryStore
-from tacit.pool.table import Table
-from tacit.pool.template import parse_template
+from tacit.pool.agent.runner import Companion, RelayClient, RelayHandover, RelayPromise, RelayUnreachableError
+from tacit.pool.channel.oblivious import ObliviousTransport
+from tacit.pool.channel.secret_files import kept_secret, read_secret
+from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
+from tacit.pool.protocol.messages import HpkeSealing, Phase, Rules
+from tacit.pool.protocol.table import Table
+from tacit.pool.protocol.template import parse_template
+from tacit.pool.server.app import pool_app
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.relay import batch_routes, relay_app
+from tacit.pool.server.store import MemoryStore
 
 TEMPLATE = parse_template({"attribute": [{"name": "age", "low": 18, "high": 99}]})
 RULES = Rules(k=3, window=60.0, count=4.0, identify=4.0, form=1.0, skew=2.0)

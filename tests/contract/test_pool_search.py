@@ -16,21 +16,16 @@ from tests.served_app import served_app
 
 from tacit.device import Guard
 from tacit.errors import InputError
-from tacit.pool.admission import PassIssuer, account_digest
-from tacit.pool.agent_service import agent_app, read_record
-from tacit.pool.batches import BatchKeeper
-from tacit.pool.channel.batch_routes import batch_routes
-from tacit.pool.channel.gateway import gateway_app
-from tacit.pool.channel.issuer_routes import issuer_app
+from tacit.pool.agent.runner import PassGate, RelayHandover
+from tacit.pool.agent.service import agent_app, read_record
 from tacit.pool.channel.oblivious import GatewayKey
-from tacit.pool.channel.relay import relay_app
-from tacit.pool.machine import Pool
-from tacit.pool.pass_client import PassGate
-from tacit.pool.protocol import Rules
-from tacit.pool.relay_client import RelayHandover
-from tacit.pool.service import pool_app
-from tacit.pool.store import MemoryStore
-from tacit.pool.template import parse_template
+from tacit.pool.protocol.batches import BatchKeeper, PassIssuer, account_digest
+from tacit.pool.protocol.messages import Rules
+from tacit.pool.protocol.template import parse_template
+from tacit.pool.server.app import pool_app
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.relay import batch_routes, gateway_app, issuer_app, relay_app
+from tacit.pool.server.store import MemoryStore
 from tacit.web.engine_service import EngineService, engine_application
 
 TEMPLATE = parse_template(

@@ -13,14 +13,12 @@ from hypothesis import settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tests.served_app import served_app
 
-from tacit.pool.machine import Pool
-from tacit.pool.openapi import description
-from tacit.pool.protocol import FirstMessage, Phase, Rules
-from tacit.pool.sealing import HpkeSealing
-from tacit.pool.service import LARGEST_BODY, pool_app
-from tacit.pool.store import MemoryStore
-from tacit.pool.table import Table
-from tacit.pool.template import parse_template
+from tacit.pool.protocol.messages import FirstMessage, HpkeSealing, Phase, Rules
+from tacit.pool.protocol.table import Table
+from tacit.pool.protocol.template import parse_template
+from tacit.pool.server.app import LARGEST_BODY, description, pool_app
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.store import MemoryStore
 
 TEMPLATE = parse_template(
     {"attribute": [{"name": "age", "low": 18, "high": 99}, {"name": "place", "values": ["Burnaby", "Delta"]}]}

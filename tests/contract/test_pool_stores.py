@@ -15,11 +15,9 @@ from tests.property.test_pool_relay_machine import RelayedAgents
 from tests.redis_server import RedisServer
 
 from tacit.errors import InputError
-from tacit.pool.machine import Pool
-from tacit.pool.protocol import FirstMessage, Phase, Reply, SecondMessage
-from tacit.pool.redis_store import RedisStore
-from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.store import MemoryStore, PoolStore, Standing
+from tacit.pool.protocol.messages import FirstMessage, OpenEnvelope, Phase, Reply, SecondMessage
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore, Standing
 
 OPEN, COUNT, IDENTIFY, NEXT = (
     Standing(7, Phase.OPEN, 1.0, 2.5),

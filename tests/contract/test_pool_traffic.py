@@ -15,8 +15,8 @@ import redis
 from tests.pool_traffic import served_pool, served_with_relay, traffic
 from tests.redis_server import RedisServer
 
-from tacit.pool.population import adult
-from tacit.pool.verification import verify_log
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.verification import verify_log
 
 K = 20
 

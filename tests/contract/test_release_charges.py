@@ -11,10 +11,9 @@ from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.account import Account
-from tacit.privacy.composition import CompositionRule
-from tacit.privacy.events import GuaranteedRelease
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.accounting.composition import Account, CompositionRule
+from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log

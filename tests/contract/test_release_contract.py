@@ -21,15 +21,16 @@ from typer.testing import CliRunner
 from tacit.commands import application
 from tacit.errors import BudgetError, InputError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive.parameters import HeldItem
-from tacit.release.item_kinds import Item
-from tacit.release.manifest import mechanism_of, read_manifest
+from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit.privacy.ledger.register import open_ledger
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.document.manifest import mechanism_of, read_manifest
 from tacit.release.mechanism import Mechanism
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
-from tacit.release.public_urls import PublicUrls
-from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.release.public_sets import PublicUrls
+from tacit.release.publication import Order, publish_log
 from tacit.release.registry import MECHANISMS
 from tacit.release.verify import verify_release
 

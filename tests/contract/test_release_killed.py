@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from tests.release_log import write_log
 
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.verify import verify_release
 
 KILLS = 20
@@ -24,7 +24,7 @@ RELEASE = """
 import sys, time
 from pathlib import Path
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
 from tacit.release import Zealous

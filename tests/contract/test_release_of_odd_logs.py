@@ -18,14 +18,15 @@ from tests.short_forms import mechanism_for
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit.privacy.ledger.register import open_ledger
 from tacit.release import publication
 from tacit.release.engines import open_engine
-from tacit.release.item_kinds import Item
 from tacit.release.mechanism import Mechanism
+from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
-from tacit.release.public_domain import PublicDomain
-from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.release.public_sets import PublicDomain
+from tacit.release.publication import Order, publish_log
 from tacit.release.verify import verify_release
 from tacit.searchlog import SCHEMA, check_log, with_sessions
 from tacit.searchlog.sessions import session_numbers
@@ -176,7 +177,7 @@ import sys
 from pathlib import Path
 from typing import Any
 from tacit.files import atomic
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.release import publication
 from tests.contract.test_release_of_odd_logs import MECHANISMS, order_for
 

@@ -13,7 +13,7 @@ import httpx
 from tests.local_server import http_answer, local_server
 from tests.page_server import served_page
 
-from tacit.web.upstreams import Carriage, EngineDescription
+from tacit.web.engines.interface import Carriage, EngineDescription
 
 QUERIES = 100
 ODD = [

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tacit.errors import InputError
-from tacit.pool.blind_rsa import PREFIX, BlindSigner, VerifyingKey
+from tacit.pool.protocol.batches import PREFIX, BlindSigner, VerifyingKey
 
 P = (
     "e1f4d7a34802e27c7392a3cea32a262a34dc3691bd87f3f310dc75673488930559c120fd0410194fb8a0da55bd0b8122"

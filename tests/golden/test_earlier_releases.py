@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import IntegrityError
-from tacit.release.manifest import manifest_text, mechanism_of, read_manifest
+from tacit.release.document.manifest import manifest_text, mechanism_of, read_manifest
 from tacit.release.verify import verify_release
 
 HOME = Path(__file__).parent

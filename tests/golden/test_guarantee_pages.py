@@ -10,12 +10,11 @@ import pytest
 from tests.guarantee_tables import HOW_TO, TABLES
 from tests.short_forms import session_parameters, zealous_parameters
 
+from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.analysis import exact
-from tacit.release.click.parameters import BUNDLED_SIZE as POOL_SIZE
-from tacit.release.public_domain import bundled_domain
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.release.mechanisms import session, zealous
+from tacit.release.mechanisms.click import BUNDLED_SIZE as POOL_SIZE
+from tacit.release.public_sets import bundled_domain
 
 PAGES = Path(__file__).parent.parent.parent / "docs/guarantees"
 NAMES = [(page, build) for page, tables in TABLES.items() for build in tables]

@@ -12,10 +12,10 @@ from tests.realdata import shared_data
 
 from tacit.errors import LogError
 from tacit.searchlog import check_log
-from tacit.searchlog.bad_lines import Reason
-from tacit.searchlog.intake import ImportOptions, import_log
+from tacit.searchlog.importing import ImportOptions, import_log
+from tacit.searchlog.readers.protocol import Reason
 from tacit.searchlog.readers.source import find_sources
-from tacit.searchlog.session_cut import SessionCut
+from tacit.searchlog.sessions import SessionCut
 from tacit.searchlog.statistics import opened_for_statistics
 
 _DEFECTS = Path(__file__).parent / "aol-defects.txt"

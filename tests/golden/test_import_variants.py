@@ -17,8 +17,7 @@ import pytest
 import zstandard
 
 from tacit.errors import LogError
-from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
-from tacit.searchlog.look import look_at
+from tacit.searchlog.importing import ImportOptions, ImportReport, import_log, look_at
 from tacit.searchlog.readers import Reading
 
 Rows = list[tuple[Any, ...]]

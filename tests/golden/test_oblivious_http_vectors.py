@@ -4,8 +4,15 @@ import pytest
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair
 
 from tacit.errors import InputError
-from tacit.pool.channel.binary_http import BinaryRequest, BinaryResponse, read_request, read_response
-from tacit.pool.channel.oblivious import GatewayKey, read_key_configuration, seal_request
+from tacit.pool.channel.oblivious import (
+    BinaryRequest,
+    BinaryResponse,
+    GatewayKey,
+    read_key_configuration,
+    read_request,
+    read_response,
+    seal_request,
+)
 
 SECRET = "3c168975674b2fa8e465970b79c8dcf09f1c741626480bd4c6162fc5b6a98e1a"
 EPHEMERAL = "bc51d5e930bda26589890ac7032f70ad12e4ecb37abb1b65b1256c9c48999c73"

@@ -3,7 +3,7 @@
 import pytest
 
 from tacit.groups import Semantics, similarity
-from tacit.groups.paths import hypernym_paths
+from tacit.groups.semantics import hypernym_paths
 from tacit.taxonomy import load_wordnet
 
 UP_1 = {"kitten": 1.0, "riding": 0.8}

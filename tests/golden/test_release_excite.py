@@ -8,12 +8,12 @@ import pytest
 from tests.realdata import shared_data
 from tests.short_forms import zealous_parameters
 
-from tacit.privacy.randomness import SeededRandomness
+from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
-from tacit.release.item_kinds import Item
-from tacit.release.k_query.mechanism import KQuery
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Item
 from tacit.searchlog import SCHEMA
 
 

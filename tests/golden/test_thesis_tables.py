@@ -6,8 +6,7 @@ import pytest
 from tests.short_forms import session_parameters, uniform_click
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
-from tacit.release.click import analysis as click
-from tacit.release.session import analysis as session
+from tacit.release.mechanisms import click, session
 
 
 @pytest.mark.parametrize(("bound", "printed"), TABLE_3_8.items())

@@ -8,7 +8,7 @@ import json
 from tests.realdata import shared_data
 
 from tacit.device import wordnet_repository
-from tacit.device.construction import file_document
+from tacit.device.profile.construction import file_document
 from tacit.taxonomy import load_wordnet
 
 

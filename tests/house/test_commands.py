@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from tacit.commands import application
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 
 DOCS = Path(__file__).parent.parent.parent / "docs/reference/commands"
 
@@ -63,7 +63,7 @@ def test_an_output_can_be_replaced_when_asked() -> None:
 def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
     verbs = typer.main.get_command(application()).commands
     unplaced = {name for name, verb in verbs.items() if verb.rich_help_panel == Panel.MORE}
-    assert unplaced == set(), "name a PANEL in the verb's module (tacit.commands.panels)"
+    assert unplaced == set(), "name a PANEL in the verb's module (tacit.commands.verbs)"
 
 
 def help_of(words: tuple[str, ...], columns: int) -> list[str]:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.pool.population import adult
-from tacit.release.click.parameters import BUNDLED_SIZE
-from tacit.release.topics.public_topics import take_topics
+from tacit.pool.simulation.population import adult
+from tacit.release.mechanisms.click import BUNDLED_SIZE
+from tacit.release.mechanisms.topics_tree import take_topics
 from tacit.searchlog.sessions import SESSION_GAP
 from tacit.text.vectors import load_word_table
 from tacit.world import wordnet_corpus

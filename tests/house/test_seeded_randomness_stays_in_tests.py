@@ -34,7 +34,7 @@ def test_no_module_of_the_package_refers_to_the_seeded_source() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "from tacit.privacy.randomness import SeededRandomness",
+        "from tacit.privacy.noise.randomness import SeededRandomness",
         "from tacit.privacy import randomness\nsource = randomness.SeededRandomness(1)",
         "from tacit.privacy import randomness\nsource = getattr(randomness, 'SeededRandomness')(1)",
     ],

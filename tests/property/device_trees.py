@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.specimens.seed_profiles import random_seed_profile
 from hypothesis import strategies as st
 
-from tacit.device.seed import SeedProfile
+from tacit.device.profile.user import SeedProfile
 
 __all__ = ["naive_power", "naive_risk", "seed_profiles"]
 

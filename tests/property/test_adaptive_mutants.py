@@ -17,11 +17,15 @@ from tests import adaptive_checks, single_checks
 from tests.adaptive_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
 
 from tacit.privacy import Neighbours
-from tacit.release.adaptive import analysis, counted_once, rounds, single_count, tallies
-from tacit.release.adaptive import steered as module
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.rounds_schedule import ONE, RoundsSchedule
-from tacit.release.adaptive.single_count import SingleCount
+from tacit.release.mechanisms import adaptive_release as counted_once
+from tacit.release.mechanisms import adaptive_release as module
+from tacit.release.mechanisms import adaptive_rounds as rounds
+from tacit.release.mechanisms import adaptive_rounds as single_count
+from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release.mechanisms import adaptive_schedule as analysis
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive_rounds import SingleCount
+from tacit.release.mechanisms.adaptive_schedule import ONE, RoundsSchedule
 
 COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6)
 """Seven rounds and counts."""

@@ -22,12 +22,13 @@ from tests.adaptive_checks import LIMIT, compares_as_stated, drawing, publish
 from tests.schedule_cases import asked, crowd, log_table
 from tests.single_checks import crowds, noise, stated_in
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive import counted_once, steered
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HELD_COLUMNS, HeldItem
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import run
+from tacit.release.mechanisms import adaptive_release as counted_once
+from tacit.release.mechanisms import adaptive_release as steered
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.release.mechanisms.adaptive_release import Adaptive
 
 ROUNDS = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=6, items=(kind,)) for kind in HeldItem}
 ONCE = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=1, items=(kind,)) for kind in HeldItem}

@@ -17,16 +17,14 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import click_parameters, session_parameters
 
-from tacit.release.analysis.attainable import Spread, capped_loss, searches_loss
-from tacit.release.analysis.threshold import appearance, miss_loss
-from tacit.release.click import analysis as click
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
+from tacit.release.analysis import Spread, appearance, capped_loss, miss_loss, searches_loss
 from tacit.release.engines import Engine, open_engine
-from tacit.release.occurrences import most_occurrences, occurrences
+from tacit.release.mechanisms import click, session
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session_release import Session
 from tacit.release.parameters import Choice
-from tacit.release.session import analysis as session
-from tacit.release.session.mechanism import Session
+from tacit.release.schedule import most_occurrences, occurrences
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)
@@ -225,5 +223,5 @@ def test_many_searches_are_charged_no_less(once: bool) -> None:
             assert found == pytest.approx(every, rel=1e-12)
         else:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("tacit.release.analysis.attainable._TRIED", 10)
+                patch.setattr("tacit.release.analysis._TRIED", 10)
                 assert searches_loss(parts[0], parts[1], parts[2], once) >= found * (1 - 1e-15)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.short_forms import click_parameters
 
+from tacit.audit import exact
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.analysis import exact
-from tacit.release.analysis.threshold import fresh_key_delta, miss_loss
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
+from tacit.release.analysis import fresh_key_delta, miss_loss
+from tacit.release.mechanisms import click
+from tacit.release.mechanisms.click import ClickMode
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)

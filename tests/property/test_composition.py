@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import BudgetError, ParameterError
-from tacit.privacy.account import Account
-from tacit.privacy.composition import (
+from tacit.privacy.accounting.composition import (
+    Account,
     CompositionRule,
     basic_composition,
     composed_epsilon,
@@ -21,7 +21,7 @@ from tacit.privacy.composition import (
     repeated_delta,
     repeated_epsilon,
 )
-from tacit.privacy.events import (
+from tacit.privacy.accounting.events import (
     Event,
     GuaranteedRelease,
     KQueryRelease,

@@ -8,11 +8,10 @@ import mpmath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.privacy.enclosure import _series, enclose_exponential, enclose_fraction, multiply
-from tacit.privacy.inversion import InversionTable
-from tacit.privacy.noise import geometric
-from tacit.privacy.randomness import SeededRandomness
-from tacit.privacy.thresholds import GeometricThresholds, RemainderThresholds
+from tacit.privacy.arithmetic import _series, enclose_exponential, enclose_fraction, multiply
+from tacit.privacy.noise.inversion import GeometricThresholds, InversionTable, RemainderThresholds
+from tacit.privacy.noise.randomness import SeededRandomness
+from tacit.privacy.noise.samplers import geometric
 
 rates = st.fractions(min_value=Fraction(1, 10**7), max_value=25, max_denominator=10**9)
 precisions = st.integers(8, 200)

@@ -6,9 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.searchlog.bad_lines import Reason
-from tacit.searchlog.readers.aol import AolReader
-from tacit.searchlog.readers.protocol import Block
+from tacit.searchlog.readers.protocol import Block, Reason
+from tacit.searchlog.readers.published import AolReader
 
 _BYTES = st.binary(min_size=1, max_size=6).map(lambda b: b"x" + b.translate(None, b"\t\n\r\x00"))
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.device import Algorithm, UserProfile, generalise
-from tacit.device.mapping import map_topics
-from tacit.device.risk import risk
-from tacit.device.union import union_risk, with_exposed
+from tacit.device.generalise.mapping import map_topics
+from tacit.device.generalise.measures import risk
+from tacit.device.sending.exposure import union_risk, with_exposed
 from tacit.taxonomy import TopicTree
 
 

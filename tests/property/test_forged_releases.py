@@ -19,10 +19,11 @@ from tests.short_forms import mechanism_for
 
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
-from tacit.release.manifest import file_hash, manifest_text, mechanism_of, paper_of, parts_of
+from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit.privacy.ledger.register import open_ledger
+from tacit.release.document.manifest import file_hash, manifest_text, mechanism_of, paper_of, parts_of
 from tacit.release.preparation import Preparation
-from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.release.publication import Order, publish_log
 from tacit.release.verify import verify_release
 
 BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HeldItem
-from tacit.release.item_kinds import Item
 from tacit.release.mechanism import Mechanism
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.parameters import Item
 from tacit.release.registry import MECHANISMS, mechanism_class
 
 EXACT, DISTRIBUTION, CONTRACT, DIVERGENCE = KINDS = (

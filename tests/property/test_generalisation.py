@@ -8,11 +8,10 @@ from device_trees import naive_power, naive_risk, seed_profiles
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.device.brute_force import count_rooted_subtrees, rooted_subtrees
-from tacit.device.generalise import Algorithm, generalise
-from tacit.device.power import discriminating_power, profile_granularity, topic_similarity
-from tacit.device.risk import risk
-from tacit.device.seed import Flags, SeedProfile
+from tacit.device.generalise.algorithms import Algorithm, generalise
+from tacit.device.generalise.exact import count_rooted_subtrees, rooted_subtrees
+from tacit.device.generalise.measures import discriminating_power, profile_granularity, risk, topic_similarity
+from tacit.device.profile.user import Flags, SeedProfile
 
 DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))
 SOME_ALGORITHMS = st.sampled_from([a for a in Algorithm if a is not Algorithm.BRUTE_FORCE])

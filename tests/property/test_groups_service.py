@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit.audit.groups import Learnt, Observer
 from tacit.errors import InfeasibleError, InputError
-from tacit.evaluate.interest_profiles import interest_profiles
+from tacit.evaluate.loops.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Groups, Profiles
-from tacit.groups.store import FILE, GroupsStore
-from tacit.groups.succession import Learnt, Observer
-from tacit.groups.writing import fill
+from tacit.groups.store import FILE, GroupsStore, fill
 
 WORDS = [f"word{n}" for n in range(14)]
 SHARES = {"2/5": 0.4, "1/2": 0.5}

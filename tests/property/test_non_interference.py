@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.device import Guard, Sending, load_repository
-from tacit.device.construction import filings
-from tacit.device.history_index import NEAREST
-from tacit.device.withholding import Withholding
+from tacit.device.profile.construction import filings
+from tacit.device.profile.history import NEAREST
+from tacit.device.sending.withholding import Withholding
 
 SENSITIVE = ("disease.n.01", "religion.n.01")
 QUERIES = ("diabetes", "church", "insulin sugar", "coffee", "java", "eagle bird", "heart attack", "football")

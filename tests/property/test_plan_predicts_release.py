@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.registry import MECHANISMS
 
 APP = application()

@@ -17,15 +17,21 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tacit.pool.agent import Agent, Planned
-from tacit.pool.batches import SealedMessage
-from tacit.pool.machine import Pool
-from tacit.pool.protocol import AgentState, FirstMessage, Phase, Reply, Rules, SecondMessage
-from tacit.pool.query_log import AuditedLog
-from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.store import MemoryStore, PoolStore
-from tacit.pool.template import Record, Template, parse_template
-from tacit.pool.verification import verify_log
+from tacit.pool.agent.machine import Agent, Planned
+from tacit.pool.protocol.batches import SealedMessage
+from tacit.pool.protocol.messages import (
+    AgentState,
+    FirstMessage,
+    OpenEnvelope,
+    Phase,
+    Reply,
+    Rules,
+    SecondMessage,
+)
+from tacit.pool.protocol.template import Record, Template, parse_template
+from tacit.pool.server.machine import Pool
+from tacit.pool.server.store import MemoryStore, PoolStore
+from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 K = 3
 RULES = Rules(k=K, window=60.0, overlap=0.5, count=4.0, identify=4.0, form=1.0, skew=2.0)

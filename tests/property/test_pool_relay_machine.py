@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 from tests.property.test_pool_machine import RULES, TEMPLATE, CarelessAgents, K, Message
 
-from tacit.pool.agent import Agent
-from tacit.pool.batches import BatchKeeper, SealedMessage, announcement_digest
-from tacit.pool.machine import Pool
-from tacit.pool.protocol import Phase, Reply, SecondMessage
-from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.table import Table
+from tacit.pool.agent.machine import Agent
+from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
+from tacit.pool.protocol.messages import OpenEnvelope, Phase, Reply, SecondMessage
+from tacit.pool.protocol.table import Table
+from tacit.pool.server.machine import Pool
 
 HOLD = 12.0
 

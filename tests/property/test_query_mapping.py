@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.device import UserProfile
-from tacit.device.mapping import map_topics
-from tacit.device.power import discriminating_power, query_power
+from tacit.device.generalise.mapping import map_topics
+from tacit.device.generalise.measures import discriminating_power, query_power
 from tacit.taxonomy import TopicTree
 
 

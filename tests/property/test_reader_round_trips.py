@@ -19,15 +19,13 @@ from hypothesis import strategies as st
 
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.export import export_log
-from tacit.searchlog.intake import ImportOptions, import_log
-from tacit.searchlog.normalising import normalise_queries
+from tacit.searchlog.importing import ImportOptions, import_log
 from tacit.searchlog.readers.delimited import DelimitedReader
-from tacit.searchlog.readers.fields import split_fields
-from tacit.searchlog.readers.instants import compact_instants, iso_instants, plain_instants
-from tacit.searchlog.readers.mapping import ColumnMapping
-from tacit.searchlog.readers.reading import Reading
+from tacit.searchlog.readers.protocol import ColumnMapping, Reading
+from tacit.searchlog.readers.records import normalise_queries, split_fields
 from tacit.searchlog.readers.source import Source
-from tacit.searchlog.writing import LogWriter
+from tacit.searchlog.readers.times import compact_instants, iso_instants, plain_instants
+from tacit.searchlog.schema import LogWriter
 from tacit.text import normalise, normalise_column
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

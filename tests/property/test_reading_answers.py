@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.web.fusion import canonical_address
-from tacit.web.tracking import without_tracking
-from tacit.web.upstreams.answer import clean_result, plain_text
+from tacit.web.engines.interface import clean_result, plain_text
+from tacit.web.rules import without_tracking
+from tacit.web.search import canonical_address
 
 _UNSEEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 

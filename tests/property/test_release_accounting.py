@@ -10,15 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
+from tacit.audit import exact
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.account import Account
-from tacit.privacy.composition import CompositionRule, repeated_delta
-from tacit.privacy.events import GuaranteedRelease
-from tacit.release.analysis import exact
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.privacy.accounting.composition import Account, CompositionRule, repeated_delta
+from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode
 
 
 def partitions(total: int, largest: int):

@@ -12,14 +12,11 @@ from tests.short_forms import plan_click, plan_session, plan_zealous
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.analysis.threshold import survival
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.k_query.mechanism import KQuery
-from tacit.release.planning.setting import larger, noise_for, smallest
-from tacit.release.planning.split import Portion, split
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.release.analysis import survival
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.planning import Portion, larger, noise_for, smallest, split
 
 epsilons = st.floats(0.05, 20.0)
 deltas = st.floats(-12, -1).map(lambda exponent: 10.0**exponent)

@@ -13,18 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.privacy.randomness import SeededRandomness
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
+from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import Engine, open_engine
-from tacit.release.item_kinds import Item
-from tacit.release.k_query.mechanism import KQuery
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.parameters import Choice
-from tacit.release.public_domain import PublicDomain
-from tacit.release.public_urls import PublicUrls
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Choice, Item
+from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
 from tacit.text import STOP_WORDS, words
 

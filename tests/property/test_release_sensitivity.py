@@ -16,16 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
 from tacit.release.parameters import Choice
 from tacit.release.preparation import Preparation
-from tacit.release.public_domain import PublicDomain
-from tacit.release.public_urls import PublicUrls
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)

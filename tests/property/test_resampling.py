@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError, IntegrityError, ParameterError
-from tacit.release.manifest import FORMAT
-from tacit.release.resampling.log import Kept, resample
+from tacit.release.document.manifest import FORMAT
+from tacit.release.resampling import Kept, resample
 
 QUERIES = ["a", "b", "c", "d", "e"]
 counts = st.dictionaries(st.sampled_from(QUERIES), st.integers(1, 30), min_size=1)

@@ -32,17 +32,18 @@ from tests.schedule_counts import Count, counted
 
 import tacit.release.mechanism as mechanisms
 from tacit.privacy import Neighbours
-from tacit.privacy.events import LaplaceCounts, Together
-from tacit.release import execution, scheduled_mechanism
-from tacit.release.analysis import accounting
-from tacit.release.click import mechanism as click
+from tacit.privacy.accounting.events import LaplaceCounts, Together
+from tacit.release import analysis as accounting
+from tacit.release import execution
+from tacit.release import mechanism as scheduled_mechanism
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
+from tacit.release.mechanisms import click_release as click
+from tacit.release.mechanisms import session_release as session
+from tacit.release.mechanisms import topics_counting as topics
+from tacit.release.mechanisms import zealous_release as zealous
+from tacit.release.mechanisms.topics import TopicsParameters
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule
-from tacit.release.session import mechanism as session
-from tacit.release.topics import counting as topics
-from tacit.release.topics.parameters import TopicsParameters
-from tacit.release.zealous import mechanism as zealous
 
 Mutation = Callable[[], AbstractContextManager[Any]]
 BY_NAME = {case.name: case for case in CASES}
@@ -252,7 +253,7 @@ def patched(name: str, value: Any) -> Mutation:
 
 def listed() -> list[Mutant]:
     """All mutants."""
-    from tacit.privacy.events import RareDisclosure
+    from tacit.privacy.accounting.events import RareDisclosure
 
     found: list[Mutant] = []
     for case in CASES:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.short_forms import session_parameters
 
+from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.analysis import exact
-from tacit.release.analysis.threshold import miss_loss
-from tacit.release.occurrences import occurrences
-from tacit.release.session import analysis as session
+from tacit.release.analysis import miss_loss
+from tacit.release.mechanisms import session
+from tacit.release.schedule import occurrences
 
 
 def subsequences(sessions: tuple[str, ...], p) -> Counter[str]:

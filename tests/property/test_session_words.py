@@ -14,8 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
-from tacit.searchlog.session_cut import SessionCut, SessionMethod, by_whole_users, with_begins
-from tacit.searchlog.session_words import compared_text, session_starts_by_words
+from tacit.searchlog.sessions import (
+    SessionCut,
+    SessionMethod,
+    by_whole_users,
+    compared_text,
+    session_starts_by_words,
+    with_begins,
+)
 
 _BEGIN = datetime(2006, 3, 1)
 _MINUTE = 60_000_000

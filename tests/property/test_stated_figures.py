@@ -19,13 +19,10 @@ from tests.short_forms import (
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.account import Account
-from tacit.privacy.composition import CompositionRule
-from tacit.privacy.events import Event
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
+from tacit.privacy.accounting.composition import Account, CompositionRule
+from tacit.privacy.accounting.events import Event
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode
 
 scales = st.floats(0.05, 1e4)
 records = st.integers(1, 60)

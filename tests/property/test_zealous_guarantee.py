@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.short_forms import zealous_parameters
 
+from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.analysis import exact
-from tacit.release.zealous import analysis as zealous
+from tacit.release.mechanisms import zealous
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)

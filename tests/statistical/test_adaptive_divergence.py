@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from tests.careless_rounds import Careless, careless_find, copies
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive.analysis import cost_of
-from tacit.release.adaptive.rounds import find
-from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, StepFunction
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.mechanisms.adaptive_rounds import find
+from tacit.release.mechanisms.adaptive_schedule import ONE, Round, RoundsSchedule, StepFunction, cost_of
 
 SOURCE = OperatingSystemRandomness()
 RUNS = 100_000

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.privacy.gaussian import discrete_gaussian
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.samplers import discrete_gaussian
 
 ALPHA = 1e-8
 SIGMAS = [0.4, 1.0, 6.5, 300.0, 513.0, 3e5, 2.0**33]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile, generalise
-from tacit.device.mapping import map_topics
-from tacit.device.union import union_risk
+from tacit.device.generalise.mapping import map_topics
+from tacit.device.sending.exposure import union_risk
 from tacit.taxonomy import TopicTree
 
 GUESSES = 20_000

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.privacy.noise import bernoulli, discrete_laplace, geometric
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.samplers import bernoulli, discrete_laplace, geometric
 
 ALPHA = 1e-8
 SCALES = [0.05, 0.5, 1.0, 4.7, 60.0, 513.0, 1e6, 3e9]

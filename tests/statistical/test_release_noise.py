@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.public_domain import PublicDomain
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.public_sets import PublicDomain
 from tacit.searchlog import SCHEMA
 
 LIMIT = 5.0

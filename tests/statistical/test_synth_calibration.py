@@ -12,7 +12,7 @@ import pytest
 
 from tacit.taxonomy import load_wordnet
 from tacit.world.synth import AOL, HEAPS_EXPONENT, SynthesisOutcome, SyntheticLog, target
-from tacit.world.synth.activity import quotas
+from tacit.world.synth.log import quotas
 from tacit.world.synth.queries import BASE, INTEREST
 
 

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.evaluate.interest_profiles import interest_profiles
+from tacit.evaluate.loops.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.reading import profiles_from_log
-from tacit.groups.report import report
-from tacit.groups.weight_attacker import attack_weights
+from tacit.groups.report import attack_weights, report
 from tacit.world.synth import SyntheticLog
 
 

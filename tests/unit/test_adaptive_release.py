@@ -12,13 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive.held import held_in, shown_keys
-from tacit.release.adaptive.holdings import keys_of, read_holdings
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HELD_COLUMNS, HeldItem
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.release.mechanisms.adaptive_holdings import held_in, keys_of, read_holdings, shown_keys
+from tacit.release.mechanisms.adaptive_release import Adaptive
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1, 8)

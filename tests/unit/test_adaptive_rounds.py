@@ -11,14 +11,13 @@ from scipy import stats
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.privacy.gaussian import discrete_gaussian
-from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
-from tacit.release.adaptive import rounds, tallies
-from tacit.release.adaptive.analysis import cost_of
-from tacit.release.adaptive.planner import DEFAULT, plan_rounds
-from tacit.release.adaptive.rounds import Holdings, add_weights, cut_to, find, stepped
-from tacit.release.adaptive.rounds_schedule import ONE, Round, RoundsSchedule, StepFunction
-from tacit.release.adaptive.tallies import take_tally
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.samplers import discrete_gaussian
+from tacit.release.mechanisms import adaptive_rounds as rounds
+from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
+from tacit.release.mechanisms.adaptive_rounds import Holdings, add_weights, cut_to, find, stepped, take_tally
+from tacit.release.mechanisms.adaptive_schedule import ONE, Round, RoundsSchedule, StepFunction, cost_of
 
 SOURCE = OperatingSystemRandomness()
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import InputError
-from tacit.evaluate.ambient_experiments import AMBIENT_SETTINGS, ambient_experiments
-from tacit.evaluate.ambiguous import history_cases, load_ambient
-from tacit.evaluate.device_charts import write_ambient_experiments
+from tacit.evaluate.guards.cases import history_cases, load_ambient
+from tacit.evaluate.guards.device import AMBIENT_SETTINGS, ambient_experiments, write_ambient_experiments
 
 TEXTS = {
     "java": (

@@ -12,13 +12,19 @@ from tests.single_checks import chances_of
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.privacy.capped import capped_laplace
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive import single_planner
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.single_analysis import deviation, disclosure, even_chance_at, loss, tail
-from tacit.release.adaptive.single_count import SingleCount
-from tacit.release.adaptive.single_planner import plan_single
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.samplers import capped_laplace
+from tacit.release.mechanisms import adaptive_planner as single_planner
+from tacit.release.mechanisms.adaptive_planner import (
+    deviation,
+    disclosure,
+    even_chance_at,
+    loss,
+    plan_single,
+    tail,
+)
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive_rounds import SingleCount
 
 SOURCE = OperatingSystemRandomness()
 PLANS = [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-3), (2.0, 1e-9), (8.0, 1e-5), (0.01, 0.05)]

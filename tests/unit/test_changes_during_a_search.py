@@ -8,14 +8,12 @@ import anyio
 import pytest
 
 from tacit.device import Guard
+from tacit.web.engines.catalogue import parse_engine
+from tacit.web.engines.interface import SearchResult
 from tacit.web.rules import RuleBook
 from tacit.web.search import SearchDesk
-from tacit.web.sent_requests import SentRequests
-from tacit.web.settings import Settings
-from tacit.web.state import PageState
+from tacit.web.state import PageState, SentRequests, Settings, WriteBehind
 from tacit.web.suggestions import Suggestions
-from tacit.web.upstreams import SearchResult, parse_engine
-from tacit.web.write_behind import WriteBehind
 
 
 @pytest.mark.parametrize("changed", [True, False])

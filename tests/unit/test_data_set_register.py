@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import InputError, IntegrityError
-from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.accounting.events import GuaranteedRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.opening import open_ledger
-from tacit.privacy.register import Register
-from tacit.privacy.sketch import LEAST_SHARE, MARKS, found_in, sketch_of
+from tacit.privacy.ledger.data_set import LEAST_SHARE, MARKS, found_in, sketch_of
+from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy.ledger.register import Register, open_ledger
 from tacit.searchlog import SCHEMA
 
 _BUDGET = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 4.0)
@@ -66,7 +65,7 @@ def test_a_log_is_known_as_it_grows_shrinks_and_is_shuffled(tmp_path: Path) -> N
 
 
 def test_a_thinned_log_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.privacy.sketch._THINNED_TO", 1_000)
+    monkeypatch.setattr("tacit.privacy.ledger.data_set._THINNED_TO", 1_000)
     sketch = sketch_of(_log(tmp_path / "a", 0, 20_000), _KEY)
     assert sketch.level == 5 and len(sketch.marks) == MARKS
     assert found_in(_log(tmp_path / "b", 5_000, 60_000), [sketch], _KEY) == [True]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.realdata import shared_data
 
-from tacit.device.attention import Attention, AttentionParameters
-from tacit.device.bags import Bags
-from tacit.evaluate.ambiguous import abstract_pages, history_cases, load_ambient, precision_of
+from tacit.device.profile.arrays import Bags
+from tacit.device.ranking.attention import Attention, AttentionParameters
+from tacit.evaluate.guards.cases import abstract_pages, history_cases, load_ambient, precision_of
 from tacit.text.vectors import load_word_table
 
 TABLE = load_word_table()

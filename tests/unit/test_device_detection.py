@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile, borda_fusion, interest_scores, rerank, topic_scores, uscore
-from tacit.device.detection import SMOOTHING, detect_topic, discriminative_bayes
-from tacit.device.topic_index import TopicIndex
+from tacit.device.profile.construction import SMOOTHING, detect_topic, discriminative_bayes
+from tacit.device.profile.repository import TopicIndex
 from tacit.retrieval import Document
 from tacit.taxonomy import TopicTree
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
-from tacit.device.brute_force import brute_force
-from tacit.device.optimal import optimal
-from tacit.device.risk import acceptable
+from tacit.device.generalise.exact import brute_force, optimal
+from tacit.device.generalise.measures import acceptable
 from tacit.errors import InputError, ParameterError
 
 

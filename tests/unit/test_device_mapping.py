@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile
-from tacit.device.mapping import expected_documents, map_topics, relevant_topics
-from tacit.device.power import discriminating_power
+from tacit.device.generalise.mapping import expected_documents, map_topics, relevant_topics
+from tacit.device.generalise.measures import discriminating_power
 from tacit.taxonomy import TopicTree
 
 TREE = TopicTree.from_paths(

@@ -12,10 +12,15 @@ from tests.realdata import shared_data
 
 from tacit.device import wordnet_repository
 from tacit.errors import InfeasibleError
-from tacit.evaluate.device_articles import article_cases, article_repository
-from tacit.evaluate.device_charts import write_device_experiments
-from tacit.evaluate.device_experiments import device_experiments, steps
-from tacit.evaluate.device_quality import average_precision, groups_by_power, held_out_cases, measure
+from tacit.evaluate.guards.cases import (
+    article_cases,
+    article_repository,
+    average_precision,
+    groups_by_power,
+    held_out_cases,
+    measure,
+)
+from tacit.evaluate.guards.device import device_experiments, steps, write_device_experiments
 from tacit.world.synth import SyntheticLog
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.device import UserProfile
-from tacit.device.cost import check_requirements
+from tacit.device.profile.user import check_requirements
 from tacit.errors import InputError, ParameterError
 from tacit.taxonomy import TopicTree
 

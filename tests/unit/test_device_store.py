@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
-from tacit.device.mapping import map_topics
-from tacit.device.union import union_risk
+from tacit.device.generalise.mapping import map_topics
+from tacit.device.sending.exposure import union_risk
 from tacit.errors import InputError, IntegrityError, ParameterError, TacitError
 from tacit.taxonomy import TopicTree
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tacit.errors import IntegrityError
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.world import index_folder, wordnet_corpus, wordnet_engine
-from tacit.world.index import open_or_build
+from tacit.world.corpus import open_or_build
 
 
 def titles(query: str, k: int = 5) -> list[str]:

@@ -25,16 +25,11 @@ from cryptography.x509.oid import NameOID
 from tests.local_server import LocalServer, http_answer, local_server
 
 from tacit.errors import InputError
-from tacit.web.upstreams import addresses
-from tacit.web.upstreams import connections as pool
-from tacit.web.upstreams.addresses import NotReachedError
-from tacit.web.upstreams.connection import (
-    AnswerRefusedError,
-    BrokenOffError,
-    EngineConnection,
-    EngineResponse,
-)
-from tacit.web.upstreams.connections import EngineConnections, origin_of
+from tacit.web.engines import addresses
+from tacit.web.engines import connections as pool
+from tacit.web.engines.addresses import NotReachedError
+from tacit.web.engines.connection import AnswerRefusedError, BrokenOffError, EngineConnection, EngineResponse
+from tacit.web.engines.connections import EngineConnections, origin_of
 
 WIRE = b"GET /search?q=java HTTP/1.1\r\nHost: engine.example\r\n\r\n"
 LIMIT = 100_000

@@ -11,17 +11,10 @@ import pytest
 from tests.local_server import http_answer, local_server
 
 from tacit.errors import InputError
-from tacit.web.fusion import canonical_address, fuse
-from tacit.web.upstreams import (
-    Answer,
-    Carriage,
-    Courier,
-    EngineDescription,
-    SearchResult,
-    parse_engine,
-    upstream_of,
-)
-from tacit.web.upstreams.engine import Exposed
+from tacit.web.engines.catalogue import parse_engine, upstream_of
+from tacit.web.engines.client import Courier
+from tacit.web.engines.interface import Answer, Carriage, EngineDescription, Exposed, SearchResult
+from tacit.web.search import canonical_address, fuse
 
 TOLD = Exposed(
     ("entity.n.01", "entity.n.01/beverage.n.01"), {"entity.n.01/beverage.n.01": 1.0}, ("beverage",)

@@ -8,10 +8,8 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.folds import fold_of_records, folds, split
-from tacit.evaluate.from_log import released_whole, tables_of
-from tacit.evaluate.released import ReleasedData
-from tacit.searchlog.session_cut import SessionCut
+from tacit.evaluate.data import ReleasedData, fold_of_records, folds, released_whole, split, tables_of
+from tacit.searchlog.sessions import SessionCut
 
 LOG = part(
     ("ann", 0, "java", 1, "A"),

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.evaluate.report.figures import all_figures
-from tacit.evaluate.report.impacts import WEAK
+from tacit.evaluate.report.figures import WEAK, all_figures
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting
+from tacit.evaluate.sweep.results import Results, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
-from tacit.evaluate.sweep.table import Results, gather
 
 HEADLINE = "adhoc/random walk: nDCG@10"
 

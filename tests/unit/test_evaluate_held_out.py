@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.evaluate_log import part
 
-from tacit.evaluate.folds import fold_of_records
-from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.data import LogPart, fold_of_records
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release
 from tacit.release.preparation import Preparation
-from tacit.searchlog.session_cut import SessionCut
+from tacit.searchlog.sessions import SessionCut
 
 K_QUERY = ReleaseSetting("k-query", {"k": 2, "items": ("queries", "clicks")}, "k")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import ReleasedData
 from tacit.evaluate.task import run_task
 from tacit.evaluate.tasks import Statistics
 

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.document_frequency import WordnetFrequencies
-from tacit.evaluate.phrases import Phrases
 from tacit.evaluate.task import run_task
 from tacit.evaluate.tasks import IndexCaching, Substitution
-from tacit.evaluate.tasks.index_caching import Cache, choose_lists
-from tacit.evaluate.tasks.substitution import Substitutions, likelihood_ratio
+from tacit.evaluate.tasks.index_caching import Cache, WordnetFrequencies, choose_lists
+from tacit.evaluate.tasks.substitution import Phrases, Substitutions, likelihood_ratio
 
 COUNTS = {"new york hotels": 10, "new york weather": 10, "cheap hotels": 10, "blue weather": 10, "sun": 60}
 

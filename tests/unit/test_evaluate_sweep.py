@@ -10,13 +10,12 @@ import pytest
 from scipy import stats
 
 from tacit.errors import ParameterError
+from tacit.evaluate.charts import cell
 from tacit.evaluate.report import summary
-from tacit.evaluate.report.figure import cell
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release, grid
+from tacit.evaluate.sweep.results import Results, gather, holm, mean_interval, paired
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
-from tacit.evaluate.sweep.significance import holm, mean_interval, paired
-from tacit.evaluate.sweep.table import Results, gather
 from tacit.release.registry import MECHANISMS
 from tacit.world.synth import SyntheticLog
 

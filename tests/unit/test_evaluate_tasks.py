@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.log_part import LogPart
+from tacit.evaluate.data import LogPart
 from tacit.evaluate.task import Measured, run_task
 from tacit.evaluate.tasks import TASKS, Adhoc, SessionSearch, Statistics, Suggestion
 from tacit.evaluate.tasks.suggestion import suggest

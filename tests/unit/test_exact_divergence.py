@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.release.analysis import exact
+from tacit.audit import exact
 
 HALF = Fraction(1, 2)
 WINDOW = range(-120, 121)

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.commands import forecast as foresight
 from tacit.errors import InfeasibleError
-from tacit.privacy.randomness import SeededRandomness
-from tacit.release import expectation, foresight
-from tacit.release.adaptive.mechanism import Adaptive
-from tacit.release.adaptive.parameters import HeldItem
+from tacit.privacy.noise.randomness import SeededRandomness
+from tacit.release import expectation
 from tacit.release.engines import open_engine
-from tacit.release.k_query.mechanism import KQuery
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.zealous_release import Zealous
 from tacit.world.synth import SyntheticLog
 
 

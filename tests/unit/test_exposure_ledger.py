@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
-from tacit.device.generalise import Generalisation
-from tacit.device.ledger_clock import LedgerTime, Moment
-from tacit.device.mapping import seed_of_leaves
-from tacit.device.union import union_risk
-from tacit.device.upstream import canonical_upstream
+from tacit.device.generalise.algorithms import Generalisation
+from tacit.device.generalise.mapping import seed_of_leaves
+from tacit.device.profile.store import canonical_upstream
+from tacit.device.sending.exposure import LedgerTime, Moment, union_risk
 from tacit.errors import InputError
 from tacit.taxonomy import TopicTree
 

@@ -10,11 +10,10 @@ import pytest
 from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
-from tacit.privacy import gaussian
-from tacit.privacy.gaussian import discrete_gaussian
-from tacit.privacy.inversion import InversionTable
-from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
-from tacit.privacy.thresholds import GaussianThresholds
+from tacit.privacy.noise import samplers as gaussian
+from tacit.privacy.noise.inversion import GaussianThresholds, InversionTable
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.samplers import discrete_gaussian
 
 
 def theta_parts(rate: Fraction, count: int) -> list[mpmath.mpf]:

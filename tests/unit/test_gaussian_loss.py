@@ -9,14 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.privacy.gaussian_loss import (
+from tacit.privacy.accounting.loss import (
     LATTICE_LOSS,
+    enclose_upper_tail,
     gaussian_delta,
     gaussian_mu,
     lattice_delta,
     root_above,
 )
-from tacit.privacy.normal import enclose_upper_tail
 
 
 @pytest.mark.parametrize("x", ["-9", "-1/3", "0", "1/7", "1", "561/100", "8", "20", "30"])

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
 from tacit.groups import Bundler, Bundling, Profiles
-from tacit.groups.attacker import Attacker
-from tacit.groups.report import report, similarity_within
+from tacit.groups.report import Attacker, report, similarity_within
 from tacit.groups.similarity import similarity
 
 People = dict[str, set[str]]

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tacit.errors import InfeasibleError
-from tacit.evaluate.interest_profiles import interest_profiles
+from tacit.evaluate.loops.interest_profiles import interest_profiles
 from tacit.groups import Bundler, Profiles, Semantics
-from tacit.groups.cells import cells_of_similar_users
-from tacit.groups.partition import bundle_cells
+from tacit.groups.bundling import bundle_cells, cells_of_similar_users
 from tacit.groups.report import similarity_within
 from tacit.groups.semantics import plain_vectors
 from tacit.groups.similarity import pairwise_similarity

@@ -9,9 +9,8 @@ import pytest
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
-from tacit.groups.criterion import Scratch, judge, released_terms
-from tacit.groups.hopeless import largest_known_terms
-from tacit.groups.leftovers import place_leftovers
+from tacit.groups.bundling import place_leftovers
+from tacit.groups.criterion import Scratch, judge, largest_known_terms, released_terms
 
 
 def population(*profiles: str) -> Profiles:
@@ -189,7 +188,7 @@ def test_what_too_few_people_hold_is_not_released() -> None:
 
 
 def test_known_terms_that_leave_nothing_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.groups.bundler.bundle_cells", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr("tacit.groups.bundling.bundle_cells", lambda *_: pytest.fail("work was begun"))
     # Everybody is alone in holding any two of four terms; each single term is held by many.
     names = "abcdefghijkl"
     people = [" ".join(c) for c in combinations(names, 4) if sum(map(ord, c)) % 11 == 0]

@@ -13,7 +13,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.groups import Profiles
 from tacit.groups.reading import profiles_from_log, read_profiles
 from tacit.searchlog import SCHEMA
-from tacit.searchlog.session_cut import SessionCut
+from tacit.searchlog.sessions import SessionCut
 
 NOON = datetime(2026, 3, 1, 12)
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from tests.adaptive_checks import drawing
 
-from tacit.privacy.randomness import OperatingSystemRandomness
-from tacit.release.adaptive import tallies
-from tacit.release.adaptive.heavy_users import USUAL, Beyond
-from tacit.release.adaptive.planner import plan_rounds
-from tacit.release.adaptive.rounds import Found, Holdings
-from tacit.release.adaptive.rounds_schedule import ONE
-from tacit.release.adaptive.tallies import take_tally
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release.mechanisms.adaptive_planner import plan_rounds
+from tacit.release.mechanisms.adaptive_rounds import USUAL, Beyond, Found, Holdings, take_tally
+from tacit.release.mechanisms.adaptive_schedule import ONE
 
 SOURCE = OperatingSystemRandomness()
 TALLY = plan_rounds(1.0, 1e-6, 100).tally

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.device import load_repository
-from tacit.device.attention import Attention
-from tacit.device.bags import Bags
-from tacit.device.interest import InterestFinder, _together_nearest
+from tacit.device.profile.arrays import Bags
+from tacit.device.ranking.attention import Attention
+from tacit.device.sending.decision import InterestFinder, _together_nearest
 
 VECTORS = load_repository().vectors
 TREE = VECTORS.tree

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import pytest
 
+from tacit.audit import exact
 from tacit.errors import ParameterError
 from tacit.privacy import GuaranteeKind
-from tacit.release.analysis import exact
-from tacit.release.k_query.mechanism import KQuery
-from tacit.release.k_query.parameters import KQueryParameters
+from tacit.release.mechanisms.k_query import KQueryParameters
+from tacit.release.mechanisms.k_query_release import KQuery
 
 
 def published(log: Iterable[tuple[str, str]], k: int) -> set[str]:

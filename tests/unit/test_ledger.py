@@ -14,11 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError, TacitError
-from tacit.privacy.composition import CompositionRule
-from tacit.privacy.events import GuaranteedRelease, KQueryRelease, LaplaceCounts, RareDisclosure, Together
+from tacit.privacy.accounting.composition import CompositionRule
+from tacit.privacy.accounting.events import (
+    GuaranteedRelease,
+    KQueryRelease,
+    LaplaceCounts,
+    RareDisclosure,
+    Together,
+)
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.journal import Journal
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.journal import Journal
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.searchlog import SCHEMA
 
 AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -330,7 +336,7 @@ def test_threads_that_race_never_overspend(ledger: Ledger) -> None:
 
 
 def test_a_ledger_held_by_another_process_is_told(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.privacy.journal._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("tacit.privacy.ledger.journal._PATIENCE_SECONDS", 0.05)
     with ledger.path.open("rb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
         with pytest.raises(TacitError, match="locked by another process"):

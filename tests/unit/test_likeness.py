@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.device.likeness import most_brought, postings
+from tacit.device.loops.likeness import most_brought, postings
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,9 +12,17 @@ import pytest
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.account import Account
-from tacit.privacy.composition import CompositionRule, composed_epsilon, repeated_delta, repeated_epsilon
-from tacit.privacy.events import (
+from tacit.privacy.accounting.composition import (
+    Account,
+    CompositionRule,
+    RenyiFilter,
+    composed_epsilon,
+    parts_of_events,
+    renyi_cost,
+    repeated_delta,
+    repeated_epsilon,
+)
+from tacit.privacy.accounting.events import (
     Event,
     GaussianRounds,
     GuaranteedRelease,
@@ -24,11 +32,8 @@ from tacit.privacy.events import (
     Together,
     event_from_dict,
 )
-from tacit.privacy.gaussian_loss import gaussian_delta
-from tacit.privacy.loss import LossDistribution, laplace_loss, together
-from tacit.privacy.parts import parts_of_events
-from tacit.privacy.renyi import RenyiFilter, renyi_cost
-from tacit.release.zealous.mechanism import Zealous
+from tacit.privacy.accounting.loss import LossDistribution, gaussian_delta, laplace_loss, together
+from tacit.release.mechanisms.zealous_release import Zealous
 
 mpmath.mp.dps = 60
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import InputError, LogError, ParameterError
-from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.export import export_log
-from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
+from tacit.searchlog.importing import ImportOptions, ImportReport, import_log
 from tacit.searchlog.readers import FORMATS, ColumnMapping, Source, reader_for, readers
+from tacit.searchlog.readers.protocol import Reason
 
 _MAPPED = ColumnMapping.parse("user=uid,query=q,time=ts,rank=pos,url=link")
 

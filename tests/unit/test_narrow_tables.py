@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.table import Table
 
-from tacit.terminal.narrow import ResultsConsole
+from tacit.terminal import ResultsConsole
 
 ROW = ("1", "2026-11-15T16:44:28+00:00", "queries of a week", "0.25", "1e-07", "released")
 

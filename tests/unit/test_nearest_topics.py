@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.retrieval import nearest as nearest_module
-from tacit.retrieval.nearest import nearest_rows
-from tacit.retrieval.screened import ScreenedRows
+from tacit.retrieval.nearest import ScreenedRows, nearest_rows
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
-from tacit.taxonomy.columns import FlatColumns
+from tacit.taxonomy.wordnet import FlatColumns
 
 
 @pytest.mark.parametrize("block", [1, 7, 1_000])

@@ -13,11 +13,15 @@ import pytest
 from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
-from tacit.privacy.enclosure import Enclosure, enclose_exponential
-from tacit.privacy.inversion import InversionTable
-from tacit.privacy.noise import bernoulli, discrete_laplace, geometric
-from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
-from tacit.privacy.thresholds import GeometricThresholds, OneThreshold, RemainderThresholds
+from tacit.privacy.arithmetic import Enclosure, enclose_exponential
+from tacit.privacy.noise.inversion import (
+    GeometricThresholds,
+    InversionTable,
+    OneThreshold,
+    RemainderThresholds,
+)
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.samplers import bernoulli, discrete_laplace, geometric
 
 
 def true_digits(value: mpmath.mpf, bits: int) -> int:

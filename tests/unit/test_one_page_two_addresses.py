@@ -7,15 +7,12 @@ from pathlib import Path
 import anyio
 
 from tacit.device import Guard
-from tacit.web.fusion import fuse
+from tacit.web.engines.catalogue import parse_engine
+from tacit.web.engines.interface import Answer, SearchResult
 from tacit.web.rules import Action, RuleBook, SiteRule
-from tacit.web.search import SearchDesk
-from tacit.web.sent_requests import SentRequests
-from tacit.web.settings import Settings
-from tacit.web.state import PageState
+from tacit.web.search import SearchDesk, fuse
+from tacit.web.state import PageState, SentRequests, Settings, WriteBehind
 from tacit.web.suggestions import Suggestions
-from tacit.web.upstreams import Answer, SearchResult, parse_engine
-from tacit.web.write_behind import WriteBehind
 
 TWICE = [
     SearchResult("https://a.example/page", "secure", "", 3),

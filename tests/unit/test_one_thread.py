@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tacit.web.one_thread import OneThread
+from tacit.web.search import OneThread
 
 
 def test_work_is_done_in_order_and_never_two_pieces_at_once() -> None:

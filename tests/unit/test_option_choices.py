@@ -8,26 +8,27 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.commands import application, export, generalise, import_log, ledger, pool_agent, simulate
+from tacit.commands import application, export, generalise, import_log, ledger, simulate
+from tacit.commands import pool as pool_agent
 from tacit.commands.evaluate import release_options
 from tacit.commands.group import bundle_options
 from tacit.commands.options import SessionMethodName
-from tacit.device.generalise import Algorithm
-from tacit.device.sending import Sending
+from tacit.device.generalise.algorithms import Algorithm
+from tacit.device.sending.withholding import Sending
 from tacit.evaluate.tasks import TASKS
-from tacit.groups.bundler import METHODS
+from tacit.groups.bundling import METHODS
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.reading import WEIGHTS
 from tacit.groups.representative import REPRESENTATIVES
-from tacit.pool.agent import Without
-from tacit.pool.simulation import LEAVERS, MODES
-from tacit.privacy.composition import CompositionRule
+from tacit.pool.agent.machine import Without
+from tacit.pool.simulation.traffic import LEAVERS, MODES
+from tacit.privacy.accounting.composition import CompositionRule
 from tacit.release.registry import MECHANISMS, parameters_class
 from tacit.searchlog.export import EXPORT_FORMATS
 from tacit.searchlog.readers import FORMATS
 from tacit.searchlog.readers.source import ENCODINGS
-from tacit.searchlog.readers.time_formats import TIME_FORMATS
-from tacit.searchlog.session_cut import SessionMethod
+from tacit.searchlog.readers.times import TIME_FORMATS
+from tacit.searchlog.sessions import SessionMethod
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Annotated
 import pytest
 import typer
 
-from tacit.commands.option_names import say_in_options
 from tacit.commands.options import bytes_of
+from tacit.commands.verbs import say_in_options
 from tacit.errors import InputError, ParameterError, TacitError
 
 

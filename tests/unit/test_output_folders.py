@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tacit import files as atomic
 from tacit.errors import InputError
-from tacit.evaluate.sweep.replacing import sweep_folder
-from tacit.evaluate.sweep.runs import RunStore
-from tacit.files import atomic, atomic_directory, check_output_folder
-from tacit.files.exchange import exchange
+from tacit.evaluate.sweep.runs import RunStore, sweep_folder
+from tacit.files import atomic_directory, check_output_folder, exchange
 
 
 def names(folder: Path) -> list[str]:

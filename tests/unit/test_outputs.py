@@ -13,7 +13,7 @@ import pytest
 from tacit.errors import InputError
 from tacit.files import atomic_file, check_output
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 _LINES = "user,query,time\n" + "".join(f"u{n},flowers,2006-03-01 07:17:{n:02}\n" for n in range(20))
 

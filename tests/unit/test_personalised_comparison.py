@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 
 from tacit.errors import InfeasibleError
-from tacit.evaluate.attributed_people import AttributedPeople, ReadingModel, kinds_of_topics
-from tacit.evaluate.comparison_charts import write_comparison
-from tacit.evaluate.personalised_comparison import DELTAS, Comparison, _World, compare_ways, count_ways
-from tacit.pool.population import adult
+from tacit.evaluate.guards.personalised import (
+    DELTAS,
+    AttributedPeople,
+    Comparison,
+    ReadingModel,
+    _World,
+    compare_ways,
+    count_ways,
+    kinds_of_topics,
+    write_comparison,
+)
+from tacit.pool.simulation.population import adult
 from tacit.world import wordnet_corpus
 
 

@@ -12,23 +12,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.account_file import add_account, read_accounts
-from tacit.pool.admission import (
+from tacit.pool.agent.machine import Agent
+from tacit.pool.channel.secret_files import add_account, read_accounts, read_secret
+from tacit.pool.protocol.batches import (
     PASSES_AT_ONCE,
     AdmissionPass,
+    BlindSigner,
     IssuedKey,
     PassIssuer,
     PassVerifier,
+    SealedMessage,
+    VerifyingKey,
     account_digest,
 )
-from tacit.pool.agent import Agent
-from tacit.pool.batches import SealedMessage
-from tacit.pool.blind_rsa import BlindSigner, VerifyingKey
-from tacit.pool.protocol import Reply, Rules
-from tacit.pool.sealing import OpenEnvelope
-from tacit.pool.secret_file import read_secret
-from tacit.pool.table import whole_domain
-from tacit.pool.template import parse_template
+from tacit.pool.protocol.messages import OpenEnvelope, Reply, Rules
+from tacit.pool.protocol.table import whole_domain
+from tacit.pool.protocol.template import parse_template
 
 EVERY = 45.0
 ACCOUNTS = [f"{number:064x}" for number in range(3)]

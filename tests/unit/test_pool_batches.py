@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.batches import BatchKeeper, SealedMessage, announcement_digest
-from tacit.pool.protocol import LONGEST_SEALED, Reply
+from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
+from tacit.pool.protocol.messages import LONGEST_SEALED, Reply
 
 K, HOLD = 3, 60.0
 GROUP, OTHER = announcement_digest("7", 0, "key"), announcement_digest("7", 1, "key")

@@ -9,24 +9,23 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.pool.agent import Agent
-from tacit.pool.formation import nested, together, valid_records
-from tacit.pool.machine import Pool
-from tacit.pool.protocol import (
+from tacit.pool.agent.machine import Agent
+from tacit.pool.protocol.messages import (
     READY,
     UNGROUPED,
     AgentState,
     FirstMessage,
+    HpkeSealing,
+    OpenEnvelope,
     Phase,
     Reply,
     Rules,
     SecondMessage,
 )
-from tacit.pool.region import Region
-from tacit.pool.sealing import HpkeSealing, OpenEnvelope
-from tacit.pool.store import MemoryStore
-from tacit.pool.table import Table, whole_domain
-from tacit.pool.template import parse_template
+from tacit.pool.protocol.table import Table, whole_domain
+from tacit.pool.protocol.template import Region, parse_template
+from tacit.pool.server.machine import Pool, nested, together, valid_records
+from tacit.pool.server.store import MemoryStore
 
 K = 3
 RULES = Rules(k=K, window=60.0, overlap=0.5, count=4.0, identify=4.0, form=1.0, skew=2.0)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.evaluate import pool_sweeps
-from tacit.evaluate.pool_report import write_report
-from tacit.pool.population import adult
-from tacit.pool.simulation import SimulationSetting
+from tacit.evaluate.guards import pool as pool_sweeps
+from tacit.evaluate.guards.pool import write_report
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.traffic import SimulationSetting
 
 
 def test_the_page_holds_figures_tables_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

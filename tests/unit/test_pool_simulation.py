@@ -12,11 +12,10 @@ from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.errors import ParameterError
-from tacit.pool.crowd import groups_of
-from tacit.pool.population import adult
-from tacit.pool.simulation import Simulated, SimulationSetting, simulate
-from tacit.pool.table import Table
-from tacit.pool.verification import verify_log
+from tacit.pool.protocol.table import Table
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.traffic import Simulated, SimulationSetting, groups_of, simulate
+from tacit.pool.simulation.verification import verify_log
 
 PAPER = SimulationSetting(windows=50)
 RUNNER = CliRunner()

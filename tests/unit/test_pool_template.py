@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.pool.extended import ExtendedQuery, divide, generalised_query
-from tacit.pool.population import adult, read_population
-from tacit.pool.region import Region, group_information_loss, information_loss, width_share
-from tacit.pool.template import Template, parse_template, read_template
+from tacit.pool.protocol.template import (
+    ExtendedQuery,
+    Region,
+    Template,
+    divide,
+    generalised_query,
+    group_information_loss,
+    information_loss,
+    parse_template,
+    read_template,
+    width_share,
+)
+from tacit.pool.simulation.population import adult, read_population
 
 FIGURE_4 = {
     "attribute": [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.evaluate.pool_usefulness import average_precision, topic_kinds, usefulness, waiting_times
-from tacit.pool.population import adult
-from tacit.pool.simulation import SimulationSetting
+from tacit.evaluate.guards.pool import average_precision, topic_kinds, usefulness, waiting_times
+from tacit.pool.simulation.population import adult
+from tacit.pool.simulation.traffic import SimulationSetting
 from tacit.world import wordnet_corpus, wordnet_engine
 
 

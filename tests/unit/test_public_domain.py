@@ -9,9 +9,8 @@ import pytest
 from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.release.click.mechanism import Click
-from tacit.release.public_domain import LARGEST_DOMAIN, bundled_domain, read_domain, take_domain
-from tacit.release.public_urls import take_urls
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.public_sets import LARGEST_DOMAIN, bundled_domain, read_domain, take_domain, take_urls
 
 
 def test_the_bundled_domain_is_the_same_everywhere() -> None:

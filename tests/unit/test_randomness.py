@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ParameterError
-from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 4096, 65535, 65536, 5_000_001])
@@ -40,7 +40,7 @@ def test_bits_are_balanced() -> None:
 
 FORK = """
 import os, sys
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 source = OperatingSystemRandomness()
 source.bits(8)  # now a block is buffered

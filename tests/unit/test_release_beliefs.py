@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.page import _beliefs
-from tacit.release.verdict import Strength, verdict_on
+from tacit.release.document.page import _beliefs
+from tacit.release.document.words import Strength, verdict_on
 
 
 def posterior(prior: float, likelihood_ratio: float) -> str:

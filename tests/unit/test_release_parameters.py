@@ -14,14 +14,11 @@ from tests.short_forms import click_parameters, session_parameters, uniform_clic
 
 from tacit.errors import ParameterError
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.analysis.theorem_1 import log_alpha, turning_point
-from tacit.release.analysis.threshold import miss_loss, survival
-from tacit.release.click import analysis as click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.k_query.parameters import KQueryParameters
+from tacit.release.analysis import log_alpha, miss_loss, survival, turning_point
+from tacit.release.mechanisms import click, session, zealous
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.k_query import KQueryParameters
 from tacit.release.registry import MECHANISMS, parameters_class
-from tacit.release.session import analysis as session
-from tacit.release.zealous import analysis as zealous
 
 ZEALOUS = zealous_parameters(5, 10.0, 1, 149)
 CLICK = click_parameters(3, 2, 5.0, 40, 6.0, 7.0, 8.0)

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.release.click.mechanism import Click
-from tacit.release.click.parameters import ClickMode
-from tacit.release.k_query.mechanism import KQuery
+from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
 from tacit.release.preparation import Preparation
-from tacit.release.public_domain import PublicDomain
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
+from tacit.release.public_sets import PublicDomain
 
 LOG = {"user": "string", "query": "string", "time": "timestamp(6)", "rank": "int32", "url": "string"}
 MECHANISMS = [

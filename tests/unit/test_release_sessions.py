@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.privacy.randomness import SeededRandomness
-from tacit.release.click.mechanism import Click
+from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
-from tacit.release.item_kinds import Item
 from tacit.release.mechanism import Mechanism, run
+from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
-from tacit.release.session.mechanism import Session
-from tacit.release.zealous.mechanism import Zealous
 from tacit.searchlog import SCHEMA
-from tacit.searchlog.session_cut import SessionCut
+from tacit.searchlog.sessions import SessionCut
 
 _HISTORY = (("java", 0), ("cat pictures", 5), ("cat pictures cute", 50), ("java island", 300))
 _BY_TIME = {("java", "cat pictures")}

@@ -8,9 +8,8 @@ import pytest
 
 import tacit
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.release.document.words import meaning_of, one_in, still_learns, taken
 from tacit.release.parameters import Choice
-from tacit.release.promise import meaning_of, still_learns, taken
-from tacit.release.verdict import one_in
 
 
 @pytest.mark.parametrize("take", list(Choice))

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import InputError, IntegrityError, LogError
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 from tacit.searchlog import SCHEMA, check_log
-from tacit.searchlog.intake import ImportOptions, import_log
+from tacit.searchlog.importing import ImportOptions, import_log
 
 
 def test_a_damaged_parquet_file_is_told_from_another_file(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.release.document.tables import write_cells
 from tacit.release.engines import open_engine
-from tacit.release.scrub import LONGEST_KEY, plainly_harmless, withheld
-from tacit.release.tables import write_cells
+from tacit.release.preparation import LONGEST_KEY, plainly_harmless, withheld
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.readers.delimited import split_line
 from tacit.text import SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tacit.errors import InputError
-from tacit.web.serving import bound_socket
+from tacit.web.server import bound_socket
 
 
 def test_answers_do_not_wait_for_more_to_send() -> None:
@@ -48,7 +48,7 @@ def test_a_port_in_use_is_told_with_a_remedy() -> None:
 
 SERVER = """
 import json
-from tacit.web.serving import bound_socket, serve
+from tacit.web.server import bound_socket, serve
 
 async def application(scope, receive, send):
     if scope["type"] == "lifespan":

@@ -7,9 +7,7 @@ import time
 import pytest
 
 from tacit.errors import InputError
-from tacit.web.rule_files import read_rules
-from tacit.web.rules import Action, RuleBook, SiteRule, check_pattern
-from tacit.web.tracking import without_tracking
+from tacit.web.rules import Action, RuleBook, SiteRule, check_pattern, read_rules, without_tracking
 
 UBLACKLIST = """---
 name: Example

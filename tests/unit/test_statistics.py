@@ -15,9 +15,8 @@ import pytest
 from tacit.commands import main
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.searchlog import SCHEMA
-from tacit.searchlog.heavy_tail import Spectrum
-from tacit.searchlog.session_cut import SessionCut
-from tacit.searchlog.statistics import opened_for_statistics
+from tacit.searchlog.sessions import SessionCut
+from tacit.searchlog.statistics import Spectrum, opened_for_statistics
 
 _NOON = datetime(2006, 3, 1, 12)
 

@@ -9,10 +9,8 @@ import pytest
 
 from tacit.device import Guard
 from tacit.errors import InputError
-from tacit.web.released_queries import released_queries
-from tacit.web.state import PageState
-from tacit.web.suggestions import Suggestions
-from tacit.web.write_behind import WriteBehind
+from tacit.web.state import PageState, WriteBehind
+from tacit.web.suggestions import Suggestions, released_queries
 
 
 def release(folder: Path, **tables: str) -> Path:

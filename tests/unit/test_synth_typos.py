@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.text import normalise
-from tacit.world.synth.typos import mistype, neighbouring_keys
+from tacit.world.synth.lexicon import mistype, neighbouring_keys
 
 
 def mistyped(text: str, slip: int) -> str:

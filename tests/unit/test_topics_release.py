@@ -19,19 +19,25 @@ from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.errors import InputError, ParameterError
-from tacit.privacy.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.release.document.manifest import manifest_text
+from tacit.release.document.tables import write_cells
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
-from tacit.release.manifest import manifest_text
 from tacit.release.mechanism import run
-from tacit.release.tables import write_cells
-from tacit.release.topics.consistency import estimate, whole_counts
-from tacit.release.topics.mapping import NOWHERE, NearestTopics, NounTopics
-from tacit.release.topics.mechanism import Topics
-from tacit.release.topics.public_topics import take_topics
-from tacit.release.topics.tree import TOP, PublishedTopics, published_topics
-from tacit.release.topics.wordnet_levels import BEGINNERS, wordnet_levels
-from tacit.release.topics.words import noise_variance
+from tacit.release.mechanisms.topics_counting import NOWHERE, NearestTopics, NounTopics
+from tacit.release.mechanisms.topics_release import Topics
+from tacit.release.mechanisms.topics_tree import (
+    BEGINNERS,
+    TOP,
+    PublishedTopics,
+    estimate,
+    published_topics,
+    take_topics,
+    whole_counts,
+    wordnet_levels,
+)
+from tacit.release.mechanisms.topics_words import noise_variance
 from tacit.release.verify import verify_release
 from tacit.taxonomy import TopicTree, load_wordnet
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.privacy.events import GuaranteedRelease
+from tacit.privacy.accounting.events import GuaranteedRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.ledger import Ledger
 
 
 def release(epsilon: float) -> GuaranteedRelease:

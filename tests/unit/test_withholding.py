@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from tacit.device import Guard, load_repository
-from tacit.device.history_index import NEAREST
-from tacit.device.withholding import NEAR_PART, NEAR_SHARE, STRICT_COSINE, TWIN_COSINE, Withholding
+from tacit.device.profile.history import NEAREST
+from tacit.device.sending.withholding import NEAR_PART, NEAR_SHARE, STRICT_COSINE, TWIN_COSINE, Withholding
 
 REPOSITORY = load_repository()
 VECTORS, TREE = REPOSITORY.vectors, REPOSITORY.tree

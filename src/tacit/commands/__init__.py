@@ -20,8 +20,7 @@ import typer
 from rich.markup import escape
 
 from tacit import __version__
-from tacit.commands.panels import Panel
-from tacit.commands.verbs import VerbGroup, shape
+from tacit.commands.verbs import Panel, VerbGroup, shape
 from tacit.errors import ParameterError, TacitError
 from tacit.terminal import stderr, stdout
 

@@ -15,10 +15,8 @@ from rich.markup import escape
 from rich.rule import Rule
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stdout
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.WORLD
 

@@ -10,11 +10,9 @@ from typing import Annotated
 import typer
 
 from tacit.commands.options import Host, JsonFlag, Port
-from tacit.commands.panels import Panel
 from tacit.commands.servers import announcement, listen, run
+from tacit.commands.verbs import Panel
 from tacit.terminal import progress
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.WORLD
 
@@ -44,8 +42,7 @@ def serve(
     "topics", "preferences"} personalises the answer by the exposed topics.
     """
     from tacit.retrieval import EmbeddedEngine
-    from tacit.web.engine_service import EngineService, engine_application
-    from tacit.web.own_documents import read_documents
+    from tacit.web.engine_service import EngineService, engine_application, read_documents
 
     server = listen(host, port)
     with ExitStack() as until_the_end:

@@ -10,10 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from tacit.commands.options import ForceFlag, JsonFlag, LogFile
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress, stderr
-
-__all__ = ["PANEL", "register"]
 
 ExportFormat = Literal["aol", "tsv", "jsonl"]
 

@@ -12,13 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ExposureBound, OnlineProfiler, RuntimeProfile
 
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.DEVICE
 
@@ -134,7 +133,7 @@ def _check(delta: float, distinct: float, least_utility: float) -> None:
 def _limit(bound: float | None, days: float | None, upstream: str | None) -> ExposureBound | None:
     """The bound on what an upstream learns, if one is asked for."""
     from tacit.device import ExposureBound
-    from tacit.device.exposure import LONGEST_PERIOD
+    from tacit.device.sending.exposure import LONGEST_PERIOD
     from tacit.errors import ParameterError
 
     if bound is not None and upstream is None:
@@ -175,7 +174,7 @@ def _summary(profiler: OnlineProfiler, result: RuntimeProfile) -> dict[str, Any]
 
 
 def _draw(console: Console, profiler: OnlineProfiler, result: RuntimeProfile) -> None:
-    from tacit.device.rendering import topic_tree
+    from tacit.commands.profile import topic_tree
 
     tree = profiler.repository.tree
     found = result.generalisation

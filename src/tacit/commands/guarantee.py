@@ -7,12 +7,10 @@ from typing import Any
 
 import typer
 
-from tacit.commands.declared import declared_command, json_flag
-from tacit.commands.panels import Panel
+from tacit.commands.options import declared_command, json_flag
+from tacit.commands.verbs import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -34,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def _guarantee(name: str) -> Any:
     def guarantee(asked: Mapping[str, Any], *, as_json: bool) -> None:
-        from tacit.release.statement import state_guarantee
+        from tacit.release.document.statement import state_guarantee
 
         stated = state_guarantee(mechanism_class(name)(**asked))
         emit(stated.document, as_json=as_json, render=stated.render)

@@ -13,14 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag, JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.searchlog.intake import ImportOptions, ImportReport
-    from tacit.searchlog.look import FileSeen
+    from tacit.searchlog.importing import FileSeen, ImportOptions, ImportReport
 
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.LOG
 
@@ -100,8 +98,7 @@ def import_(
     Bad lines are left out, and counted by reason; what stands in them is never shown.
     """
     from tacit.errors import ParameterError
-    from tacit.searchlog.intake import ImportOptions
-    from tacit.searchlog.look import look_at
+    from tacit.searchlog.importing import ImportOptions, look_at
     from tacit.searchlog.readers import ColumnMapping
 
     options = ImportOptions(
@@ -127,7 +124,7 @@ def import_(
 
 def _imported(files: list[Path], output: Path, options: ImportOptions, force: bool) -> ImportReport:
     from tacit.files import check_output
-    from tacit.searchlog.intake import import_log
+    from tacit.searchlog.importing import import_log
     from tacit.searchlog.readers import find_sources
 
     inputs = [source.path for source in find_sources(files, encoding=options.encoding)]

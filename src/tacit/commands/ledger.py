@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit
 
 if TYPE_CHECKING:
-    from tacit.privacy.ledger import Ledger, LedgerState
+    from tacit.privacy.ledger.entries import LedgerState
+    from tacit.privacy.ledger.ledger import Ledger
 
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -85,9 +85,9 @@ def init(
 
     With --log the log is known again by its content: as a copy, under another name, or grown by a week.
     """
-    from tacit.privacy.composition import CompositionRule
+    from tacit.privacy.accounting.composition import CompositionRule
     from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.ledger import Ledger
 
     kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
     budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
@@ -108,8 +108,7 @@ def init(
 @contextmanager
 def _registered(log: Path | None, instead_of_lost: bool) -> Iterator[Callable[[Ledger], None]]:
     """A place in the register for the ledger of a log that has none, or whose ledger is lost for good."""
-    from tacit.privacy.opening import refuse_known
-    from tacit.privacy.register import Register
+    from tacit.privacy.ledger.register import Register, refuse_known
 
     register = Register()
     with register.opening():
@@ -134,9 +133,8 @@ def adopt(
 
     What was charged after this copy was made is not in it: the budget it shows is larger than what is left.
     """
-    from tacit.privacy.ledger import Ledger
-    from tacit.privacy.opening import refuse_known
-    from tacit.privacy.register import Register
+    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger.register import Register, refuse_known
 
     ledger = Ledger.open(path)
     state = ledger.state()
@@ -166,7 +164,7 @@ def adopt(
 
 def known(as_json: JsonFlag = False) -> None:
     """List the ledgers known on this machine, and whether each is still in its place."""
-    from tacit.privacy.register import Register
+    from tacit.privacy.ledger.register import Register
 
     rows = [
         {
@@ -200,7 +198,7 @@ def known(as_json: JsonFlag = False) -> None:
 
 def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
     """Show budget, spendings and what is left."""
-    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.ledger import Ledger
 
     state = Ledger(path).state()
     last = state.account.charged[-1] if state.account.charged else None
@@ -235,7 +233,7 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Check every hash and the arithmetic; exit 1 if something does not hold."""
-    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.ledger import Ledger
 
     state = Ledger(path).verify(head)
     result = _summary(path, state) | {"valid": True, "head_found": head is not None}

@@ -8,13 +8,11 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from tacit.commands.declared import declared_command, json_flag
-from tacit.commands.panels import Panel
-from tacit.release.foresight import foreseen, in_words, users_option
+from tacit.commands.forecast import foreseen, in_words, users_option
+from tacit.commands.options import declared_command, json_flag
+from tacit.commands.verbs import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -36,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def _plan(name: str) -> Any:
     def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
-        from tacit.release.statement import state_plan
+        from tacit.release.document.statement import state_plan
 
         made = mechanism_class(name)(**asked)
         stated = state_plan(made)

@@ -1,22 +1,253 @@
-"""``tacit pool``: the pool as a service, who stands between, an agent beside a person, and the verifier."""
+"""``tacit pool``: the pool as a service, the parties beside it, an agent beside a person, and the
+verifier."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
-from tacit.commands.options import Host, JsonFlag, Port
-from tacit.commands.panels import Panel
-from tacit.commands.pool_agent import agent
-from tacit.commands.pool_relay import gateway, issuer, relay
+from tacit.commands.options import ForceFlag, Host, JsonFlag, Port
 from tacit.commands.servers import announcement, listen, run
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit
 
-__all__ = ["PANEL", "register"]
+WithoutRegion = Literal["hold", "general"]
+
+
+def agent(
+    pool: Annotated[str, typer.Option(help="The pool's address.")],
+    record: Annotated[Path, typer.Option(help="Your own values: a JSON file with the pool's attributes.")],
+    engine: Annotated[
+        str | None, typer.Option(help="Pass searches on to this search server, with your region attached.")
+    ] = None,
+    without: Annotated[
+        WithoutRegion, typer.Option(help="While no region guards you: hold queries back, or send d*.")
+    ] = "hold",
+    wait: Annotated[float, typer.Option(help="Hold a query at most so many seconds.")] = 60.0,
+    channel: Annotated[
+        str, typer.Option(help="How to reach the pool: direct, socks5://HOST:PORT or ohttp:RELAY_ADDRESS.")
+    ] = "direct",
+    engine_channel: Annotated[
+        str, typer.Option(help="How to reach the search server: direct, socks5://… or ohttp:….")
+    ] = "direct",
+    keys: Annotated[
+        Path | None, typer.Option(help="With ohttp: the gateway's keys, got from elsewhere than the relay.")
+    ] = None,
+    relay: Annotated[
+        str | None, typer.Option(help="Hand your sealed record to this relay, which the pool must name too.")
+    ] = None,
+    relay_channel: Annotated[
+        str, typer.Option(help="How to reach that relay: direct, socks5://… or ohttp:….")
+    ] = "direct",
+    relay_keys: Annotated[
+        Path | None, typer.Option(help="With ohttp: the keys of the gateway before that relay.")
+    ] = None,
+    issuer: Annotated[
+        str | None, typer.Option(help="Who gives you passes, if that relay wants them.")
+    ] = None,
+    account: Annotated[
+        Path | None, typer.Option(help="With --issuer: the file with the secret of your account.")
+    ] = None,
+    port: Port = 8470,
+    as_json: JsonFlag = False,
+) -> None:
+    """Keep you in a pool, and attach your region to searches, until Ctrl-C.
+
+    Listens on 127.0.0.1 alone. GET /region says what would be sent now; /search (as `tacit engine serve`
+    takes it, so that `tacit serve` can ask it) attaches your region and passes the query on. Your record
+    leaves only sealed, in the pool's phase of identifying.
+    """
+    from tacit.pool.agent.service import agent_app, read_record
+
+    secret = _account_secret(issuer, account)
+    app = agent_app(
+        pool,
+        read_record(record),
+        engine=engine,
+        without=without,
+        wait=wait,
+        channel=channel,
+        engine_channel=engine_channel,
+        keys=_content(keys),
+        relay=relay,
+        relay_channel=relay_channel,
+        relay_keys=_content(relay_keys),
+        issuer=issuer,
+        account=secret,
+    )
+    server = listen("127.0.0.1", port)
+    result = {"pool": pool, "engine": engine, "without": without, "channel": channel, "relay": relay}
+    title = f"Agent at {server.address}, for {pool}"
+    says = _what_channels_give(channel, None if relay is None else relay_channel)
+    run(app, server, announcement(title, server, result, says, as_json))
+
+
+def _content(path: Path | None) -> bytes | None:
+    return None if path is None else path.read_bytes()
+
+
+def _account_secret(issuer: str | None, account: Path | None) -> str:
+    from tacit.errors import ParameterError
+    from tacit.pool.channel.secret_files import read_secret
+
+    if (issuer is None) != (account is None):
+        raise ParameterError("--issuer and --account belong together.", "Say both, or neither.")
+    return "" if account is None else read_secret(account)
+
+
+def _what_channels_give(pool: str, relay: str | None) -> list[str]:
+    from tacit.pool.channel.choice import what_it_gives
+
+    says = [f"pool: {what_it_gives(pool)}"]
+    return says if relay is None else [*says, f"relay: {what_it_gives(relay)}"]
+
+
+def relay(
+    gateway: Annotated[
+        str | None, typer.Option(help="Pass Oblivious HTTP on to this gateway, without addresses.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option(help="Keep sealed records, and hand over batches of at least so many.")
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(help="With --k: a file with what the pool must show; made if it is not there."),
+    ] = None,
+    issuer: Annotated[
+        str | None, typer.Option(help="With --k: take records with a pass of this issuer only.")
+    ] = None,
+    hold: Annotated[float, typer.Option(help="Keep sealed records for at most so many seconds.")] = 60.0,
+    host: Host = "127.0.0.1",
+    port: Port = 8462,
+    as_json: JsonFlag = False,
+) -> None:
+    """Stand between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
+
+    With --gateway it passes sealed requests on: it sees addresses, and nothing of the content. With --k it
+    keeps the sealed records of each group, and gives the pool none before k are there.
+    """
+    from tacit.errors import ParameterError
+    from tacit.pool.agent.runner import PassGate
+    from tacit.pool.channel.secret_files import kept_secret
+    from tacit.pool.protocol.batches import BatchKeeper
+    from tacit.pool.server.relay import batch_routes, relay_app
+
+    if gateway is None and k is None:
+        raise ParameterError(
+            "a relay needs something to do.",
+            "Say --gateway to pass Oblivious HTTP on, --k to keep sealed records, or both.",
+        )
+    if (k is None) != (secret is None):
+        raise ParameterError("--k and --secret belong together.", "Say both, or neither.")
+    routes: list[Any] = []
+    if k is not None and secret is not None:
+        gate = None if issuer is None else PassGate(issuer)
+        keeper = BatchKeeper(k, time.monotonic(), hold=hold)
+        routes = batch_routes(keeper, kept_secret(secret), gate=gate)
+    says = []
+    if gateway is not None:
+        says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays sealed")
+    if k is not None:
+        says.append(
+            f"keeps sealed records for {hold:g} s at most and hands over batches of at least {k}; takes the "
+            f"first in {hold:g} s, when whatever was announced before it began is over"
+        )
+        who = "anybody, as often as they like" if issuer is None else f"whoever has a pass of {issuer}"
+        says.append(f"admits {who}")
+    result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None, "issuer": issuer}
+    _run("Relay", relay_app(gateway, batches=routes), host, port, result, says, as_json)
+
+
+def gateway(
+    target: Annotated[str, typer.Option(help="The address that requests are passed on to, without a path.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with the gateway's secret key; made if it is not there. Default: a new key."
+        ),
+    ] = None,
+    write_keys: Annotated[
+        Path | None,
+        typer.Option(help="Write the public keys to this file, for people to get elsewhere than the relay."),
+    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8464,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Open Oblivious HTTP for one server behind it, until Ctrl-C. Nothing is logged.
+
+    It sees what is asked, and the relay's address instead of the person's.
+    """
+    from tacit.files import atomic_file, check_output
+    from tacit.pool.channel.oblivious import GatewayKey
+    from tacit.pool.channel.secret_files import kept_secret
+    from tacit.pool.server.relay import gateway_app
+
+    own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(key)))
+    if write_keys is not None:
+        public = own.configurations()
+        if not (write_keys.is_file() and write_keys.read_bytes() == public):  # the same at every start
+            check_output(write_keys, force=force, inputs=[] if key is None else [key])
+            with atomic_file(write_keys) as temporary:
+                temporary.write_bytes(public)
+    says = [f"opens Oblivious HTTP for {target}; addresses stay with the relay before it"]
+    result = {"target": target, "public_key": own.configuration.public_key.hex()}
+    _run("Gateway", gateway_app(own, target), host, port, result, says, as_json)
+
+
+def issuer(
+    accounts: Annotated[
+        Path, typer.Option(help="The file of accounts: digests of their secrets, a line each.")
+    ],
+    new: Annotated[
+        Path | None, typer.Option(help="Make an account, write its secret to this file, and end.")
+    ] = None,
+    every: Annotated[
+        float, typer.Option(help="Give each account a pass every so many seconds; at most a pool's epoch.")
+    ] = 45.0,
+    host: Host = "127.0.0.1",
+    port: Port = 8466,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give each account one pass a period, so that nobody can be k people at a relay, until Ctrl-C.
+
+    Passes are blind signatures: it sees who gets one, and never what it is used for. Nothing is logged.
+    """
+    from tacit.errors import InputError
+    from tacit.pool.channel.secret_files import add_account, read_accounts
+    from tacit.pool.protocol.batches import PassIssuer
+    from tacit.pool.server.relay import issuer_app
+
+    if new is not None:
+        number = add_account(accounts, new)
+        result = {"account": str(new), "accounts": number}
+        emit(result, as_json=as_json, render=lambda console: _made(console, new, number))
+        return
+    known = read_accounts(accounts)
+    if not known:
+        raise InputError(f"{accounts} holds no account.", "Make one: say --new FILE.")
+    says = [f"gives {len(known):,} accounts a pass every {every:g} s each"]
+    found = {"accounts": len(known), "every": every}
+    _run("Issuer", issuer_app(PassIssuer(known, every)), host, port, found, says, as_json)
+
+
+def _made(console: Console, path: Path, number: int) -> None:
+    console.print(f"account in {path}; hand it to its person, and to nobody else", markup=False)
+    console.print(f"{number:,} account{'' if number == 1 else 's'} in all", markup=False)
+
+
+def _run(
+    name: str, app: Any, host: str, port: int, result: dict[str, Any], says: list[str], as_json: bool
+) -> None:
+    server = listen(host, port)
+    run(app, server, announcement(f"{name} at {server.address}", server, result, says, as_json))
+
 
 PANEL = Panel.POOL
 
@@ -79,12 +310,10 @@ def serve(
 
     The operator's page is at the address itself, the description of the API at /openapi.json.
     """
-    from tacit.pool.machine import Pool
-    from tacit.pool.protocol import Rules
-    from tacit.pool.redis_store import RedisStore
-    from tacit.pool.service import pool_app
-    from tacit.pool.store import MemoryStore
-    from tacit.pool.workers import run_workers
+    from tacit.pool.protocol.messages import Rules
+    from tacit.pool.server.app import pool_app, run_workers
+    from tacit.pool.server.machine import Pool
+    from tacit.pool.server.store import MemoryStore, RedisStore
 
     _refuse_half_given(workers, redis, relay, relay_secret)
     rules = Rules(k, window, overlap, count, identify, form, skew, margin)
@@ -135,8 +364,8 @@ def _what_is_kept(rules: Any, relay: str | None) -> list[str]:
 
 def _handover(relay: str | None, secret: Path | None, rules: Any) -> Callable[[], Any]:
     """What makes the way to the relay, in each worker anew."""
-    from tacit.pool.relay_client import RelayHandover
-    from tacit.pool.secret_file import read_secret
+    from tacit.pool.agent.runner import RelayHandover
+    from tacit.pool.channel.secret_files import read_secret
 
     if relay is None or secret is None:
         return lambda: None
@@ -145,8 +374,8 @@ def _handover(relay: str | None, secret: Path | None, rules: Any) -> Callable[[]
 
 
 def _template(name: str) -> Any:
-    from tacit.pool.population import adult
-    from tacit.pool.template import read_template
+    from tacit.pool.protocol.template import read_template
+    from tacit.pool.simulation.population import adult
 
     return adult().template if name == "adult" else read_template(name)
 
@@ -162,8 +391,7 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Check Definitions 2 and 3 for every entry of a query log; exit with 1 if somebody is identified."""
-    from tacit.pool.query_log import read_audited_log
-    from tacit.pool.verification import verify_log
+    from tacit.pool.simulation.verification import read_audited_log, verify_log
 
     verdict = verify_log(read_audited_log(log), k, window)
     result = verdict.as_dict()

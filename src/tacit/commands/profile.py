@@ -1,26 +1,84 @@
-"""``tacit profile``: build, look at, protect and export an interest profile."""
+"""`tacit profile`: build, show, protect, export and forget an interest profile."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from rich.tree import Tree
 
-from tacit.commands.options import ForceFlag, JsonFlag
-from tacit.commands.panels import Panel
-from tacit.commands.profile_forget import forget
+from tacit.commands.options import ForceFlag, JsonFlag, moment_option
+from tacit.commands.verbs import Panel
+from tacit.taxonomy import TopicTree
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
     from tacit.taxonomy import WordNet
 
-__all__ = ["PANEL", "register"]
+
+def topic_tree(tree: TopicTree, topics: Sequence[int], describe: Callable[[int], Text]) -> Tree:
+    """Draw ``topics`` (a rooted subtree, ascending), one line each, as ``describe`` words it."""
+    drawn: dict[int, Tree] = {}
+    root = Tree(describe(topics[0]) if topics else Text("(empty)", style="dim"))
+    for topic in topics:
+        above = drawn.get(int(tree.parent[topic]))
+        drawn[topic] = root if above is None else above.add(describe(topic))
+    return root
+
+
+def forget(
+    profile: Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile file.")],
+    click: Annotated[int | None, typer.Option(help="One document, by its number.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Every document filed under a topic or below.")] = None,
+    since: Annotated[
+        datetime | None, moment_option("Documents and exposures from this day or time on (UTC).")
+    ] = None,
+    until: Annotated[datetime | None, moment_option("Documents and exposures up to then (UTC).")] = None,
+    exposure: Annotated[int | None, typer.Option(help="One entry of the exposure ledger.")] = None,
+    upstream: Annotated[
+        str | None, typer.Option(help="Every entry of the exposure ledger about one upstream.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="The history, all exposures and all sensitive topics.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Forget a document, a topic, a period, an exposure, all that one upstream was told, or everything.
+
+    The file is written anew without it. What an upstream was told before, it still knows.
+    """
+    from tacit.device import Guard, ProfileStore
+
+    ProfileStore.taxonomy_of(profile)  # a guard would make a new one
+    with Guard(profile) as guard:
+        gone = guard.forget(
+            click=click,
+            topic=topic,
+            since=since.replace(tzinfo=UTC) if since else None,
+            until=until.replace(tzinfo=UTC) if until else None,
+            exposure=exposure,
+            upstream=upstream,
+            everything=everything,
+        )
+    summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}
+
+    def render(console: Console) -> None:
+        kinds = (
+            f"{gone.clicks:,} documents, {gone.exposures:,} exposures and {gone.topics:,} sensitive topics"
+        )
+        console.print(f"Forgot {kinds}.")
+        for warning in gone.warnings:
+            console.print(warning)
+
+    emit(summary, as_json=as_json, render=render)
+
 
 PANEL = Panel.DEVICE
 
@@ -136,8 +194,7 @@ def show(
 ) -> None:
     """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger
-    from tacit.device.rendering import topic_tree
-    from tacit.device.union import union_risk
+    from tacit.device.sending.exposure import union_risk
 
     with _opened(profile) as store:
         loaded = store.profile()

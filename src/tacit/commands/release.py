@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from tacit.commands.declared import declared_command, json_flag
+from tacit.commands.forecast import foreseen, in_words, users_option
 from tacit.commands.options import (
     LogFile,
     Memory,
@@ -25,14 +25,13 @@ from tacit.commands.options import (
     Threads,
     Until,
     bytes_of,
+    declared_command,
+    json_flag,
 )
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.errors import ParameterError
-from tacit.release.foresight import foreseen, in_words, users_option
 from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
 from tacit.terminal import emit, stderr
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -197,11 +196,12 @@ def _publish(
     log_users: int | None = None,
     even_if_empty: bool = False,
 ) -> None:
-    from tacit.release.about import About
+    from tacit.privacy.ledger.register import open_ledger
+    from tacit.release.document.manifest import About
     from tacit.release.preparation import Preparation
-    from tacit.release.publication import Order, open_ledger, publish_log, refuse_overwriting
+    from tacit.release.publication import Order, publish_log, refuse_overwriting
     from tacit.searchlog import check_log
-    from tacit.searchlog.session_cut import SessionCut
+    from tacit.searchlog.sessions import SessionCut
 
     check_log(log)
     refuse_overwriting(output)
@@ -234,7 +234,7 @@ def _publish(
 
 def _warn(made: Any, known_not_private: bool) -> None:
     """Say what a weak guarantee means; refuse what is not private unless that is known."""
-    from tacit.release.verdict import verdict_on
+    from tacit.release.document.words import verdict_on
 
     verdict = verdict_on(made.guarantee())
     if not made.parameters.private and not known_not_private:
@@ -296,7 +296,7 @@ def _require_room(guarantee: Any, budget: Any) -> None:
 
 def _render(console: Console, result: dict[str, Any], done: Any, remaining: Any) -> None:
     from tacit.privacy import Guarantee
-    from tacit.release.verdict import verdict_on
+    from tacit.release.document.words import verdict_on
 
     guarantee = Guarantee.from_dict(result["guarantee"])
     console.print(f"[bold]{result['folder']}[/]: {guarantee}")

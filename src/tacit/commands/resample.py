@@ -9,10 +9,8 @@ import typer
 from rich.console import Console
 
 from tacit.commands.options import ForceFlag, JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -43,7 +41,7 @@ def resample(
     from dataclasses import asdict
 
     from tacit.files import check_output
-    from tacit.release.resampling.log import resample as make
+    from tacit.release.resampling import resample as make
 
     check_output(output, force=force)
     made = make(release, output, users=users, days=days, seed=seed)

@@ -10,10 +10,8 @@ import typer
 from rich.console import Console
 
 from tacit.commands.options import JsonFlag, Port
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stderr
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.DEVICE
 
@@ -50,15 +48,13 @@ def serve(
     query, and at most some topics of your profile, bounded in risk and recorded.
     """
     from tacit.device import Guard
-    from tacit.web.application import page_application
-    from tacit.web.console import Console as Page
-    from tacit.web.opening_file import open_browser
-    from tacit.web.profile_place import profile_place
-    from tacit.web.released_queries import released_queries
-    from tacit.web.serving import bound_socket
-    from tacit.web.serving import serve as run
+    from tacit.web.engines.catalogue import parse_engine
+    from tacit.web.server import bound_socket, open_browser, profile_place
+    from tacit.web.server import serve as run
+    from tacit.web.site.application import page_application
+    from tacit.web.site.console import Console as Page
     from tacit.web.state import PageState
-    from tacit.web.upstreams import parse_engine
+    from tacit.web.suggestions import released_queries
 
     given = [parse_engine(text) for text in engine or ()]
     asked: Counter[str] = Counter()

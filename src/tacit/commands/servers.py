@@ -11,8 +11,6 @@ from rich.console import Console
 
 from tacit.terminal import emit
 
-__all__ = ["Listening", "announcement", "listen", "run"]
-
 
 @dataclass(frozen=True)
 class Listening:
@@ -24,7 +22,7 @@ class Listening:
 
 def listen(host: str, port: int) -> Listening:
     """Open a port; 0 takes a free one."""
-    from tacit.web.serving import bound_socket
+    from tacit.web.server import bound_socket
 
     opened = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -46,6 +44,6 @@ def announcement(
 
 def run(app: Any, server: Listening, started: Callable[[], None]) -> None:
     """Serve until Ctrl-C."""
-    from tacit.web.serving import serve
+    from tacit.web.server import serve
 
     serve(app, server.socket, started)

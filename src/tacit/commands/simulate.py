@@ -10,10 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag, JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.POOL
 
@@ -68,7 +66,7 @@ def simulate(
     The pool is the one that `tacit pool serve` runs; only time and people are made up.
     """
     from tacit.files import check_output
-    from tacit.pool.simulation import SimulationSetting
+    from tacit.pool.simulation.traffic import SimulationSetting
 
     setting = SimulationSetting(
         k,
@@ -95,8 +93,8 @@ def simulate(
 
 def _population(users: str, template: Path | None) -> Any:
     from tacit.errors import InputError
-    from tacit.pool.population import adult, read_population
-    from tacit.pool.template import read_template
+    from tacit.pool.protocol.template import read_template
+    from tacit.pool.simulation.population import adult, read_population
 
     if users == "adult":
         return adult()
@@ -108,9 +106,8 @@ def _population(users: str, template: Path | None) -> Any:
 def _runs(setting: Any, population: Any, seeds: int, verify: bool, log: Path | None) -> dict[str, Any]:
     from dataclasses import replace
 
-    from tacit.pool.query_log import write_audited_log
-    from tacit.pool.simulation import simulate as run
-    from tacit.pool.verification import verify_log
+    from tacit.pool.simulation.traffic import simulate as run
+    from tacit.pool.simulation.verification import verify_log, write_audited_log
 
     found, verdicts = [], []
     with progress("Simulating", total=setting.windows * seeds, unit="windows") as shown:
@@ -147,8 +144,7 @@ def _runs(setting: Any, population: Any, seeds: int, verify: bool, log: Path | N
 
 
 def _report(setting: Any, population: Any, path: Path, seeds: int) -> None:
-    from tacit.evaluate.pool_report import write_report
-    from tacit.evaluate.pool_sweeps import settings_of, sweep
+    from tacit.evaluate.guards.pool import settings_of, sweep, write_report
 
     with progress("Sweeping", total=len(list(settings_of(setting))) + 4, unit="simulations") as shown:
         write_report(sweep(setting, population, shown.advance, seeds=seeds), path)

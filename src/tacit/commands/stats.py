@@ -11,13 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until, bytes_of
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.searchlog.statistics import LogStatistics
 
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.LOG
 _MEMORY = "2GB"
@@ -51,7 +50,7 @@ def stats(
     Shows no query's text, unless asked to, and then only of queries that enough users asked.
     """
     from tacit.errors import ParameterError
-    from tacit.searchlog.session_cut import SessionCut
+    from tacit.searchlog.sessions import SessionCut
     from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
 
     cut = SessionCut.of(sessions, session_gap)

@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag, JsonFlag, OutputFile, Threads
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.world.synth import SynthesisOutcome
 
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.WORLD
 

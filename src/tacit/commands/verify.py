@@ -10,11 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.errors import IntegrityError
 from tacit.terminal import emit
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.RELEASE
 
@@ -36,7 +34,7 @@ def verify(
     """
     from dataclasses import asdict
 
-    from tacit.release.manifest import read_manifest
+    from tacit.release.document.manifest import read_manifest
     from tacit.release.verify import verify_release
 
     checks, manifest = verify_release(folder, ledger), read_manifest(folder)

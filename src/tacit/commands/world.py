@@ -11,10 +11,8 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stderr
-
-__all__ = ["PANEL", "register"]
 
 PANEL = Panel.WORLD
 
@@ -62,7 +60,7 @@ def show(as_json: JsonFlag = False) -> None:
 
 def build(as_json: JsonFlag = False) -> None:
     """Build the search index anew."""
-    from tacit.world.index import build_index, index_folder
+    from tacit.world.corpus import build_index, index_folder
 
     stderr().print("indexing…")
     begun = time.perf_counter()

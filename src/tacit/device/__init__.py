@@ -6,29 +6,39 @@ Offline, a profile is built (:func:`build_profile`) and its owner says what is s
 (:func:`rerank`). The mathematics works on a :class:`SeedProfile` alone (:func:`generalise`).
 """
 
-from tacit.device.construction import BuildReport, build_profile
-from tacit.device.exposure import Exposure, ExposureBound, ExposureLedger
-from tacit.device.exposure_course import CoursePoint, ExposureCourse
-from tacit.device.generalise import Algorithm, Generalisation, generalise
+from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
+from tacit.device.generalise.mapping import MappedQuery
 from tacit.device.guard import Guard
-from tacit.device.mapping import MappedQuery
-from tacit.device.online import Decision, OnlineProfiler, RuntimeProfile
-from tacit.device.profile import UserProfile
-from tacit.device.protection import ClickedPage, Forgotten, Placement, Protection, SentTopic, TopicNode
-from tacit.device.repository import (
+from tacit.device.profile.construction import (
+    BuildReport,
+    SourceDocument,
+    browsing_history,
+    build_profile,
+    clicked_documents,
+    plain_documents,
+)
+from tacit.device.profile.repository import (
     Repository,
     TopicDocuments,
     load_repository,
-    load_taxonomy,
     taxonomy_repository,
     wordnet_repository,
 )
-from tacit.device.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
-from tacit.device.seed import SeedProfile
-from tacit.device.sending import Sending
-from tacit.device.sources import SourceDocument, browsing_history, clicked_documents, plain_documents
-from tacit.device.store import ProfileStore
-from tacit.device.upstream import outgoing
+from tacit.device.profile.store import ProfileStore, outgoing
+from tacit.device.profile.user import SeedProfile, UserProfile
+from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
+from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
+from tacit.device.sending.exposure import CoursePoint, Exposure, ExposureBound, ExposureCourse, ExposureLedger
+from tacit.device.sending.protection import (
+    ClickedPage,
+    Forgotten,
+    Placement,
+    Protection,
+    SentTopic,
+    TopicNode,
+)
+from tacit.device.sending.withholding import Sending
+from tacit.taxonomy.files import load_taxonomy
 
 __all__ = [
     "Algorithm",

@@ -10,9 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 
-from tacit.device.times import utc_text
-
-__all__ = ["forget_period_of_page", "forget_with_entries"]
+from tacit.device.profile.store import utc_text
 
 _REQUESTS, _QUERIES = "page_sent", "page_query"
 

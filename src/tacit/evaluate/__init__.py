@@ -10,10 +10,7 @@
     personalised*, device_*    search by group profiles, and by profiles generalised on the device
 """
 
-from tacit.evaluate.folds import folds, split
-from tacit.evaluate.from_log import released_whole
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import LogPart, ReleasedData, folds, released_whole, split
 from tacit.evaluate.task import Measured, Measures, Task, Trial, run_task
 from tacit.evaluate.tasks import (
     TASKS,

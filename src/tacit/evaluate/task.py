@@ -1,29 +1,28 @@
-"""What a retrieval task is: something people do with a search log, and how well it goes with a release.
+"""Retrieval tasks: what they judge, and what ir-measures says of ranked lists.
 
 ::
 
-    trial = Adhoc().against(original, test)      what does not depend on the release, worked out once
+    trial = Adhoc().against(original, test)      what does not depend on the release, computed once
     trial.measure(released)                      measures, a value for each test unit
 
 A **unit** is what a task judges: a test query, a test session. A unit that the release cannot serve at all
-has no value (NaN). Two numbers tell them apart: the mean over units that were answered, which the papers
-report, and the mean over all units with 0 for the rest, which is what a user of the release would meet.
-Units depend on the test part alone, so that two releases are compared unit by unit.
+has no value (NaN). Two means tell them apart: over the units that were answered, which the papers report,
+and over all units with 0 for the rest, which is what a user of the release would see. Units depend on the
+test part alone, so that two releases are compared unit by unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+import ir_measures
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData
-
-__all__ = ["Measured", "Measures", "Task", "Trial", "run_task"]
+from tacit.evaluate.data import LogPart, Numbers, ReleasedData
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,3 +93,67 @@ class Task(Protocol):
 def run_task(task: Task, original: LogPart, released: ReleasedData, test: LogPart) -> Measures:
     """One task on one release, all at once."""
     return task.against(original, test).measure(released)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Lists of items by unit: rows in order, within a row the best first.
+
+    Args:
+        unit: whose list.
+        item: what is listed.
+        place: from 1.
+    """
+
+    unit: Numbers
+    item: Numbers
+    place: Numbers
+
+
+def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: int) -> Ranked:
+    """The ``most`` items of each unit with the highest scores; ties by the item's number."""
+    order = np.lexsort((item, -score, unit))
+    unit, item = unit[order], item[order]
+    new = np.ones(len(unit), np.bool_)
+    new[1:] = unit[1:] != unit[:-1]
+    begins = np.flatnonzero(new)
+    place = np.arange(len(unit)) - np.repeat(begins, np.diff(np.append(begins, len(unit)))) + 1
+    kept = place <= most
+    return Ranked(unit[kept], item[kept], place[kept])
+
+
+def best_of(scores: sparse.csr_array, most: int) -> Ranked:
+    """The best columns of each row of a sparse matrix; what scores 0 is not listed."""
+    counts = np.diff(scores.indptr)
+    unit = np.repeat(np.arange(scores.shape[0], dtype=np.int64), counts)
+    item, score = scores.indices.astype(np.int64), scores.data
+    positive = score > 0
+    return ranked_by(unit[positive], item[positive], score[positive], most)
+
+
+def judge(
+    ranked: Ranked, relevant: tuple[Numbers, Numbers], units: int, measures: Sequence[Any]
+) -> Mapping[Any, Measured]:
+    """Each measure for each unit; a unit without a list has no value.
+
+    Args:
+        ranked: the lists.
+        relevant: unit and item of what is relevant.
+        units: how many there are; each must have something relevant.
+        measures: of ir-measures.
+    """
+    values = {measure: np.full(units, np.nan) for measure in measures}
+    run: dict[str, dict[str, float]] = {}
+    for unit, item, place in zip(
+        ranked.unit.tolist(), ranked.item.tolist(), ranked.place.tolist(), strict=True
+    ):
+        run.setdefault(str(unit), {})[str(item)] = -float(place)
+    qrels: dict[str, dict[str, int]] = {}
+    for unit, item in zip(relevant[0].tolist(), relevant[1].tolist(), strict=True):
+        key = str(unit)
+        if key in run:
+            qrels.setdefault(key, {})[str(item)] = 1
+    if run:
+        for metric in ir_measures.iter_calc(list(measures), qrels, run):
+            values[metric.measure][int(metric.query_id)] = metric.value
+    return {measure: Measured(found) for measure, found in values.items()}

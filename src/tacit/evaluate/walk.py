@@ -17,11 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.log_part import Numbers
-from tacit.evaluate.ranking import Ranked, best_of
-from tacit.evaluate.released import ReleasedData, Weighted
-
-__all__ = ["NEGLIGIBLE", "STAY", "STEPS", "impact_factors", "rank_urls", "transition_matrix", "walk"]
+from tacit.evaluate.data import Numbers, ReleasedData, Weighted
+from tacit.evaluate.task import Ranked, best_of
 
 STAY = 0.1
 """s of eq. 3.5 and λ of eq. 4.12: the walker stays (section 3.4)."""

@@ -19,8 +19,6 @@ from scipy import sparse
 from tacit.errors import InputError
 from tacit.text import normalise
 
-__all__ = ["Profiles", "Rows", "newcomers_terms"]
-
 
 class Rows(NamedTuple):
     """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""

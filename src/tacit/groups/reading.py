@@ -7,7 +7,7 @@ passed over, each by its own text. Weights, chosen by name:
 
 - ``count``: in how many of the user's queries the term occurs;
 - ``sessions``: in how many of the user's sessions it does, so that ten searches for one thing in one sitting
-  weigh no more than one (sessions are cut as :class:`tacit.searchlog.session_cut.SessionCut` says);
+  weigh no more than one (sessions are cut as :class:`tacit.searchlog.sessions.SessionCut` says);
 - ``binary``: 1 for every term, as in the paper's experiments (a limit of terms keeps the most used ones);
 - ``tf-idf``: the count times the logarithm of users / users with the term.
 """
@@ -34,11 +34,9 @@ from tacit.errors import InputError, ParameterError
 from tacit.files import literal_path
 from tacit.groups.profiles import Profiles
 from tacit.searchlog import check_log
-from tacit.searchlog.session_cut import SessionCut, with_session_numbers
+from tacit.searchlog.sessions import SessionCut, with_session_numbers
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
-
-__all__ = ["WEIGHTS", "profiles_from_log", "read_profiles"]
 
 WEIGHTS = ("count", "sessions", "binary", "tf-idf")
 

@@ -5,7 +5,7 @@ weighs the **share** of members who hold it, n_t/n: then two terms of equal weig
 equally many, and nothing more. The paper's weights are kept as options: the **centroid** (mean weight over
 all members, a term one does not hold counting 0) and the **union** (the largest weight any member gives the
 term). Both carry a few people's numbers, and equal numbers betray who holds what
-(:mod:`tacit.groups.weight_attacker`).
+(:mod:`tacit.groups.report`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from tacit.compiled import compiled
 from tacit.groups.criterion import CompiledCriterion, Scratch, released_terms
 from tacit.groups.profiles import Profiles, Rows
-
-__all__ = ["REPRESENTATIVES", "ReleasedTerms", "Representative", "Representatives", "release"]
 
 REPRESENTATIVES = ("share", "centroid", "union")
 _KIND = {name: number for number, name in enumerate(REPRESENTATIVES)}

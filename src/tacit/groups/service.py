@@ -1,44 +1,216 @@
 """Groups that a service runs on: who is in which group, newcomers, leavers, and rankings.
 
 **Joining changes nothing that is shown.** A newcomer is a *guest* of the nearest group: served by what that
-group shows from the first request on, and not counted in it. When the guests of a group meet the criterion
-among themselves they become a group of their own. So whoever compares what is shown before and after sees
-whole groups appear, each of which met the criterion when it was formed, and never one person's difference.
+  group
+shows from the first request on, and not counted in it. When the guests of a group meet the criterion among
+themselves
+they become a group of their own. So whoever compares what is shown before and after sees whole groups
+appear, each of
+which met the criterion when it was formed, and never one person's difference.
 
-**Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights; only
-terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
-that cannot go on dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
+**Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights;
+  only terms
+that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
+that cannot
+continue dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
 
-**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or saw
-the group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that
-went with one that came would see whose terms are missing, or who is in both.
+**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or
+  saw the
+group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that went
+with one
+that came would see whose terms are missing, or who is in both.
 
 After each step every shown term of every group is held by at most a share p of its members.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from tacit.display import shown_as_html
 from tacit.errors import InputError
-from tacit.groups.bundler import Bundler, Bundling
-from tacit.groups.nearest import NearestGroups
-from tacit.groups.profiles import newcomers_terms
-from tacit.groups.ranking import Result, rank_by_interest
+from tacit.groups.bundling import Bundler, Bundling
+from tacit.groups.criterion import CompiledCriterion, Criterion, Scratch, released_terms
+from tacit.groups.profiles import Rows, newcomers_terms
 from tacit.groups.representative import Representative
-from tacit.groups.standing import stand_together, still_shown
-from tacit.groups.store import FILE, NOWHERE, GroupsStore, Place, Shown
-from tacit.groups.writing import fill, named_terms, stored_profiles, write_files
-from tacit.terminal import shown_as_html
+from tacit.groups.store import (
+    FILE,
+    NOWHERE,
+    GroupsStore,
+    Place,
+    Shown,
+    fill,
+    named_terms,
+    stored_profiles,
+    write_files,
+)
+from tacit.text import words
 
-__all__ = ["Groups"]
+_BESIDE = 256
+
+
+class NearestGroups:
+    """An index over what groups show."""
+
+    def __init__(self, groups: Iterable[tuple[int, Shown]]) -> None:
+        self._beside: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
+        self._build(groups)
+
+    def _build(self, groups: Iterable[tuple[int, Shown]]) -> None:
+        numbers, offsets, terms, weights = [], [0], [], []
+        for group, shown in groups:
+            numbers.append(group)
+            offsets.append(offsets[-1] + shown.terms.size)
+            terms.append(shown.terms)
+            weights.append(_unit(shown.shares))
+        self._numbers = np.array(numbers, np.int64)
+        self._alive = np.ones(self._numbers.size)
+        width = max((int(held[-1]) + 1 for held in terms if held.size), default=0)
+        content = np.concatenate(weights) if weights else np.empty(0, np.float32)
+        columns = np.concatenate(terms) if terms else np.empty(0, np.int32)
+        rows = sparse.csr_array((content, columns, np.array(offsets)), shape=(len(numbers), width))
+        self._by_term = rows.tocsc()
+
+    def add(self, group: int, shown: Shown) -> bool:
+        """Take in a group; False when the index should be made anew."""
+        self._beside[group] = (shown.terms, _unit(shown.shares))
+        return len(self._beside) <= _BESIDE
+
+    def drop(self, group: int) -> None:
+        """A group is no more."""
+        self._beside.pop(group, None)
+        self._alive[self._numbers == group] = 0
+
+    def nearest(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> int | None:
+        """The group of the largest cosine; None where no group shows any of these terms."""
+        scores = np.zeros(self._numbers.size, np.float64)
+        columns = self._by_term
+        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
+            if term < columns.shape[1]:
+                held = slice(columns.indptr[term], columns.indptr[term + 1])
+                scores[columns.indices[held]] += weight * columns.data[held]
+        best, score = None, 0.0
+        if scores.size:
+            place = int(np.argmax(scores * self._alive))
+            score = float(scores[place] * self._alive[place])
+            best = int(self._numbers[place]) if score > 0 else None
+        for group, (held_terms, shares) in self._beside.items():
+            _, mine, theirs = np.intersect1d(terms, held_terms, assume_unique=True, return_indices=True)
+            found = float(weights[mine] @ shares[theirs])
+            if found > score:
+                best, score = group, found
+        return best
+
+
+def _unit(shares: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = float(np.sqrt(np.square(shares, dtype=np.float64).sum()))
+    return shares / np.float32(length) if length else shares
+
+
+Terms = NDArray[np.int32]
+Holders = Callable[[list[int]], NDArray[np.int64]]
+
+
+def _judge(
+    people: Sequence[Terms], criterion: Criterion, common: NDArray[np.bool_], vocabulary: Terms
+) -> Terms | None:
+    """The terms these people may release together; None where they do not meet the criterion."""
+    sizes = np.array([held.size for held in people], np.int64)
+    rows = Rows(
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.searchsorted(vocabulary, np.concatenate(people)).astype(np.int32),
+    )
+    rule = CompiledCriterion(
+        False,
+        criterion.p,
+        criterion.fewest_members,
+        float(sizes.mean()),
+        criterion.known_terms,
+        criterion.keep,
+        criterion.fewest_in_group,
+        common,
+    )
+    width = vocabulary.size
+    scratch = Scratch(np.zeros(width, np.int32), np.zeros(width, np.int32), np.zeros(1, np.bool_))
+    holds, found = released_terms(np.arange(len(people)), rows, rule, scratch)
+    return vocabulary[np.sort(found)] if holds else None
+
+
+def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holders) -> Shown | None:
+    """What these people show as a group of their own; None where they do not meet the criterion.
+
+    Args:
+        people: the terms of each, ascending.
+        holders: how many users of the whole population hold each of some terms.
+    """
+    if len(people) < criterion.fewest_members:
+        return None
+    vocabulary, counts = np.unique(np.concatenate(people), return_counts=True)
+    common = holders(vocabulary.tolist()) >= criterion.fewest_holders
+    found = _judge(people, criterion, common, vocabulary)
+    if found is None:
+        return None
+    shares = counts[np.searchsorted(vocabulary, found)] / len(people)
+    return Shown(len(people), found, shares.astype(np.float32))
+
+
+def still_shown(shown: Shown, people: Sequence[Terms], criterion: Criterion) -> Shown | None:
+    """What a group may go on showing when only these members are left; None where it must dissolve.
+
+    Terms above p are withdrawn. The others keep the weights they had, **held by those who stay or not**: a
+    weight that moved, or a term that went, when somebody left would tell what that person held. Terms above p
+    among those who stay are terms that the one who left did not hold.
+
+    With ``known_terms`` this is not enough: that a set B of known terms links t only now tells that the one
+    who left held B. So such a group always dissolves, whoever leaves it.
+    """
+    if len(people) < criterion.fewest_members or criterion.known_terms:
+        return None
+    vocabulary = np.unique(np.concatenate([*people, shown.terms]))
+    counts = np.zeros(vocabulary.size, np.int64)
+    for held in people:
+        counts[np.searchsorted(vocabulary, held)] += 1
+    shares = counts[np.searchsorted(vocabulary, shown.terms)] / len(people)
+    kept = shares <= criterion.p
+    terms = shown.terms[kept]
+    if not terms.size or any(np.isin(held, terms).sum() / terms.size > criterion.p for held in people):
+        return None
+    return Shown(shown.size, terms, shown.shares[kept])
+
+
+Result = TypeVar("Result", bound=Mapping[str, Any])
+
+_EVIDENCE = 12.0
+_CALM = 10.0
+
+
+def rank_by_interest(
+    interests: Mapping[str, float], results: Sequence[Result], query: str = ""
+) -> list[Result]:
+    """The same results in another order; equal ones in the order they came."""
+    asked = frozenset(words(query))
+    length = math.sqrt(math.fsum(weight * weight for weight in interests.values()))
+    if not length:
+        return list(results)
+
+    def place(at: int) -> float:
+        found = results[at]
+        told = frozenset(words(f"{found.get('title') or ''} {found.get('snippet') or ''}")) - asked
+        score = sum(interests[word] for word in told if word in interests)
+        cosine = score / (length * math.sqrt(len(told))) if score else 0.0
+        return math.log(at + 1 + _CALM) - _EVIDENCE * cosine
+
+    return [results[at] for at in sorted(range(len(results)), key=place)]
 
 
 class Groups:

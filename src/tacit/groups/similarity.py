@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from tacit.compiled import compiled
 
-__all__ = ["UnitVectors", "pairwise_similarity", "similarity"]
-
 
 def similarity(profile: Mapping[Hashable, float], other: Mapping[Hashable, float]) -> float:
     """Eq. 4 for two profiles given as ``{term: weight}``.

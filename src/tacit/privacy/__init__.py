@@ -1,10 +1,12 @@
 """The privacy core: what is promised, what it costs, and the noise that pays for it.
 
 - :mod:`~tacit.privacy.guarantee`: the kinds of promise, each naming its neighbour relation;
-- :mod:`~tacit.privacy.events` and :mod:`~tacit.privacy.composition`: what was done, and what several
+- :mod:`~tacit.privacy.accounting.events` and :mod:`~tacit.privacy.accounting.composition`: what was done,
+and what several
   such events promise together;
-- :mod:`~tacit.privacy.account`, :mod:`~tacit.privacy.ledger`: a budget, and the file that guards it;
-- :mod:`~tacit.privacy.randomness`, :mod:`~tacit.privacy.noise`: exact integer noise.
+- :mod:`~tacit.privacy.accounting.composition`, :mod:`~tacit.privacy.ledger.ledger`: a budget, and the
+file that guards it;
+- :mod:`~tacit.privacy.noise.randomness`, :mod:`~tacit.privacy.noise.samplers`: exact integer noise.
 """
 
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours

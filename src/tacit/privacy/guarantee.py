@@ -20,8 +20,6 @@ from typing import Any
 
 from tacit.errors import ParameterError
 
-__all__ = ["Guarantee", "GuaranteeKind", "Neighbours"]
-
 
 class Neighbours(StrEnum):
     """Which two logs must be hard to tell apart."""
@@ -39,7 +37,7 @@ class Neighbours(StrEnum):
         """How many histories differ: one is added or removed, or one goes and another comes.
 
         Noise on counts costs so many times the ε of a single history. δ is not multiplied: see the lemma in
-        :mod:`tacit.release.analysis.threshold`, whose max(σ, σ') is over the two histories.
+        :mod:`tacit.release.analysis`, whose max(σ, σ') is over the two histories.
         """
         return 2 if self is Neighbours.REPLACE else 1
 

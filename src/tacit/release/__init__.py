@@ -25,13 +25,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Click": "tacit.release.click.mechanism",
-    "KQuery": "tacit.release.k_query.mechanism",
+    "Click": "tacit.release.mechanisms.click_release",
+    "KQuery": "tacit.release.mechanisms.k_query_release",
     "Preparation": "tacit.release.preparation",
     "Release": "tacit.release.publication",
-    "Session": "tacit.release.session.mechanism",
-    "Topics": "tacit.release.topics.mechanism",
-    "Zealous": "tacit.release.zealous.mechanism",
+    "Session": "tacit.release.mechanisms.session_release",
+    "Topics": "tacit.release.mechanisms.topics_release",
+    "Zealous": "tacit.release.mechanisms.zealous_release",
     "publish": "tacit.release.publication",
     "verify_release": "tacit.release.verify",
 }

@@ -11,25 +11,15 @@ a url clicked for a search. A **step** leads from a search to the next different
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 import ibis
 
-from tacit.release.parameters import Choice
+from tacit.release.parameters import Choice, Item
 from tacit.searchlog.sessions import SESSION_GAP, sensible_time
-
-__all__ = [
-    "bounded_clicks",
-    "bounded_items",
-    "bounded_searches",
-    "bounded_sessions",
-    "bounded_within",
-    "clicks_of",
-    "searches_of",
-    "steps_of",
-]
+from tacit.text import STOP_WORDS
 
 
 def _by_time(time: Any, choice: Choice) -> Any:
@@ -167,3 +157,30 @@ def bounded_sessions(
     wide = wide.filter(wide.begins & wide.query_2.notnull())
     names = [f"query_{i + 1}" for i in range(queries)]
     return _chosen(wide, sessions, choice, names, []).select("user", *names)
+
+
+def keywords_of(log: Any) -> Any:
+    """A row for each keyword of each record: (user, time, keyword).
+
+    Words are letters, digits and underscores, with apostrophes inside. It is a function of one record.
+    """
+    query = log["query"]
+    text = query.lower().replace("’", "'").re_replace(r"[^\p{L}\p{N}_']+", " ")
+    text = text.re_replace(r"''+", " ").re_replace(r"(^| )'", " ").re_replace(r"'( |$)", " ")
+    # Most queries are plain words already, and a look is cheaper than four replacements.
+    text = ibis.ifelse(query.re_search("[^a-z0-9 ]"), text, query)
+    cut = log.select("user", "time", keyword=text.split(" ").unnest())
+    return cut.filter((cut.keyword != "") & cut.keyword.notin(sorted(STOP_WORDS)))
+
+
+_ITEMS: Mapping[Item, Callable[[Any], Any]] = {
+    Item.KEYWORDS: keywords_of,
+    Item.QUERIES: lambda log: log,
+    Item.CLICKS: lambda log: log.filter(log.url.notnull()),
+    Item.PAIRS: lambda log: steps_of(searches_of(log)),
+}
+
+
+def items_of(log: Any, item: Item) -> Any:
+    """All items of a log, with repetitions: user, time, the key columns, maybe others."""
+    return _ITEMS[item](log)

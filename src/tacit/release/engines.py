@@ -25,9 +25,7 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InfeasibleError, LogError, TacitError
 from tacit.files import literal_path
-from tacit.searchlog.session_cut import SessionCut, with_session_numbers
-
-__all__ = ["Engine", "memory_for", "open_engine"]
+from tacit.searchlog.sessions import SessionCut, with_session_numbers
 
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20

@@ -1,6 +1,7 @@
 """Carrying out a schedule: the only code that draws noise for a release and compares with a threshold.
 
-All noise is integer (:mod:`tacit.privacy.noise`), drawn independently for each key, and compared with whole
+All noise is integer (:mod:`tacit.privacy.noise.samplers`), drawn independently for each key, and compared
+with whole
 thresholds: ``count + X >= least``. A strict comparison with K is ``least = K + 1``.
 """
 
@@ -14,11 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.privacy.noise import bernoulli, discrete_laplace
-from tacit.privacy.randomness import RandomSource
+from tacit.privacy.noise.randomness import RandomSource
+from tacit.privacy.noise.samplers import bernoulli, discrete_laplace
 from tacit.release.schedule import Keys, Noise, NoiseKind, Part, Schedule
-
-__all__ = ["Passed", "Rows", "Tables", "column_types", "draw", "execute", "in_order", "pass_threshold"]
 
 Tables = dict[str, pa.Table]
 """What is published: tables by name, each with its key columns and ``count``."""

@@ -9,7 +9,7 @@ by one of less than a third of its size, but for those of more than 300,000 user
 called rough. The expected number of rows is the sum over items of the chance that the number plus the noise
 reaches the threshold. What depends on another table (clicks and transitions of selected queries) is counted
 as if the query were selected. An adaptive release, whose rounds steer each other, is carried out on the
-synthetic log instead (:mod:`tacit.release.adaptive.foresight`).
+synthetic log instead (:mod:`tacit.release.mechanisms.adaptive_release`).
 
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """
@@ -26,12 +26,10 @@ import numpy.typing as npt
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.files import atomic_file, cache_directory
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.schedule import Keys, NoiseKind, Part
-
-__all__ = ["REACH", "WORLDS", "expected_rows", "is_rough", "refuse_if_empty"]
 
 WORLDS = (10_000, 100_000)
 """Users of the synthetic logs that are counted: the smallest that reaches far enough."""

@@ -1,15 +1,7 @@
 """What a release mechanism is: parameters, a schedule that follows from them, and counting without noise.
 
 Counting and drawing are apart, so that everything that can fail on its way to the counts has failed before
-the ledger is charged, and no noise can be drawn before::
-
-    counting  = mechanism.count(engine, log)       bounded histograms, deterministic
-    ledger.spend(mechanism.event(), …)             the charge, on the disk
-    tables    = mechanism.publish(engine, counting, source)
-
-Most draw nothing themselves: :func:`tacit.release.execution.execute` carries out their schedule
-(:class:`tacit.release.scheduled_mechanism.ScheduledMechanism`), and their guarantee is computed from the same
-schedule. Adaptive rounds have loops of their own for both.
+the ledger is charged, and no noise can be drawn before.
 """
 
 from __future__ import annotations
@@ -24,17 +16,14 @@ import pyarrow as pa
 
 from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.events import Event
-from tacit.privacy.randomness import RandomSource
-from tacit.release.analysis.accounting import charges_of, event_of, guarantee_of
-from tacit.release.analysis.charge import Charge, PaperFigure
+from tacit.privacy.accounting.events import Event
+from tacit.privacy.noise.randomness import RandomSource
+from tacit.release.analysis import Charge, PaperFigure, charges_of, event_of, guarantee_of
 from tacit.release.engines import Engine
-from tacit.release.execution import Tables
+from tacit.release.execution import Tables, execute
 from tacit.release.parameters import Parameters
-from tacit.release.planning.setting import PaperSetting
-from tacit.release.schedule import Schedule
-
-__all__ = ["Counting", "DescribedStep", "FurtherStatement", "Mechanism", "run"]
+from tacit.release.planning import PaperSetting
+from tacit.release.schedule import Part, Schedule
 
 P = TypeVar("P", bound=Parameters)
 
@@ -232,7 +221,7 @@ class Mechanism(ABC, Generic[P]):
         return str(self._statement().html())
 
     def _statement(self) -> Any:
-        from tacit.release.statement import state_plan
+        from tacit.release.document.statement import state_plan
 
         return state_plan(self)
 
@@ -241,3 +230,36 @@ def run(mechanism: Mechanism[Any], engine: Engine, log: Any, source: RandomSourc
     """Count and publish in one go, uncharged: for tests, audits and evaluation, where nothing gets out."""
     mechanism.admit(engine, log)
     return mechanism.publish(engine, mechanism.count(engine, log), source)
+
+
+class ScheduledMechanism(Mechanism[P]):
+    """Says what is counted; what is drawn and compared is the schedule's."""
+
+    def rows(
+        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
+    ) -> Iterable[pa.RecordBatch]:
+        """The keys that a part of the schedule is about, with their true counts. Secret.
+
+        ``published`` has the tables of earlier parts, for mechanisms of which later ones depend on them.
+        """
+        del published
+        return engine.batches(counting[part.table])
+
+    def shown(self, part: Part, keys: pa.Table) -> pa.Table:
+        """Keys that passed, as the table shows them."""
+        del part
+        return keys
+
+    def finish(self, tables: Tables) -> Tables:
+        """What is computed from the noisy tables alone before they are published: post-processing."""
+        return tables
+
+    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
+        """Carry out the schedule."""
+        drawn = execute(
+            self.schedule(),
+            lambda part, published: self.rows(engine, counting, part, published),
+            source,
+            self.shown,
+        )
+        return self.finish(drawn)

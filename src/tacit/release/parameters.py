@@ -1,12 +1,7 @@
 """How the parameters of a mechanism are declared: once, with meaning, default and range.
 
-A mechanism has one frozen class of parameters. Each field says what it means, what is allowed and what
-holds if it is not given; checks, the options of ``tacit plan``, ``guarantee`` and ``release``, their help
-and the manifest all come from that declaration.
-
-The same class holds what is **asked** (a field that is None was left open) and what is **complete**
-(nothing is open any more). The mechanism's ``plan`` leads from the one to the other, in one place for all
-three commands.
+Checks, the options of ``tacit plan``, ``guarantee`` and ``release``, their help and the manifest all come
+from that declaration.
 """
 
 from __future__ import annotations
@@ -23,21 +18,24 @@ from typing import Any, ClassVar, Self, get_type_hints
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 
-__all__ = [
-    "GIVEN",
-    "LARGEST_EPSILON",
-    "PLANNED",
-    "Choice",
-    "Parameters",
-    "check_given_together",
-    "check_whole",
-    "declared",
-    "declared_noise",
-    "declared_take",
-    "range_in_words",
-    "refuse_given_alone",
-    "refuse_two_kinds_of_counts",
-]
+
+class Item(StrEnum):
+    """What a histogram counts the users of."""
+
+    KEYWORDS = "keywords"
+    QUERIES = "queries"
+    CLICKS = "clicks"
+    PAIRS = "pairs"
+
+
+ITEM_KEYS: Mapping[Item, tuple[str, ...]] = {
+    Item.KEYWORDS: ("keyword",),
+    Item.QUERIES: ("query",),
+    Item.CLICKS: ("query", "url"),
+    Item.PAIRS: ("query", "next_query"),
+}
+"""The columns that make an item: a pair is a query and the next different one of the same session."""
+
 
 LARGEST_EPSILON = 1000.0
 """Beyond this a request is a mistake, and the arithmetic of thresholds ends."""

@@ -1,7 +1,17 @@
-"""What is done to the records before a mechanism sees them: a period, scrubbing, and cutting into sessions.
+"""Which records take part in a release, and which rows are withheld from it: period, sessions, scrubbing.
 
-Period and scrubbing keep or drop a record by that record alone and public constants; sessions are cut by one
-user's records alone. So neither changes a guarantee.
+Period and scrubbing keep or drop a record by that record alone and public constants; sessions are cut by
+one user's records alone. So none of them changes a guarantee: a user's history is still a function of the
+user's own records, and the sensitivity of every histogram is unchanged.
+
+Scrubbing happens twice. A record whose query plainly holds an address (``@`` and a dot) contributes
+nothing, so that its user has room for something else. All patterns (:mod:`tacit.text.sensitive`) are looked
+for where it costs nothing, in the keys that are about to be published: dropping rows after selection is
+post-processing. So is dropping keys longer than anybody types, and those with invisible characters, which a
+reader could not see.
+
+Scrubbing is a second line behind the guarantee, grants no ε, and is no proof: names and streets written out
+pass.
 """
 
 from __future__ import annotations
@@ -11,12 +21,60 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tacit.errors import ParameterError
 from tacit.release.engines import Engine
-from tacit.release.scrub import plainly_harmless
-from tacit.searchlog.session_cut import BY_PAUSES, SessionCut
+from tacit.release.execution import Tables
+from tacit.searchlog.sessions import BY_PAUSES, SessionCut
+from tacit.text import INVISIBLE, SUSPECT, sensitive_patterns, sensitive_url_patterns
 
-__all__ = ["Preparation"]
+LONGEST_KEY = 200
+"""Characters of a query, or of a keyword, that is published: AOL's log has few longer ones, and they are
+pastes.
+"""
+LONGEST_URL = 1000
+"""Characters of a url that is published."""
+
+
+def plainly_harmless(log: Any) -> Any:
+    """The log without records that plainly hold an address, as an Ibis expression."""
+    query = log["query"]
+    return log.filter(~(query.contains("@") & query.contains(".")))  # a url need not even be read for this
+
+
+def withheld(tables: Tables, *, scrub: bool = True) -> Tables:
+    """The tables without keys that are too long, hold what nobody sees or, with ``scrub``, name somebody."""
+    kept = {}
+    for name, table in tables.items():
+        good = np.ones(table.num_rows, np.bool_)
+        for field in table.schema:
+            column = table.column(field.name).combine_chunks()
+            if pa.types.is_list(field.type):
+                bad = _bad(column.flatten(), field.name, scrub)
+                good[np.asarray(pc.list_parent_indices(column))[bad]] = False
+            elif pa.types.is_string(field.type):
+                good &= ~_bad(column, field.name, scrub)
+        kept[name] = table if good.all() else table.filter(pa.array(good))
+    return kept
+
+
+def _bad(texts: Any, column: str, scrub: bool) -> npt.NDArray[np.bool_]:
+    """Which texts are not to be published."""
+    longest = LONGEST_URL if column == "url" else LONGEST_KEY
+    bad = np.array(pc.fill_null(pc.greater(pc.utf8_length(texts), longest), False))
+    bad |= np.asarray(pc.fill_null(pc.match_substring_regex(texts, INVISIBLE), False))
+    if not scrub:
+        return bad
+    suspect = SUSPECT if column != "url" else f"{SUSPECT}|%"
+    names_somebody = sensitive_url_patterns if column == "url" else sensitive_patterns
+    for place in np.flatnonzero(np.asarray(pc.fill_null(pc.match_substring_regex(texts, suspect), False))):
+        if names_somebody(texts[int(place)].as_py()):
+            bad[place] = True
+    return bad
 
 
 @dataclass(frozen=True)
@@ -27,7 +85,7 @@ class Preparation:
         since: only records at this time or later (public, chosen without looking at the log).
         until: only records before this time.
         scrub: leave out records that plainly hold an address, and publish no key that looks like it names
-            somebody (:mod:`tacit.release.scrub`).
+            somebody (:mod:`tacit.release.preparation`).
         sessions: how histories are cut into sessions, for pairs, transitions and sequences of queries.
     """
 

@@ -33,33 +33,27 @@ import pyarrow.parquet as pq
 from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, TacitError
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.privacy.ledger import Entry, Ledger
-from tacit.privacy.ledger_place import default_ledger
-from tacit.privacy.noise import exact_scale
-from tacit.privacy.opening import open_ledger
-from tacit.privacy.randomness import OperatingSystemRandomness, RandomSource
-from tacit.privacy.register import Register
-from tacit.release.about import About
+from tacit.privacy.ledger.entries import Entry
+from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy.ledger.register import Register, open_ledger
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.privacy.noise.samplers import exact_scale
+from tacit.release.document.manifest import (
+    MANIFEST,
+    About,
+    file_hash,
+    make_manifest,
+    manifest_text,
+    read_manifest,
+)
+from tacit.release.document.page import PAGE, render_page
+from tacit.release.document.tables import write_cells
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables
-from tacit.release.manifest import MANIFEST, file_hash, make_manifest, manifest_text, read_manifest
 from tacit.release.mechanism import Mechanism
-from tacit.release.page import PAGE, render_page
-from tacit.release.preparation import Preparation
-from tacit.release.scrub import withheld
-from tacit.release.tables import write_cells
+from tacit.release.preparation import Preparation, withheld
 from tacit.searchlog import check_log
-from tacit.searchlog.damage import damage_of
-
-__all__ = [
-    "Order",
-    "Release",
-    "default_ledger",
-    "open_ledger",
-    "publish",
-    "publish_log",
-    "refuse_overwriting",
-]
+from tacit.searchlog.schema import damage_of
 
 _LEAST_SPACE = 64 << 20
 

@@ -1,7 +1,8 @@
 """The mechanisms there are: one line each, loaded when they are needed.
 
-A mechanism is a package with a module ``parameters`` that has ``PARAMETERS`` (light: the command line reads
-its declaration for the help) and a module ``mechanism`` that has ``MECHANISM``.
+A mechanism is a module ``NAME`` with its ``PARAMETERS`` (light: the command line reads the declaration
+for the
+help) and a module ``NAME_release`` with its ``MECHANISM``.
 """
 
 from __future__ import annotations
@@ -15,20 +16,19 @@ from tacit.release.parameters import Parameters
 if TYPE_CHECKING:
     from tacit.release.mechanism import Mechanism
 
-__all__ = ["MECHANISMS", "mechanism_class", "parameters_class"]
 
 MECHANISMS: dict[str, str] = {
-    "adaptive": "tacit.release.adaptive",
-    "zealous": "tacit.release.zealous",
-    "click": "tacit.release.click",
-    "session": "tacit.release.session",
-    "topics": "tacit.release.topics",
-    "k-query": "tacit.release.k_query",
+    "adaptive": "tacit.release.mechanisms.adaptive",
+    "zealous": "tacit.release.mechanisms.zealous",
+    "click": "tacit.release.mechanisms.click",
+    "session": "tacit.release.mechanisms.session",
+    "topics": "tacit.release.mechanisms.topics",
+    "k-query": "tacit.release.mechanisms.k_query",
 }
-"""The package of each mechanism, by its name on the command line."""
+"""The module of each mechanism, by its name on the command line."""
 
 
-def _package(name: str) -> str:
+def _module(name: str) -> str:
     if name not in MECHANISMS:
         raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
     return MECHANISMS[name]
@@ -36,11 +36,11 @@ def _package(name: str) -> str:
 
 def parameters_class(name: str) -> type[Parameters]:
     """The declaration of a mechanism's parameters."""
-    found: type[Parameters] = import_module(f"{_package(name)}.parameters").PARAMETERS
+    found: type[Parameters] = import_module(_module(name)).PARAMETERS
     return found
 
 
 def mechanism_class(name: str) -> type[Mechanism[Any]]:
     """The mechanism itself."""
-    found: type[Mechanism[Any]] = import_module(f"{_package(name)}.mechanism").MECHANISM
+    found: type[Mechanism[Any]] = import_module(f"{_module(name)}_release").MECHANISM
     return found

@@ -5,24 +5,53 @@ says who may add how much to its counts, which keys take part, what noise is add
 compared with, and which number is published then. It is all there is:
 
 - :mod:`tacit.release.execution` draws noise and compares by the schedule, and is the only code that does;
-- :mod:`tacit.release.analysis.accounting` computes the guarantee, and the event for the ledger, from it;
+- :mod:`tacit.release.analysis` computes the guarantee, and the event for the ledger, from it;
 - the manifest states it, and the tests read it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
-from tacit.release.occurrences import most_occurrences
+Occurrences = tuple[tuple[int, int], ...]
+"""Pairs (times, sequences): so many different sequences occur so many times in a session."""
 
-__all__ = ["Column", "Contribution", "Keys", "Noise", "NoiseKind", "Part", "Schedule", "text_columns"]
+
+def _sessions(queries: int, so_far: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """All sessions of so many queries, up to renaming, in which no query follows itself."""
+    if len(so_far) == queries:
+        yield so_far
+        return
+    for query in range(max(so_far, default=-1) + 2):
+        if not so_far or query != so_far[-1]:
+            yield from _sessions(queries, (*so_far, query))
+
+
+@lru_cache
+def occurrences(queries: int) -> tuple[Occurrences, ...]:
+    """What a session of so many queries can hold of sequences of two queries and more; each way once."""
+    ways = set()
+    for session in _sessions(queries):
+        found: Counter[tuple[int, ...]] = Counter()
+        for length in range(2, queries + 1):
+            found.update(combinations(session, length))
+        ways.add(tuple(sorted(Counter(found.values()).items())))
+    return tuple(sorted(ways))
+
+
+def most_occurrences(queries: int) -> int:
+    """The most times that a session of so many queries has one sequence."""
+    return max(way[-1][0] for way in occurrences(queries))
 
 
 class NoiseKind(StrEnum):
-    """From which distribution noise is drawn (:mod:`tacit.privacy.noise`)."""
+    """From which distribution noise is drawn (:mod:`tacit.privacy.noise.samplers`)."""
 
     LAPLACE = "discrete Laplace"
 

@@ -18,16 +18,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from tacit.display import shown_as_html, shown_as_text
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
-from tacit.privacy.ledger import Entry, Ledger
-from tacit.release.about import About
-from tacit.release.manifest import (
+from tacit.privacy.ledger.entries import Entry
+from tacit.privacy.ledger.ledger import Ledger
+from tacit.release.document.manifest import (
     FIELDS,
     FIRST_FORMAT,
     FORMAT,
     LATER_FIELDS,
     MANIFEST,
+    About,
     file_hash,
     is_hash,
     manifest_text,
@@ -36,12 +38,10 @@ from tacit.release.manifest import (
     parts_of,
     read_manifest,
 )
+from tacit.release.document.tables import Finding, expected_files, table_checks
+from tacit.release.document.words import verdict_on
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
-from tacit.release.tables import Finding, expected_files, table_checks
-from tacit.release.verdict import verdict_on
-
-__all__ = ["Check", "verify_release"]
 
 
 @dataclass(frozen=True)
@@ -254,3 +254,49 @@ def _charged(manifest: dict[str, Any], mechanism: Mechanism[Any], entry: Entry) 
         return _same(event.to_dict(), entry.event.to_dict())
     paid, due = entry.guarantee, event.guarantee
     return paid.kind is due.kind and due.epsilon <= paid.epsilon and due.delta <= paid.delta
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked of a release. ``if tacit.verify(folder):`` asks whether all of it holds."""
+
+    folder: Path
+    checks: tuple[Check, ...]
+    authenticity_checked: bool
+    """Whether a ledger was asked if this very release was charged; without one only consistency is shown."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(check.holds for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def _title(self) -> str:
+        return f"{self.folder}: {'holds' if self.holds else 'does not hold'}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [("✓" if check.holds else "✗", check.what, check.found) for check in self.checks]
+
+    def _notes(self) -> list[str]:
+        if self.authenticity_checked:
+            return []
+        return ["Only consistency was checked; give the ledger to check that this release was charged to it."]
+
+    def __repr__(self) -> str:
+        return shown_as_text(self._title(), self._rows(), self._notes())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(self._title(), self._rows(), self._notes(), heading=("", "what", "found"))
+
+
+def verify(folder: str | Path, ledger: Ledger | str | Path | None = None) -> Verification:
+    """Check a release against its own statement, and against the ledger that was charged for it.
+
+    Args:
+        folder: the release.
+        ledger: the data set's ledger, or its place.
+    """
+    place = ledger if ledger is None or isinstance(ledger, str | Path) else ledger.path
+    return Verification(Path(folder), tuple(verify_release(folder, place)), place is not None)

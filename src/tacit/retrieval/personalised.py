@@ -21,8 +21,6 @@ from tacit.errors import InputError
 from tacit.retrieval.topic_vectors import TopicVectors
 from tacit.text.vectors import plural_forms
 
-__all__ = ["STEADINESS", "STRENGTH", "exposed_leaves", "profile_scores", "rank_by_profile"]
-
 STRENGTH, STEADINESS = 20.0, 25.0
 """lam and kappa."""
 

@@ -16,12 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
-from tacit.retrieval.nearest import nearest_rows
-from tacit.retrieval.screened import ScreenedRows
+from tacit.retrieval.nearest import ScreenedRows, nearest_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
-
-__all__ = ["TopicVectors", "load_topic_vectors", "wordnet_topic_vectors"]
 
 _MADE = "2"
 """Changes whenever the making of vectors does, so that none made otherwise are taken from the cache."""

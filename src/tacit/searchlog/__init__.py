@@ -1,9 +1,9 @@
 """What was searched: the model of a search log, its readers, its sessions, its figures."""
 
-from tacit.searchlog.bad_lines import Reason
 from tacit.searchlog.export import export_log
-from tacit.searchlog.intake import ImportOptions, ImportReport, import_log
-from tacit.searchlog.schema import COLUMNS, SCHEMA, check_log
+from tacit.searchlog.importing import ImportOptions, ImportReport, import_log
+from tacit.searchlog.readers.protocol import Reason
+from tacit.searchlog.schema import COLUMNS, SCHEMA, LogWriter, check_log
 from tacit.searchlog.sessions import (
     SESSION_GAP,
     history_order,
@@ -13,7 +13,6 @@ from tacit.searchlog.sessions import (
     with_sessions,
 )
 from tacit.searchlog.statistics import LogStatistics, opened_for_statistics
-from tacit.searchlog.writing import LogWriter
 
 __all__ = [
     "COLUMNS",

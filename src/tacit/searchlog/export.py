@@ -22,10 +22,8 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
-from tacit.searchlog.readers.aol import HEADER
+from tacit.searchlog.readers.delimited import HEADER
 from tacit.searchlog.schema import COLUMNS, check_log
-
-__all__ = ["EXPORT_FORMATS", "ExportReport", "export_log"]
 
 EXPORT_FORMATS = ("aol", "tsv", "jsonl")
 _BATCH = 1 << 17

@@ -1,8 +1,8 @@
-"""The shape of a search log in figures: how much, by how many, and how heavy its tails are.
+"""Statistics of a search log: its size, its users, and how heavy its tails are.
 
-A query is **asked** once for each user, text and time: several clicks on its results are several records
-but one asking. No figure holds a query's text; texts come only from
-:meth:`StatisticsSource.frequent_queries`, for queries that many users asked.
+A query counts as **one search** for each user, text and time: several clicks on its results are several
+records but one search. No figure holds a query's text; texts come only from
+:meth:`StatisticsSource.frequent_queries`, for queries that many users issued.
 """
 
 from __future__ import annotations
@@ -16,26 +16,83 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tacit.display import shown_as_html, shown_as_text
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.files import literal_path
-from tacit.searchlog.heavy_tail import Spectrum
 from tacit.searchlog.schema import check_log
-from tacit.searchlog.session_cut import SessionCut, SessionMethod, with_begins
-from tacit.searchlog.sessions import with_pauses
-from tacit.terminal import shown_as_html, shown_as_text
+from tacit.searchlog.sessions import SessionCut, SessionMethod, with_begins, with_pauses
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "FEWEST_USERS",
-    "FrequentQuery",
-    "LogStatistics",
-    "StatisticsSource",
-    "check_frequent",
-    "opened_for_statistics",
-]
+
+SMALLEST_COUNT_FITTED = 5
+"""The power law is fitted to queries asked at least so often: the head and body, not the single askings."""
+
+_FEWEST_QUERIES_FITTED = 50
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """For each count, ascending, the number of distinct queries asked so often."""
+
+    counts: npt.NDArray[np.int64]
+    queries: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[Any], queries: npt.NDArray[Any]) -> Spectrum:
+        """From counts in any order."""
+        order = np.argsort(counts)
+        return cls(counts[order].astype(np.int64), queries[order].astype(np.int64))
+
+    @property
+    def distinct(self) -> int:
+        """Distinct queries."""
+        return int(self.queries.sum())
+
+    @property
+    def total(self) -> int:
+        """Queries asked."""
+        return int((self.counts * self.queries).sum())
+
+    @property
+    def share_once(self) -> float:
+        """Share of the distinct queries that were asked once."""
+        return float(self.queries[self.counts == 1].sum()) / self.distinct
+
+    def top_share(self, part: float) -> float:
+        """Share of all askings taken by the most frequent ``part`` of the distinct queries (at least one)."""
+        wanted = max(1, round(part * self.distinct))
+        descending = self.queries[::-1]
+        taken = np.minimum(descending, np.maximum(0, wanted - (np.cumsum(descending) - descending)))
+        return float((taken * self.counts[::-1]).sum()) / self.total
+
+    def zipf_exponent(self, smallest: int = SMALLEST_COUNT_FITTED) -> float | None:
+        """The exponent s of Zipf's law: the r-th most frequent query is asked in proportion to r**-s.
+
+        Estimator: the counts x >= ``smallest`` are taken to follow P(x) = x**-a / zeta(a, smallest); a is
+        its maximum likelihood estimate, and s = 1/(a - 1). (Fitting a line to log count against log rank
+        is common, but biased, for the points are neither independent nor equally certain.)
+        None when fewer than 50 queries were asked so often.
+        """
+        from scipy.optimize import minimize_scalar
+        from scipy.special import zeta
+
+        fitted = self.counts >= smallest
+        counts, queries = self.counts[fitted], self.queries[fitted]
+        if queries.sum() < _FEWEST_QUERIES_FITTED or len(counts) < 2:
+            return None
+        mean_log = float((queries * np.log(counts)).sum() / queries.sum())
+        best = minimize_scalar(
+            lambda a: a * mean_log + np.log(zeta(a, smallest)),
+            bounds=(1.01, 20.0),
+            method="bounded",
+            options={"xatol": 1e-6},
+        )
+        return float(1 / (best.x - 1))
+
 
 FEWEST_USERS = 5
 """A query's text is never shown for fewer users than this, whatever is asked for."""
@@ -64,7 +121,7 @@ class LogStatistics:
     top_percent: float
     """Share of the queries asked that the most frequent 1% of the distinct queries take up."""
     zipf_exponent: float | None
-    """See :meth:`tacit.searchlog.heavy_tail.Spectrum.zipf_exponent`; None when too few queries recur."""
+    """See :meth:`tacit.searchlog.statistics.Spectrum.zipf_exponent`; None when too few queries recur."""
     records_per_user: dict[str, float]
     """Mean, median, 90% and 99% quantiles and maximum."""
 

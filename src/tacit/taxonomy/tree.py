@@ -1,12 +1,4 @@
-"""A topic tree with supports: what a search can be about, and how likely each topic is.
-
-Nodes are numbered depth first (pre-order), root 0, so that the subtree of ``t`` is the range
-``t … end[t]-1`` and every question below is answered from a few flat arrays.
-
-The support of a topic says how often it is touched in human knowledge (UPS, section 3.1). Leaves carry
-it; that of an internal node is the sum over its children (eq. 1), and from it follow the
-probabilities Pr(t | s) = support(t) / support(s) (eq. 2) and the information content -ln Pr(t).
-"""
+"""A topic tree with supports: what a search can be about, and how likely each topic is."""
 
 from __future__ import annotations
 
@@ -17,9 +9,46 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import TaxonomyError
-from tacit.taxonomy.support import share_out
 
-__all__ = ["TopicTree"]
+_Float = npt.NDArray[np.float64]
+
+
+def share_out(parent: npt.NDArray[np.int32], depth: npt.NDArray[np.int32], counts: _Float) -> _Float:
+    """Supports for a tree in pre-order such that each node's is the sum over its children.
+
+    Raises:
+        TaxonomyError: a count is negative or not finite, or a leaf has none (its information content
+            would be infinite).
+    """
+    if len(counts) != len(parent):
+        raise TaxonomyError(f"{len(counts)} counts for {len(parent)} topics: each topic needs one.")
+    if not np.all(np.isfinite(counts)) or np.any(counts < 0):
+        raise TaxonomyError("a count is negative or not finite; counts must be at least 0.")
+    levels = [np.flatnonzero(depth == level) for level in range(int(depth.max()) + 1)]
+    has_children = np.zeros(len(parent), bool)
+    has_children[parent[1:]] = True
+    if np.any(counts[~has_children] == 0):
+        raise TaxonomyError(
+            f"{int(np.sum(counts[~has_children] == 0))} leaf topics have a count of 0; each must be above 0.",
+            "Add one to every leaf count, or leave out the empty topics.",
+        )
+    below = np.zeros(len(parent))  # what all children hold, before sharing
+    total = counts.copy()
+    for nodes in reversed(levels[1:]):
+        np.add.at(below, parent[nodes], total[nodes])
+        above = np.unique(parent[nodes])
+        total[above] = counts[above] + below[above]
+    support = total.copy()
+    for nodes in levels[1:]:
+        above = parent[nodes]
+        support[nodes] = total[nodes] * (support[above] / below[above])
+    # Rounding: sum upwards once more, so that eq. 1 holds to the last bit that addition allows.
+    for nodes in reversed(levels[1:]):
+        above = np.unique(parent[nodes])
+        support[above] = 0.0
+        np.add.at(support, parent[nodes], support[nodes])
+    return support
+
 
 _KEPT_LABELS = 10_000
 """So many labels are remembered: a guard asks for the same few hundred again and again."""

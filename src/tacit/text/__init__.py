@@ -1,8 +1,7 @@
 """Words: how a query is normalised and cut into tokens, and whether it names somebody."""
 
-from tacit.text.normalise import INVISIBLE, normalise, normalise_column
 from tacit.text.sensitive import LONG_RUN, SUSPECT, Sensitive, sensitive_patterns, sensitive_url_patterns
-from tacit.text.tokens import STOP_WORDS, words
+from tacit.text.tokens import INVISIBLE, STOP_WORDS, normalise, normalise_column, words
 
 __all__ = [
     "INVISIBLE",

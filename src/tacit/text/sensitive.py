@@ -12,8 +12,6 @@ import re
 from enum import StrEnum
 from urllib.parse import unquote
 
-__all__ = ["LONG_RUN", "SUSPECT", "Sensitive", "sensitive_patterns", "sensitive_url_patterns"]
-
 LONG_RUN = 8
 """A run of this many digits, or more, is dropped."""
 

@@ -1,10 +1,47 @@
-"""Tokens: the words of a text, as every part of Tacit counts them."""
+"""Normalise queries and cut texts into words, as every part of Tacit does."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-__all__ = ["STOP_WORDS", "words"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+INVISIBLE = (
+    r"[\x{00AD}\x{034F}\x{061C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}\x{202A}-\x{202E}"
+    r"\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFFB}\x{1BCA0}-\x{1BCA3}"
+    r"\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]"
+)
+"""The invisible characters, as a class for engines of regular expressions over columns."""
+
+_SPACE = r"[\s\p{Z}\p{Cc}]+"
+
+
+def normalise_column(queries: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Normalise a column of queries; nulls stay null."""
+    import pyarrow.compute as pc
+
+    visible = pc.replace_substring_regex(queries, pattern=INVISIBLE, replacement="")
+    folded = pc.utf8_lower(pc.utf8_normalize(visible, form="NFKC"))
+    # Lower-casing can leave a decomposed pair (İ becomes i + dot), so compose once more.
+    composed = pc.utf8_normalize(folded, form="NFKC")
+    return pc.utf8_trim(pc.replace_substring_regex(composed, pattern=_SPACE, replacement=" "), characters=" ")
+
+
+def normalise(query: str) -> str:
+    """Normalise one query.
+
+    >>> normalise("  Ｋ-Anonymity\\t PRIVACY ")
+    'k-anonymity privacy'
+    """
+    if query.isascii():
+        return re.sub(r"[\x00-\x20\x7f]+", " ", query.lower()).strip(" ")
+    import pyarrow as pa
+
+    return str(normalise_column(pa.array([query], pa.string()))[0].as_py())
+
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
 

@@ -22,8 +22,6 @@ import numpy.typing as npt
 from tacit.errors import IntegrityError
 from tacit.text.tokens import words
 
-__all__ = ["BUCKETS", "COMMONEST", "WordTable", "load_word_table", "plural_forms"]
-
 COMMONEST = 150
 """So many of the commonest words say nothing about what a text is about, and are passed over."""
 

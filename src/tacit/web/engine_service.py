@@ -1,16 +1,19 @@
 """A Tacit search server: the embedded engine behind HTTP, which takes a generalised profile with a query.
 
-``GET /search?q=…`` answers anyone, personalised for nobody. ``POST /search`` with ``{"query", "topics",
-"preferences"}`` personalises on the server's side, as the paper has it (section 7.5): results are scored
-by their nearness to the exposed topics, and fused with the engine's own order. ``person``, the region that a
-pool lets out of somebody's data, in words, brings results forward that mention it. Nothing about a request is
-kept or logged.
+``GET /search?q=…`` answers anyone, without personalisation. ``POST /search`` with ``{"query", "topics",
+"preferences"}`` personalises on the server's side, as the paper has it (section 7.5): results are scored by
+their similarity to the exposed topics, and fused with the engine's own order. ``person``, the region that a
+pool discloses of somebody's data, in words, brings results forward that mention it. Nothing about a request
+is kept or logged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
 
 import anyio
 from starlette.applications import Starlette
@@ -25,7 +28,50 @@ from tacit.retrieval import Document, SearchEngine
 from tacit.retrieval.personalised import rank_by_profile
 from tacit.text import STOP_WORDS, words
 
-__all__ = ["EngineService", "engine_application"]
+
+def read_documents(path: str | Path, advance: Callable[[int], None] = lambda _: None) -> list[Document]:
+    """The documents of a file, numbered by their place.
+
+    Raises:
+        InputError: the file is missing, a line is no JSON object, or lacks a url or both title and text.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there are no documents at {path}.", "Give a file of JSON lines.")
+    documents: list[Document] = []
+    try:
+        with _opened(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    documents.append(_document(path, number, line, len(documents)))
+                    advance(1)
+    except (gzip.BadGzipFile, UnicodeDecodeError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as JSON lines in UTF-8.") from error
+    if not documents:
+        raise InputError(f"{path} holds no documents.")
+    return documents
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def _document(path: Path, number: int, line: str, place: int) -> Document:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"line {number} of {path} is not JSON.") from error
+    fields = row if isinstance(row, dict) else {}
+    url, title, text = (str(fields.get(name) or "") for name in ("url", "title", "text"))
+    if not url.startswith(("http://", "https://")) or not (title or text):
+        raise InputError(
+            f"line {number} of {path} lacks a url that begins with http, or both title and text.",
+            'Each line is an object such as {"url": "https://…", "title": "…", "text": "…"}.',
+        )
+    return Document(place, title or url, text, url, 0)
+
 
 _LONGEST_QUERY = 2_000
 _MOST_TOPICS = 2_000

@@ -1,8 +1,9 @@
-"""The person's own rules on addresses: block, lower, raise or pin what comes from a site.
+"""The person's rules on addresses of results: block, lower, raise or pin a site; strip tracking parameters.
 
 A pattern is a host (``example.org``, which covers its subdomains), a uBlacklist match pattern
-(``*://*.example.org/news/*``), or a regular expression between slashes. Rules are applied after all ranking,
-on the device, and are never sent.
+(``*://*.example.org/news/*``), or a regular expression between slashes. Lists that people share, uBlacklist
+subscriptions and Brave Goggles, can be imported. Rules are applied after all ranking, on the device, and
+are never sent.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from tacit.errors import InputError
-
-__all__ = ["Action", "SiteRule", "RuleBook", "check_pattern"]
 
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*", re.IGNORECASE)
 _MATCH = re.compile(r"(\*|https?|ftp)://(\*|(?:\*\.)?[^/*:]+)(?::\d+)?(/.*)?")
@@ -160,3 +159,123 @@ class RuleBook:
                     kept.append((place, place, item))
         kept.sort(key=lambda entry: entry[:2])
         return [item for _, _, item in kept], blocked
+
+
+_LARGEST = 200_000
+_GOGGLE = re.compile(r"\$(?:.*,)?(boost|downrank|discard)(?:=(\d+))?\b")
+_SITE = re.compile(r"\bsite=([^,\s]+)")
+
+
+@dataclass(frozen=True)
+class ReadRules:
+    """The rules of a file, and how many of its lines could not be used."""
+
+    rules: tuple[SiteRule, ...]
+    passed_over: int
+
+
+def read_rules(text: str, source: str) -> ReadRules:
+    """The rules of a file, whichever of the two formats it has.
+
+    uBlacklist blocks what a line matches; a line with ``@`` before the pattern takes it out again, and ``@1``
+    marks it, which is read as raising. Goggles boost, downrank or discard; strengths become one step.
+
+    Raises:
+        InputError: no line of it is a rule.
+    """
+    text = text.removeprefix("\ufeff")
+    lines = [line.strip() for line in _without_front_matter(text).splitlines()]
+    goggle = any(_GOGGLE.search(line) for line in lines if not line.startswith("!"))
+    rules: list[SiteRule] = []
+    passed_over = 0
+    for line in lines:
+        if not line or line.startswith(("!", "#")):
+            continue
+        rule = _goggle_rule(line, source) if goggle else _blacklist_rule(line, source)
+        if rule is None:
+            passed_over += 1
+        else:
+            rules.append(rule)
+        if len(rules) > _LARGEST:
+            raise InputError(f"the file has more than {_LARGEST:,} rules.", "Import a smaller one.")
+    if not rules:
+        raise InputError("no line of the file is a rule.", "Give a uBlacklist or Goggles file.")
+    return ReadRules(tuple(dict.fromkeys(rules)), passed_over)
+
+
+def _without_front_matter(text: str) -> str:
+    """uBlacklist files may begin with a block between two lines of ``---``."""
+    if not text.startswith("---"):
+        return text
+    parts = re.split(r"^---\s*$", text, maxsplit=2, flags=re.MULTILINE)
+    return parts[2] if len(parts) == 3 else text
+
+
+def _blacklist_rule(line: str, source: str) -> SiteRule | None:
+    action = Action.BLOCK
+    marked = re.match(r"@(\d*)\s*", line)
+    if marked:
+        action, line = Action.RAISE, line[marked.end() :]
+    line = line.partition(" #")[0].strip()
+    if re.match(r"(title|path|url|host|scheme)?\s*[/=~^$*]=?", line) and not line.startswith(("/", "*")):
+        return None  # conditions on other things than the address
+    return _rule(action, line, source)
+
+
+def _goggle_rule(line: str, source: str) -> SiteRule | None:
+    found = _GOGGLE.search(line)
+    if found is None:
+        return None
+    action = {"boost": Action.RAISE, "downrank": Action.LOWER, "discard": Action.BLOCK}[found[1]]
+    pattern, options = line[: line.index("$")], line[line.index("$") :]
+    site = _SITE.search(options)
+    if not pattern and site:
+        return _rule(action, site[1], source)
+    if not pattern:
+        return None  # a rule for everything
+    body = "".join({"*": ".*", "^": r"(?:[^\w.%-]|$)", "|": ""}.get(c, re.escape(c)) for c in pattern)
+    if pattern.startswith("|"):
+        body = "^" + body
+    if pattern.endswith("|"):
+        body += "$"
+    if site:
+        body = rf"^https?://(?:[^/]+\.)?{re.escape(site[1])}(?::\d+)?/.*{body.removeprefix('^')}"
+    return _rule(action, f"/{body}/", source)
+
+
+def _rule(action: Action, pattern: str, source: str) -> SiteRule | None:
+    try:
+        return SiteRule(action, check_pattern(pattern), source)
+    except InputError:
+        return None
+
+
+_EXACT = frozenset(
+    "fbclid gclid gclsrc gbraid wbraid dclid msclkid yclid twclid ttclid igshid igsh mc_cid mc_eid mkt_tok "
+    "oly_anon_id oly_enc_id vero_conv vero_id wickedid _hsenc _hsmi __hssc __hstc __hsfp hsCtaTracking "
+    "_openstat ml_subscriber ml_subscriber_hash rb_clickid s_cid srsltid spm scm cvid ocid epik "
+    "ref_src ref_url _ga _gl li_fat_id sc_cid trk trkCampaign yadid".split()
+)
+_BEGINNINGS = ("utm_", "stm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "at_medium", "at_campaign", "ns_")
+
+
+def without_tracking(url: str) -> str:
+    """The address without parameters that only serve to follow people; all else stays byte for byte.
+
+    >>> without_tracking("https://example.org/a?id=7&utm_source=x#part")
+    'https://example.org/a?id=7#part'
+    """
+    if "?" not in url:
+        return url
+    parts = urlsplit(url)
+    if not parts.query:
+        return url
+    pieces = parts.query.split("&")
+    kept = [piece for piece in pieces if not _tracks(piece.partition("=")[0])]
+    if len(kept) == len(pieces):
+        return url
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _tracks(name: str) -> bool:
+    return name in _EXACT or name.lower().startswith(_BEGINNINGS)

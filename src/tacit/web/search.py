@@ -1,43 +1,161 @@
-"""A search from the box to the page: decide, record, send, fuse, put into personal order, apply the rules.
+"""A search from the box to the page: protect, record, send, fuse, rerank on the device, apply the site rules.
 
-What is sent is decided and on the disk before anything leaves. Pages are kept in memory for a while, so that
-going back, turning a page or looking at the other order sends nothing again.
+What is sent is decided and on the disk before anything leaves. Answers of several engines are fused by
+reciprocal ranks: a result gains ``1 / (60 + rank)`` from each engine that returned it (Cormack, Clarke and
+Büttcher, SIGIR 2009). Result pages are cached in memory for a while, so that going back, turning a page or
+looking at the other order sends nothing again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from typing import NamedTuple
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
+from urllib.parse import urlsplit
 
 import anyio
 from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
-from tacit.web.fusion import FusedResult, fuse
-from tacit.web.one_thread import OneThread
-from tacit.web.rules import RuleBook, SiteRule
-from tacit.web.sent_requests import SentRequests
-from tacit.web.settings import Settings
-from tacit.web.suggestions import Suggestions
-from tacit.web.topic_names import leaf_words
-from tacit.web.upstreams import (
+from tacit.web.engines.catalogue import upstream_of
+from tacit.web.engines.client import Courier
+from tacit.web.engines.interface import (
+    NOTHING_EXPOSED,
+    USUAL_ADDRESS,
     Answer,
     Carriage,
-    Courier,
     EngineDescription,
+    Exposed,
     Outgoing,
     SearchResult,
-    upstream_of,
 )
-from tacit.web.upstreams.engine import NOTHING_EXPOSED, Exposed
+from tacit.web.rules import RuleBook, SiteRule
+from tacit.web.state import SentRequests, Settings
+from tacit.web.suggestions import Suggestions
+from tacit.web.topics import leaf_words
 
-__all__ = ["EngineTurn", "FoundPage", "SearchDesk", "ShownResult"]
+_Given = TypeVarTuple("_Given")
+_Made = TypeVar("_Made")
+
+
+class OneThread:
+    """Does work for coroutines, one piece after the other.
+
+    Args:
+        name: of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._waiting: SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    async def do(self, work: Callable[[*_Given], _Made], *given: *_Given) -> _Made:
+        """What ``work`` gives, or raises. Work that nobody waits for any more is not begun."""
+        future: asyncio.Future[_Made] = asyncio.get_running_loop().create_future()
+        self._waiting.put((future, lambda: work(*given)))
+        return await future
+
+    def close(self) -> None:
+        """Stop after the work that waits."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (asked := self._waiting.get()) is not None:
+            future, work = asked
+            if future.cancelled():
+                continue
+            try:
+                made = work()
+            except BaseException as error:  # a panic of compiled code is no Exception; the next work goes on
+                _tell(future, future.set_exception, _raisable(error))
+            else:
+                _tell(future, future.set_result, made)
+
+
+def _raisable(error: BaseException) -> BaseException:
+    """The error itself, but for the one that a future does not take."""
+    if not isinstance(error, StopIteration):
+        return error
+    other = RuntimeError("the work raised StopIteration")
+    other.__cause__ = error
+    return other
+
+
+def _tell(future: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
+    """Settle a future in its own loop, unless it was given up or the loop is gone."""
+
+    def told() -> None:
+        if not future.done():
+            settle(outcome)
+
+    with suppress(RuntimeError):  # the loop is closed
+        future.get_loop().call_soon_threadsafe(told)
+
+
+_DAMPING = 60
+
+
+@dataclass
+class FusedResult:
+    """A result, and which engines named it at which place."""
+
+    result: SearchResult
+    address: str
+    """What all addresses of its page have in common."""
+    places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """The sum of reciprocal ranks."""
+        return sum(1 / (_DAMPING + place) for place in self.places.values())
+
+
+def canonical_address(url: str) -> str:
+    """What two addresses of the same page have in common."""
+    usual = USUAL_ADDRESS.fullmatch(url)
+    if usual is not None:
+        host, path, query = usual.groups("")
+        return f"{host.removeprefix('www.')}{path.rstrip('/')}?{query}"
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    port = f":{parts.port}" if parts.port not in {None, 80, 443} else ""
+    return f"{host}{port}{parts.path.rstrip('/')}?{parts.query}"
+
+
+def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
+    """The results of all answers, best first; ties go to the engine that was named first.
+
+    Args:
+        answers: what the engines said.
+        unpersonalised: use the places that engines gave before they personalised, where they say them.
+    """
+    found: dict[str, FusedResult] = {}
+    for answer in answers:
+        results = [(canonical_address(result.url), result) for result in answer.results]
+        for address, result in results:  # the same one of a page's addresses in whatever order
+            found.setdefault(address, FusedResult(result, address))
+        if unpersonalised:
+            results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
+        for place, (address, _) in enumerate(results, start=1):
+            found[address].places.setdefault(answer.engine, place)
+    return sorted(found.values(), key=lambda fused: -fused.score)
+
+
+def _plain(place: int, addressed: tuple[str, SearchResult]) -> int:
+    result = addressed[1]
+    return result.plain_place if result.plain_place is not None else place + 1
+
 
 _KEPT_PAGES = 200
 _KEPT_SECONDS = 900.0

@@ -1,17 +1,18 @@
-"""WordNet's noun synsets as documents: 82,115 short texts, each its own topic.
-
-One number names a synset, its document and its topic.
-"""
+"""WordNet's noun synsets as documents (82,115 short texts, each its own topic), and their search index."""
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata, resources
+from pathlib import Path
 
-from tacit.retrieval import Document
+from tacit.errors import InputError, IntegrityError
+from tacit.files import atomic_directory, cache_directory
+from tacit.retrieval import Document, EmbeddedEngine
 from tacit.taxonomy import TopicTree, WordNet, load_wordnet
-
-__all__ = ["WordNetCorpus", "wordnet_corpus"]
 
 _SITE = "https://wordnet.example/"  # a name reserved for examples, so that no click leads anywhere
 
@@ -54,3 +55,45 @@ class WordNetCorpus:
 def wordnet_corpus() -> WordNetCorpus:
     """The corpus over the bundled WordNet."""
     return WordNetCorpus(load_wordnet())
+
+
+_FORMAT = "1"  # change it when what is indexed, or how, changes
+
+
+def index_folder() -> Path:
+    """Where the index of exactly this corpus and this engine version lies, or would lie."""
+    identity = hashlib.sha256(_FORMAT.encode())
+    identity.update(metadata.version("tantivy").encode())
+    identity.update((resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes())
+    return cache_directory() / f"wordnet-index-{identity.hexdigest()[:16]}"
+
+
+def build_index() -> EmbeddedEngine:
+    """Build the index anew; a reader sees the old one or the new one, never a part."""
+    folder = index_folder()
+    if folder.exists():
+        shutil.rmtree(folder)
+    try:
+        with atomic_directory(folder) as temporary:
+            EmbeddedEngine.build(temporary, wordnet_corpus())
+    except InputError:  # another process finished the same index first
+        if not folder.exists():
+            raise
+    return EmbeddedEngine(folder)
+
+
+def open_or_build() -> EmbeddedEngine:
+    """The index in the cache folder, built when it is missing or cannot be read."""
+    folder = index_folder()
+    if not folder.exists():
+        return build_index()
+    try:
+        return EmbeddedEngine(folder)
+    except IntegrityError:
+        return build_index()
+
+
+@cache
+def wordnet_engine() -> EmbeddedEngine:
+    """The search engine over the WordNet corpus; the first call ever builds its index (seconds)."""
+    return open_or_build()

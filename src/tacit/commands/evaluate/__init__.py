@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from tacit.commands.evaluate.device import device
-from tacit.commands.evaluate.groups import groups
-from tacit.commands.evaluate.personalised import personalised
-from tacit.commands.evaluate.pool import pool
+from tacit.commands.evaluate.guards import device, groups, personalised, pool
 from tacit.commands.evaluate.release import release
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 
 __all__ = ["PANEL", "register"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["require_report_extra"]
-
 
 def require_report_extra() -> None:
     """Say what to install where charts or measures are missing."""

@@ -12,23 +12,12 @@ from rich.console import Console
 
 from tacit.commands.evaluate import release_options as o
 from tacit.commands.evaluate.extra import require_report_extra
-from tacit.commands.options import (
-    ForceFlag,
-    JsonFlag,
-    LogFile,
-    ScrubFlag,
-    SessionGap,
-    Sessions,
-    Since,
-    Until,
-)
+from tacit.commands.options import ForceFlag, JsonFlag, LogFile, ScrubFlag, SessionGap, Sessions, Since, Until
 from tacit.terminal import emit, progress, stderr
 
 if TYPE_CHECKING:
     from tacit.evaluate.report import Sensitivity
     from tacit.evaluate.sweep import Results, SweepPlan
-
-__all__ = ["release"]
 
 
 def release(
@@ -67,7 +56,7 @@ def release(
     from tacit.evaluate.tasks import TASKS
     from tacit.release.preparation import Preparation
     from tacit.searchlog import check_log
-    from tacit.searchlog.session_cut import SessionCut
+    from tacit.searchlog.sessions import SessionCut
 
     check_log(log)
     settings = grid(
@@ -161,8 +150,8 @@ def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
 def _render(console: Console, results: Results, sentences: list[str], page: Path, banner: str) -> None:
     from rich.table import Table
 
-    from tacit.evaluate.report.figure import cell
-    from tacit.evaluate.report.measurements import headlines, without_units
+    from tacit.evaluate.charts import cell
+    from tacit.evaluate.report.figures import headlines, without_units
 
     empty = without_units(results)  # the sentences say so
     for task, measure in headlines(results).items():

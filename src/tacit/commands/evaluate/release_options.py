@@ -11,24 +11,6 @@ import typer
 from tacit.commands.options import WORK
 from tacit.release.registry import MECHANISMS, parameters_class
 
-__all__ = [
-    "Budgets",
-    "Delta",
-    "Draws",
-    "Folds",
-    "FoldSeed",
-    "Impact",
-    "Ks",
-    "MechanismNames",
-    "ReportFolder",
-    "ResampledFlag",
-    "ShownQueries",
-    "SyntheticFlag",
-    "TaskName",
-    "TaskNames",
-    "Workers",
-]
-
 _WHAT = "What to try"
 _HOW = "How to try it"
 

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from tacit.commands.group import bundle, service
-from tacit.commands.panels import Panel
+from tacit.commands.verbs import Panel
 
 __all__ = ["PANEL", "register"]
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tacit.groups import Profiles
     from tacit.groups.report import Report
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add ``bundle``."""
@@ -68,8 +66,8 @@ def bundle(
     from tacit.files import check_output_folder
     from tacit.groups import Bundler
     from tacit.groups.report import report
-    from tacit.groups.writing import MARKS, write_groups
-    from tacit.searchlog.session_cut import SessionCut
+    from tacit.groups.store import MARKS, write_groups
+    from tacit.searchlog.sessions import SessionCut
 
     bundler = Bundler(
         p=p,

@@ -7,22 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-__all__ = [
-    "Augment",
-    "Criterion",
-    "FewestHolders",
-    "FewestInGroup",
-    "Keep",
-    "KnownTerms",
-    "MaxTerms",
-    "Method",
-    "Plain",
-    "Probability",
-    "ProfilesFile",
-    "Representative",
-    "Weights",
-]
-
 _LOG = "Profiles from a log"
 _SHOWN = "What a group may show"
 

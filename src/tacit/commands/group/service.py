@@ -16,7 +16,6 @@ from tacit.terminal import emit, progress
 if TYPE_CHECKING:
     from tacit.groups.store import Place
 
-__all__ = ["register"]
 
 Folder = Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")]
 User = Annotated[str, typer.Argument(help="The user's name, as in the log or profiles.")]

@@ -3,16 +3,191 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tacit.evaluate.report.charts import bars_by_mechanism, curve, scatter
-from tacit.evaluate.report.figure import Figure
-from tacit.evaluate.report.impacts import impact_figures
-from tacit.evaluate.report.measurements import COLUMNS, headlines, share_of_original, table_row
-from tacit.evaluate.sweep.table import Results
+from tacit.evaluate.charts import Figure, bars_by_mechanism, curve, lines, scatter
+from tacit.evaluate.sweep.results import Measurement, Results
+from tacit.evaluate.tasks import TASKS
 
-__all__ = ["all_figures", "kept_rows"]
+MEANINGS = {
+    "adhoc": "ad-hoc search: rank pages for a query from the release alone",
+    "suggestion": "query suggestion: guess what a user asks next",
+    "session-search": "session search: rank pages for a whole session",
+    "substitution": "query substitution: find other words for a query, as the original log would",
+    "index-caching": "index caching: keep the right posting lists in memory",
+    "statistics": "statistics: how much of the log's histogram of queries is there",
+}
+"""Each task in a line."""
+UNITS = {
+    "adhoc": "test query with a click",
+    "suggestion": "test session of two queries",
+    "session-search": "test session with a click",
+    "substitution": "test query with a substitution in the original log",
+    "index-caching": "test search with a keyword",
+    "statistics": "record",
+}
+"""What each task judges, one of them."""
+
+
+def headlines(results: Results) -> dict[str, str]:
+    """The headline measure of each task that was run."""
+    there = dict.fromkeys(result.task for result in results.results)
+    return {task: TASKS[task]().headline for task in there}
+
+
+def without_units(results: Results) -> tuple[str, ...]:
+    """The tasks for which the test parts hold nothing to judge: no clicks, say, in a log without them."""
+    return tuple(
+        task
+        for task, measure in headlines(results).items()
+        if not any(result.units for result in results.of(task, measure).values())
+    )
+
+
+def share_of_original(results: Results, result: Measurement, *, of_all: bool = False) -> float:
+    """A result over that of the original log; NaN where that is nothing."""
+    original = next(
+        r
+        for r in results.of(result.task, result.measure).values()
+        if results.settings[r.setting]["mechanism"] == "original"
+    )
+    mine, theirs = (result.mean_of_all, original.mean_of_all) if of_all else (result.mean, original.mean)
+    return mine / theirs if theirs and math.isfinite(theirs) else math.nan
+
+
+def table_row(results: Results, result: Measurement) -> dict[str, Any]:
+    about = results.settings[result.setting]
+    difference = result.to_original
+    return {
+        "setting": about["label"],
+        "epsilon": about["epsilon"],
+        "delta": about["delta"],
+        "k": about["k"],
+        "rows": round(sum(results.rows[result.setting].values())),
+        "mean": result.mean,
+        "low": result.low,
+        "high": result.high,
+        "answered": result.answered,
+        "mean_of_all": result.mean_of_all,
+        "difference": difference.mean if difference else None,
+        "p": result.p_corrected if difference else None,
+    }
+
+
+COLUMNS = (
+    ("setting", "release"),
+    ("epsilon", "ε"),
+    ("delta", "δ"),
+    ("k", "k"),
+    ("rows", "rows"),
+    ("mean", "mean where answered"),
+    ("low", "from"),
+    ("high", "to"),
+    ("answered", "share answered"),
+    ("mean_of_all", "mean over all"),
+    ("difference", "difference from original"),
+    ("p", "p, corrected"),
+)
+
+
+WEAK = 1e-3
+"""From this δ on a release protects nobody to speak of."""
+_IMPACTS = (
+    ("impact of K and b", "adhoc", ("random walk: nDCG@10",), "noise", "noise b", "threshold", "K"),
+    (
+        "impact of q_f",
+        "adhoc",
+        ("random walk: nDCG@10", "random walk with page impact: nDCG@10", "implicit feedback: nDCG@10"),
+        "queries_per_user",
+        "searches of a user that count, q_f",
+        None,
+        "way",
+    ),
+    (
+        "impact of m",
+        "substitution",
+        ("top 2: coverage", "top 5: coverage"),
+        "per_user",
+        "items of a user that count, m",
+        None,
+        "substitutions",
+    ),
+    (
+        "impact of m",
+        "index-caching",
+        ("greedy cache: hit probability",),
+        "per_user",
+        "items of a user that count, m",
+        None,
+        "cache",
+    ),
+)
+"""Series, task, measures, the parameter on the x axis and its name, that of the lines and its name."""
+
+
+def impact_figures(results: Results) -> Iterator[Figure]:
+    """Of every series that was tried."""
+    for impact in _IMPACTS:
+        yield from _impact(results, *impact)
+
+
+def _impact(
+    results: Results,
+    series: str,
+    task: str,
+    measures: Sequence[str],
+    varied: str,
+    axis: str,
+    by: str | None,
+    legend: str,
+) -> Iterator[Figure]:
+    """Where the release has an answer, and over all test units: what raises one may lower the other."""
+    if task not in headlines(results):
+        return
+    found = [
+        (measure, results.settings[key], result)
+        for measure in measures
+        for key, result in results.of(task, measure).items()
+        if results.settings[key]["series"] == series
+    ]
+    table = [
+        {"measure": measure, varied: about["options"][varied]}
+        | ({by: about["options"][by]} if by else {})
+        | table_row(results, result)
+        for measure, about, result in found
+    ]
+    shown = [("measure", "measure"), (varied, axis)] + ([(by, legend)] if by else [])
+    for of_all in (False, True):
+        rows = [
+            {
+                "series": f"{about['options'][by]:g}" if by else measure.rpartition(": ")[0],
+                "x": about["options"][varied],
+                "y": result.mean_of_all if of_all else result.mean,
+                "weak": (about["delta"] or 0.0) > WEAK,
+            }
+            for measure, about, result in found
+            if math.isfinite(result.mean_of_all if of_all else result.mean)
+        ]
+        if not rows or (of_all and all(result.answered == 1 for *_, result in found)):
+            continue
+        about = found[0][1]
+        where = "over all test units" if of_all else "where the release has an answer"
+        yield Figure(
+            f"{series.replace(' ', '-').replace('_', '')}-{task}{'-of-all' if of_all else ''}",
+            "parameters",
+            f"The {series} on {task}, {where}: {about['mechanism']}",
+            _impact_caption(task, about["asked_epsilon"], any(row["weak"] for row in rows)),
+            lines(rows, axis, measures[0].rpartition(": ")[2], legend),
+            (*shown, *COLUMNS[1:]),
+            table,
+        )
+
+
+def _impact_caption(task: str, epsilon: float | None, weak: bool) -> str:
+    fixed = f"ε = {epsilon:g} for all." if epsilon else "ε and δ follow from b and K, and are in the table."
+    hollow = f" Hollow: δ above {WEAK:g}, where noise alone lets rows through and nothing is protected."
+    return f"{MEANINGS[task].capitalize()}. {fixed}{hollow if weak else ''}"
 
 
 def all_figures(results: Results) -> list[Figure]:

@@ -8,17 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from tacit.evaluate.report.figures import kept_rows
-from tacit.evaluate.report.measurements import (
+from tacit.evaluate.report.figures import (
     MEANINGS,
     UNITS,
     headlines,
+    kept_rows,
     share_of_original,
     without_units,
 )
-from tacit.evaluate.sweep.table import Measurement, Results
-
-__all__ = ["summarise"]
+from tacit.evaluate.sweep.results import Measurement, Results
 
 _ALPHA = 0.01
 """The level of the thesis's tests."""

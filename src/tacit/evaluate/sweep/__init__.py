@@ -1,11 +1,9 @@
 """Sweeps: mechanisms, budgets and parameters against each other, on every task, with repeated draws."""
 
-from tacit.evaluate.sweep.grid import BUDGETS, DELTA, KS, grid
-from tacit.evaluate.sweep.named_queries import NamedQueries, named_queries
-from tacit.evaluate.sweep.replacing import sweep_folder
-from tacit.evaluate.sweep.setting import ORIGINAL, ReleaseSetting
-from tacit.evaluate.sweep.sweeping import SweepPlan, evaluate_release
-from tacit.evaluate.sweep.table import Results
+from tacit.evaluate.sweep.results import Results
+from tacit.evaluate.sweep.runs import sweep_folder
+from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, ORIGINAL, ReleaseSetting, grid
+from tacit.evaluate.sweep.sweeping import NamedQueries, SweepPlan, evaluate_release, named_queries
 
 __all__ = [
     "BUDGETS",

@@ -1,15 +1,16 @@
-"""What a sweep has found so far, on the disk: one file per run, whole or absent.
+"""The runs of a sweep on disk: one file per run, complete or absent, so that a sweep can be resumed.
 
 A run is one setting on one fold with one draw of noise. Its file holds the value of every measure for every
 test unit, numbered, not named: no query, url or user. It is as sensitive as the log all the same, and
-readable by its owner only. A sweep that was stopped goes on with the runs that are missing.
+readable by its owner only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InputError
-from tacit.evaluate.sweep.setting import ReleaseSetting
-from tacit.files import atomic_file
-
-__all__ = ["MARKS", "RunStore", "SweepRun", "file_digest"]
+from tacit.evaluate.sweep.settings import ReleaseSetting
+from tacit.files import atomic_file, check_output_folder, move_directory
 
 _STATE = "sweep.json"
 MARKS = (_STATE,)
@@ -123,3 +122,22 @@ class RunStore:
     def done(self) -> int:
         """How many runs are kept."""
         return sum(1 for _ in self._runs.glob("*.npz"))
+
+
+@contextmanager
+def sweep_folder(output: str | Path, log: str | Path, *, force: bool) -> Iterator[Path]:
+    """The folder to work in; on a clean exit its content is at ``output``.
+
+    Without ``force`` that is ``output`` itself, so that a sweep that was stopped goes on. With it, where a
+    report is there already, the work is done in a hidden folder beside it, which takes its place when it is
+    whole. Stopped, the hidden folder stays, and the same command goes on with it; the old report is there
+    until then.
+    """
+    output = Path(output)
+    if not (force and (output.exists() or output.is_symlink())):
+        yield output
+        return
+    check_output_folder(output, force=True, marks=MARKS, inputs=[log])
+    beside = output.with_name(f".{output.name}.next")
+    yield beside
+    move_directory(beside, output)

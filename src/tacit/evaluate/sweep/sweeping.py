@@ -1,8 +1,8 @@
-"""Carrying out a sweep: every setting on every fold, with fresh noise, resumable, on several processes.
+"""Run a sweep: every setting on every fold, with fresh noise, resumable, on several processes.
 
-Nothing is published and no ledger is charged: noise is drawn to see what a release would be good for, and the
-owner of the log alone looks at the outcome. Parameters chosen by such a look have seen the log; the
-documentation says what follows from that.
+Nothing is published and no ledger is charged: noise is drawn to see what a release would be good for, and
+only the owner of the log sees the outcome. Parameters chosen this way depend on the log; the documentation
+says what follows from that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,24 +25,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.evaluate.folds import split
-from tacit.evaluate.from_log import released_whole
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import LogPart, ReleasedData, released_whole, split
+from tacit.evaluate.sweep.results import Results, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
-from tacit.evaluate.sweep.setting import ReleaseSetting
-from tacit.evaluate.sweep.table import Results, gather
+from tacit.evaluate.sweep.settings import ReleaseSetting
 from tacit.evaluate.task import Trial
-from tacit.evaluate.tasks import TASKS
-from tacit.privacy.randomness import OperatingSystemRandomness
+from tacit.evaluate.tasks import TASKS, Adhoc
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
-from tacit.release.resampling.log import resample_counts
-from tacit.release.resampling.tables import released_counts
+from tacit.release.resampling import released_counts, resample_counts
 from tacit.searchlog import check_log
-
-__all__ = ["SweepPlan", "evaluate_release", "identity_of", "run_fold"]
 
 _MEGABYTES = 1000
 
@@ -52,7 +46,7 @@ class SweepPlan:
     """What a sweep tries.
 
     Args:
-        settings: the original first, see :func:`tacit.evaluate.sweep.grid.grid`.
+        settings: the original first, see :func:`tacit.evaluate.sweep.settings.grid`.
         tasks: names of tasks.
         folds: into how many parts the users are cut; each part is tested once.
         draws: how often the noise of a setting is drawn for each fold.
@@ -269,3 +263,49 @@ def _releases(
     for kept in counting.values():
         if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
             engine.drop(kept)
+
+
+_MEASURE = f"adhoc/{Adhoc().headline}"
+
+
+@dataclass(frozen=True)
+class NamedQueries:
+    """Queries with what each release makes of them.
+
+    Args:
+        measure: what the figures are.
+        releases: the columns: the original, then each mechanism at the middle ε, or the middle k.
+        rows: a query and its figures, None where the release has no answer; the greatest losses first.
+    """
+
+    measure: str
+    releases: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+def named_queries(log: Path, folder: Path, plan: SweepPlan, number: int) -> NamedQueries:
+    """The ``number`` queries of the first fold that lose most, the mean over releases, unanswered as 0."""
+    if "adhoc" not in plan.tasks:
+        raise ParameterError("naming queries needs the task adhoc.", "Plan it with that task.")
+    store = RunStore(folder, identity_of(log, plan))
+    chosen = _middle(plan)
+    values = np.stack([store.load(setting, 0, 0).values[_MEASURE] for setting in chosen.values()])
+    _, test = split(plan.records(log), 0, plan.folds, plan.seed, plan.preparation.sessions)
+    units = np.unique(test.clicks.query)  # the units of ad-hoc search: different queries with a click
+    found = np.nan_to_num(values)
+    lost = found[0] - found[1:].mean(axis=0) if len(found) > 1 else found[0]
+    order = np.argsort(-lost, kind="stable")[:number]
+    texts = test.queries.take(units[order]).to_pylist()
+    columns = [[None if np.isnan(value) else float(value) for value in row[order]] for row in values]
+    rows = tuple(zip(texts, zip(*columns, strict=True), strict=True))
+    return NamedQueries(_MEASURE.partition("/")[2], tuple(chosen), rows)
+
+
+def _middle(plan: SweepPlan) -> Mapping[str, ReleaseSetting]:
+    """By label: the original, and the middle one of each mechanism's budgets."""
+    mine: dict[str, list[ReleaseSetting]] = {}
+    for setting in plan.settings:
+        if setting.series in ("budget", "k"):
+            mine.setdefault(setting.name, []).append(setting)
+    middle = [listed[len(listed) // 2] for listed in mine.values()]
+    return {setting.label(): setting for setting in middle}

@@ -20,13 +20,9 @@ from ir_measures import AP, P, nDCG
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.log_part import LoggedClicks, LogPart, Numbers
-from tacit.evaluate.ranking import Ranked, judge, ranked_by
-from tacit.evaluate.released import ReleasedData
-from tacit.evaluate.task import Measured, Measures
+from tacit.evaluate.data import LoggedClicks, LogPart, Numbers, ReleasedData
+from tacit.evaluate.task import Measured, Measures, Ranked, judge, ranked_by
 from tacit.evaluate.walk import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
-
-__all__ = ["FEEDBACK_WEIGHT", "Adhoc", "AdhocTrial"]
 
 FEEDBACK_WEIGHT = 0.6
 """λ of eq. 3.8."""

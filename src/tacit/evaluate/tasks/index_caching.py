@@ -6,21 +6,50 @@ are test searches with a keyword:
 
 - ``hit probability``: the share of a search's keywords whose lists are in memory;
 - ``whole queries``: whether all of them are.
+
+Document frequencies of a web-sized collection are modelled by the bundled corpus: a word's share of
+WordNet's glosses stands for its share of the collection. A word that the corpus does not know counts as in
+half a document of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from tacit.evaluate.document_frequency import WordnetFrequencies
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData, keywords_of
+from tacit.evaluate.data import LogPart, ReleasedData, keywords_of
 from tacit.evaluate.task import Measured, Measures
+from tacit.text import words
+from tacit.world import wordnet_corpus
 
-__all__ = ["Cache", "IndexCaching", "IndexCachingTrial", "choose_lists"]
+COLLECTION = 100_000_000
+"""Documents of the collection that is modelled."""
+
+
+@lru_cache(maxsize=1)
+def _counted() -> tuple[Counter[str], int]:
+    counted: Counter[str] = Counter()
+    documents = 0
+    for document in wordnet_corpus():
+        counted.update(set(words(f"{document.title} {document.text}")))
+        documents += 1
+    return counted, documents
+
+
+class WordnetFrequencies:
+    """Document frequencies in a collection of a given size."""
+
+    def __init__(self, collection: int = COLLECTION) -> None:
+        self._collection = collection
+
+    def __call__(self, word: str) -> float:
+        """How many documents have the word."""
+        counted, documents = _counted()
+        return max(counted[word], 0.5) / documents * self._collection
 
 
 @dataclass(frozen=True)

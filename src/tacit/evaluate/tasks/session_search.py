@@ -11,13 +11,9 @@ from __future__ import annotations
 import numpy as np
 from ir_measures import AP, nDCG
 
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.ranking import judge, ranked_by
-from tacit.evaluate.released import ReleasedData, add_up
-from tacit.evaluate.task import Measures
+from tacit.evaluate.data import LogPart, ReleasedData, add_up
+from tacit.evaluate.task import Measures, judge, ranked_by
 from tacit.evaluate.walk import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
-
-__all__ = ["DISCOUNT", "SessionSearch", "SessionSearchTrial"]
 
 DISCOUNT = 0.92
 """γ of eq. 4.13, "close to 1"."""

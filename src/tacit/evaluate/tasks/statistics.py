@@ -21,12 +21,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.evaluate.from_log import tables_of
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import LogPart, ReleasedData, tables_of
 from tacit.evaluate.task import Measured, Measures
-
-__all__ = ["Statistics", "StatisticsTrial", "compare_histograms"]
 
 _KEYS = {
     "keywords": ("keyword",),

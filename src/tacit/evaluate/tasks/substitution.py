@@ -1,16 +1,19 @@
-"""Query substitution: what to search for instead (paper 004, section III, after Jones et al.).
+"""Query substitution: what to search for instead (paper 004, section III, after Jones et al., 2006).
 
-A query is cut into phrases. A whole query may be replaced by one that users asked right after it; a phrase
-of it by one that users put in its place, everything else kept. Pairs are ranked by how much more often the
-second follows the first than chance would have it (log-likelihood ratio), ties by how often.
+A query is segmented into phrases: two adjacent words are of one phrase if their pointwise mutual
+information, from the counts of a release, exceeds a limit. A whole query may be replaced by one that users
+searched right after it; a phrase of it by one that users put in its place, everything else kept. Pairs are
+ranked by how much more often the second follows the first than chance would have it (log-likelihood ratio),
+ties by how often.
 
-The ranking from the original log is the truth. Units are the different test queries for which it has a
+The ranking from the original log is the truth. Units are the distinct test queries for which it has a
 substitution. For the top j = 2, 5, 10:
 
 - ``precision``: the share of the release's substitutions that are among the original's;
 - ``recall``: the share of the original's that are among the release's;
 - ``MAP``: the mean over the original's of smaller over larger of its two ranks, 0 for one that is missing.
-  The paper's sum of ratios grows above 1, is largest for a reversed list, and leaves a missing one undefined;
+  The paper's sum of ratios grows above 1, is largest for a reversed list, and leaves a missing one
+  undefined;
 - ``coverage``: how many of the places that the original fills the release fills with anything.
 """
 
@@ -18,18 +21,61 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import log
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.evaluate.from_log import released_whole
-from tacit.evaluate.log_part import LogPart
-from tacit.evaluate.phrases import Phrases
-from tacit.evaluate.released import ReleasedData
+from tacit.evaluate.data import LogPart, ReleasedData, released_whole
 from tacit.evaluate.task import Measured, Measures
 
-__all__ = ["TOP", "Substitution", "SubstitutionTrial", "Substitutions", "likelihood_ratio"]
+TOGETHER = 3.0
+"""Mutual information (natural logarithm) from which on two adjacent words make a phrase: 20 times chance."""
+
+
+class Phrases:
+    """Cuts queries by the counts of queries.
+
+    Args:
+        queries: each with its count.
+        limit: the mutual information above which words stay together.
+    """
+
+    def __init__(self, queries: Iterable[tuple[str, float]], limit: float = TOGETHER) -> None:
+        words: defaultdict[str, float] = defaultdict(float)
+        pairs: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for query, count in queries:
+            if count > 0:
+                listed = query.split()
+                for word in listed:
+                    words[word] += count
+                for pair in pairwise(listed):
+                    pairs[pair] += count
+        total_words, total_pairs = sum(words.values()), sum(pairs.values())
+        self._together = {
+            pair
+            for pair, count in pairs.items()
+            if log(count / total_pairs)
+            - log(words[pair[0]] / total_words)
+            - log(words[pair[1]] / total_words)
+            > limit
+        }
+
+    def cut(self, query: str) -> tuple[str, ...]:
+        """The phrases of a query, in order; joined by spaces they are its words."""
+        listed = query.split()
+        if not listed:
+            return ()
+        phrases = [listed[0]]
+        for before, word in pairwise(listed):
+            if (before, word) in self._together:
+                phrases[-1] += f" {word}"
+            else:
+                phrases.append(word)
+        return tuple(phrases)
+
 
 TOP = (2, 5, 10)
 """How many substitutions are compared."""

@@ -17,13 +17,8 @@ from ir_measures import P, R
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.from_log import WINDOW, later_queries
-from tacit.evaluate.log_part import LogPart, Numbers
-from tacit.evaluate.ranking import Ranked, best_of, judge
-from tacit.evaluate.released import ReleasedData
-from tacit.evaluate.task import Measured, Measures
-
-__all__ = ["SIMILARITY_WEIGHT", "Suggestion", "SuggestionTrial", "suggest"]
+from tacit.evaluate.data import WINDOW, LogPart, Numbers, ReleasedData, later_queries
+from tacit.evaluate.task import Measured, Measures, Ranked, best_of, judge
 
 SIMILARITY_WEIGHT = 0.5
 """λ of eq. 4.9; the thesis does not give it."""

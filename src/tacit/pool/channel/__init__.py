@@ -8,7 +8,7 @@ The paper assumes anonymous communication; here it is a choice that each person 
 - **Oblivious HTTP** (RFC 9458, :mod:`tacit.pool.channel.oblivious`): the relay sees the address and nothing
   of the content, the gateway sees the content and nothing of the address. Who runs both sees both.
 
-- :mod:`~tacit.pool.channel.binary_http`: HTTP messages as bytes (RFC 9292)
-- :mod:`~tacit.pool.channel.relay`, :mod:`~tacit.pool.channel.gateway`: the two parties between
-- :mod:`~tacit.pool.channel.client`: an httpx transport, so that whoever speaks HTTP can use it
+- :mod:`~tacit.pool.channel.oblivious`: HTTP messages as bytes (RFC 9292)
+- :mod:`~tacit.pool.server.relay`, :mod:`~tacit.pool.server.relay`: the two parties between
+- :mod:`~tacit.pool.channel.oblivious`: an httpx transport, so that whoever speaks HTTP can use it
 """

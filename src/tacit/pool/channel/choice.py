@@ -11,8 +11,6 @@ import httpx
 
 from tacit.errors import ParameterError
 
-__all__ = ["channel_transport", "what_it_gives"]
-
 _SOCKS = ("socks5://", "socks5h://")
 _OBLIVIOUS = "ohttp:"
 
@@ -28,7 +26,7 @@ def channel_transport(text: str, *, keys: bytes | None = None) -> httpx.AsyncBas
     if text.startswith(_SOCKS):
         return httpx.AsyncHTTPTransport(proxy=httpx.Proxy(text.replace("socks5://", "socks5h://", 1)))
     if text.startswith(_OBLIVIOUS) and text.removeprefix(_OBLIVIOUS).startswith(("http://", "https://")):
-        from tacit.pool.channel.client import ObliviousTransport
+        from tacit.pool.channel.oblivious import ObliviousTransport
 
         return ObliviousTransport(text.removeprefix(_OBLIVIOUS), keys=keys)
     raise ParameterError(

@@ -1,17 +1,21 @@
-"""Oblivious HTTP (RFC 9458): requests sealed for a gateway, responses sealed for whoever asked.
+"""Oblivious HTTP (RFC 9458) over binary HTTP messages (RFC 9292), and an httpx transport that speaks it.
 
-HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is derived.
-Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Section numbers are those of
-the RFC.
+HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is
+derived. Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Binary messages
+are written in the known-length form; both forms are read, with the truncation and padding that the RFC
+allows, and within limits. Section numbers are those of RFC 9458.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
@@ -22,23 +26,189 @@ from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair, PyHPKEError
 
 from tacit.errors import InputError
 
-__all__ = [
-    "KEYS_TYPE",
-    "REQUEST_TYPE",
-    "RESPONSE_TYPE",
-    "GatewayKey",
-    "KeyConfiguration",
-    "OpenedRequest",
-    "SealedRequest",
-    "read_key_configuration",
-    "read_key_configurations",
-    "seal_request",
-]
+Field = tuple[bytes, bytes]
+_REQUEST, _RESPONSE, _OPEN_REQUEST, _OPEN_RESPONSE = range(4)
+_LARGEST = 8 << 20
+_HOP = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"te", b"transfer-encoding", b"upgrade"})
+
+
+@dataclass(frozen=True)
+class BinaryRequest:
+    """A request: its control data, header fields (names in lower case), content and trailer fields."""
+
+    method: bytes
+    scheme: bytes
+    authority: bytes
+    path: bytes
+    fields: tuple[Field, ...] = ()
+    content: bytes = b""
+    trailers: tuple[Field, ...] = ()
+
+    def to_bytes(self, pad_to: int = 1) -> bytes:
+        """The known-length form; zeros up to a multiple of ``pad_to`` bytes hide its length."""
+        control = b"".join(_prefixed(part) for part in (self.method, self.scheme, self.authority, self.path))
+        return _padded(_number(_REQUEST) + control + _body(self.fields, self.content, self.trailers), pad_to)
+
+
+@dataclass(frozen=True)
+class BinaryResponse:
+    """A final response; informational ones before it are passed over when it is read."""
+
+    status: int
+    fields: tuple[Field, ...] = ()
+    content: bytes = b""
+    trailers: tuple[Field, ...] = ()
+
+    def to_bytes(self, pad_to: int = 1) -> bytes:
+        """The known-length form; padded with zeros to a multiple of ``pad_to`` bytes."""
+        if not 200 <= self.status <= 599:
+            raise InputError(f"a final response has a status from 200 to 599; found {self.status}.")
+        head = _number(_RESPONSE) + _number(self.status)
+        return _padded(head + _body(self.fields, self.content, self.trailers), pad_to)
+
+
+def read_request(data: bytes) -> BinaryRequest:
+    """A request from its bytes.
+
+    Raises:
+        InputError: what is not one; nothing of the bytes is repeated.
+    """
+    reader = _Reader(data)
+    framing = reader.number()
+    if framing not in (_REQUEST, _OPEN_REQUEST):
+        raise InputError("this is no binary HTTP request.")
+    method, scheme, authority, path = (reader.text() for _ in range(4))
+    if not method or not path:
+        raise InputError("a binary HTTP request needs a method and a path.")
+    fields, content, trailers = reader.rest(known=framing == _REQUEST)
+    return BinaryRequest(method, scheme, authority, path, fields, content, trailers)
+
+
+def read_response(data: bytes) -> BinaryResponse:
+    """A response from its bytes.
+
+    Raises:
+        InputError: what is not one; nothing of the bytes is repeated.
+    """
+    reader = _Reader(data)
+    framing = reader.number()
+    if framing not in (_RESPONSE, _OPEN_RESPONSE):
+        raise InputError("this is no binary HTTP response.")
+    known = framing == _RESPONSE
+    while True:
+        status = reader.number()
+        if not 100 <= status <= 599:
+            raise InputError("a binary HTTP response has a status from 100 to 599.")
+        if status >= 200:
+            break
+        reader.fields(known)
+    fields, content, trailers = reader.rest(known)
+    return BinaryResponse(status, fields, content, trailers)
+
+
+def _number(value: int) -> bytes:
+    """A variable-length integer of QUIC (RFC 9000, section 16)."""
+    for power, size in enumerate((1, 2, 4, 8)):
+        if value < 1 << (8 * size - 2):
+            return (value | power << (8 * size - 2)).to_bytes(size, "big")
+    raise InputError("a length is too large for binary HTTP.")
+
+
+def _prefixed(data: bytes) -> bytes:
+    return _number(len(data)) + data
+
+
+def _section(fields: Sequence[Field]) -> bytes:
+    for name, _ in fields:
+        if not name or name != name.lower() or name.startswith(b":") or name in _HOP:
+            raise InputError(
+                "a binary HTTP field needs a name in lower case that is not about one connection."
+            )
+    return _prefixed(b"".join(_prefixed(name) + _prefixed(value) for name, value in fields))
+
+
+def _body(fields: Sequence[Field], content: bytes, trailers: Sequence[Field]) -> bytes:
+    return _section(fields) + _prefixed(content) + _section(trailers)
+
+
+def _padded(message: bytes, pad_to: int) -> bytes:
+    return message + bytes(-len(message) % pad_to)
+
+
+class _Reader:
+    """Reads a message from the front; past its end there are empty sections (RFC 9292, section 3.8)."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) > _LARGEST:
+            raise InputError(f"a binary HTTP message has at most {_LARGEST:,} bytes here.")
+        self._data, self._at = data, 0
+
+    def _take(self, count: int) -> bytes:
+        taken = self._data[self._at : self._at + count]
+        if len(taken) < count:
+            raise InputError("a binary HTTP message ends too early.")
+        self._at += count
+        return taken
+
+    @property
+    def _ended(self) -> bool:
+        return self._at >= len(self._data)
+
+    def number(self) -> int:
+        first = self._take(1)[0]
+        size = 1 << (first >> 6)
+        return int.from_bytes(bytes([first & 0x3F]) + self._take(size - 1), "big")
+
+    def text(self) -> bytes:
+        return self._take(self.number())
+
+    def fields(self, known: bool) -> tuple[Field, ...]:
+        if self._ended:
+            return ()
+        found: list[Field] = []
+        if known:
+            end = self.number() + self._at
+            if end > len(self._data):
+                raise InputError("a binary HTTP message ends too early.")
+            while self._at < end:
+                found.append(self._field(self.number()))
+            if self._at != end:
+                raise InputError("a field of a binary HTTP message overruns its section.")
+        else:
+            while not self._ended and (length := self.number()):
+                found.append(self._field(length))
+        return tuple(found)
+
+    def _field(self, length: int) -> Field:
+        name = self._take(length)
+        if not name or name != name.lower() or name.startswith(b":"):
+            raise InputError("a binary HTTP field has a name that is not allowed.")
+        return name, self.text()
+
+    def rest(self, known: bool) -> tuple[tuple[Field, ...], bytes, tuple[Field, ...]]:
+        """Header fields, content, trailer fields; then zeros only."""
+        fields = self.fields(known)
+        content = self._content(known)
+        trailers = self.fields(known)
+        if any(self._data[self._at :]):
+            raise InputError("a binary HTTP message is followed by something else than padding.")
+        return fields, content, trailers
+
+    def _content(self, known: bool) -> bytes:
+        if self._ended:
+            return b""
+        if known:
+            return self.text()
+        chunks = []
+        while not self._ended and (length := self.number()):
+            chunks.append(self._take(length))
+        return b"".join(chunks)
+
 
 KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE = "application/ohttp-keys", "message/ohttp-req", "message/ohttp-res"
 _KEM, _KDF = KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256
 _AEADS = {1: (AEADId.AES128_GCM, AESGCM, 16), 3: (AEADId.CHACHA20_POLY1305, ChaCha20Poly1305, 32)}
-_REQUEST, _RESPONSE = b"message/bhttp request", b"message/bhttp response"
+_REQUEST_OBLIVIOUS, _RESPONSE_OBLIVIOUS = b"message/bhttp request", b"message/bhttp response"
 _KEY_LENGTH, _NONCE_LENGTH, _ENC_LENGTH = 32, 12, 32
 _HEADER = struct.Struct(">BHHH")
 
@@ -99,13 +269,13 @@ def _suite(aead: int) -> CipherSuite:
 
 
 def _information(header: bytes) -> bytes:
-    return _REQUEST + b"\x00" + header
+    return _REQUEST_OBLIVIOUS + b"\x00" + header
 
 
 def _response_cipher(context: Any, enc: bytes, nonce: bytes, aead: int) -> tuple[Any, bytes]:
     """Key and nonce of a response (section 4.4), and the cipher with that key."""
     _, cipher, key_length = _AEADS[aead]
-    secret = context.export(_RESPONSE, max(key_length, _NONCE_LENGTH))
+    secret = context.export(_RESPONSE_OBLIVIOUS, max(key_length, _NONCE_LENGTH))
     extract = HMAC(enc + nonce, SHA256())
     extract.update(secret)
     derived = extract.finalize()
@@ -209,3 +379,75 @@ class GatewayKey:
             return OpenedRequest(context.open(rest[_ENC_LENGTH:]), context, enc, aead)
         except (PyHPKEError, ValueError):
             raise InputError("a sealed request was not sealed for this gateway.") from None
+
+
+_PAD = 512
+_SENT = frozenset({b"content-type", b"accept", b"accept-language"})
+
+
+class ObliviousTransport(httpx.AsyncBaseTransport):
+    """Sends requests through a relay to the gateway behind it.
+
+    Args:
+        relay: the relay's address.
+        keys: the gateway's key configurations, got from elsewhere. Otherwise they are fetched through the
+            relay, which could then hand out a key of its own: get them from elsewhere when the relay is not
+            trusted with that.
+        through: how the relay is reached.
+    """
+
+    def __init__(
+        self, relay: str, *, keys: bytes | None = None, through: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self._relay = relay
+        self._keys = read_key_configurations(keys) if keys is not None else None
+        self._lock = asyncio.Lock()
+        self._client = httpx.AsyncClient(
+            transport=through, timeout=30, follow_redirects=False, trust_env=False
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Seal, send, open."""
+        target = request.url
+        sealed = seal_request(
+            await self._key(),
+            BinaryRequest(
+                request.method.encode(),
+                target.scheme.encode(),
+                target.netloc,
+                target.raw_path,
+                tuple((name.lower(), value) for name, value in request.headers.raw if name.lower() in _SENT),
+                await request.aread(),
+            ).to_bytes(_PAD),
+        )
+        answer = await self._client.post(
+            self._relay,
+            content=sealed.message,
+            headers={"content-type": REQUEST_TYPE, "user-agent": "tacit"},
+        )
+        if answer.status_code != 200 or answer.headers.get("content-type") != RESPONSE_TYPE:
+            if answer.status_code == 400:
+                self._keys = None  # the gateway may have a new key
+            raise httpx.TransportError(
+                f"the relay or gateway answered {answer.status_code}.", request=request
+            )
+        try:
+            opened = read_response(sealed.open_response(answer.content))
+        except InputError as error:
+            raise httpx.TransportError(error.problem, request=request) from error
+        return httpx.Response(
+            opened.status, headers=list(opened.fields), content=opened.content, request=request
+        )
+
+    async def _key(self) -> KeyConfiguration:
+        async with self._lock:
+            if self._keys is None:
+                answer = await self._client.get(self._relay, headers={"accept": KEYS_TYPE})
+                if answer.status_code != 200:
+                    raise httpx.TransportError(f"the gateway's keys cannot be had: {answer.status_code}.")
+                self._keys = read_key_configurations(answer.content)
+            return self._keys[0]
+
+    async def aclose(self) -> None:
+        """Close the connection to the relay."""
+        await self._client.aclose()

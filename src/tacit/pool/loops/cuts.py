@@ -13,8 +13,6 @@ import numpy as np
 
 from tacit.compiled import compiled
 
-__all__ = ["cut_cells", "locate"]
-
 
 @compiled
 def _count(rows: Any, begin: int, end: int, low: Any, high: Any, offsets: Any, counts: Any) -> None:

@@ -8,8 +8,6 @@ import numpy as np
 
 from tacit.compiled import compiled
 
-__all__ = ["count_companions"]
-
 
 @compiled
 def count_companions(

@@ -13,17 +13,13 @@
 from __future__ import annotations
 
 from tacit.errors import LogError, ParameterError
-from tacit.searchlog.readers.aol import AolReader
 from tacit.searchlog.readers.delimited import DelimitedReader
-from tacit.searchlog.readers.excite import ExciteReader
-from tacit.searchlog.readers.jsonl import JsonLinesReader
-from tacit.searchlog.readers.look import looked_at
-from tacit.searchlog.readers.mapping import ColumnMapping
-from tacit.searchlog.readers.parquet import ParquetReader
-from tacit.searchlog.readers.protocol import Block, Parsed, Reader
-from tacit.searchlog.readers.reading import Reading, delimiter_from
+from tacit.searchlog.readers.inspection import looked_at
+from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading, delimiter_from
+from tacit.searchlog.readers.published import AolReader, ExciteReader
 from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources
-from tacit.searchlog.readers.time_formats import TIME_FORMATS
+from tacit.searchlog.readers.times import TIME_FORMATS
+from tacit.searchlog.readers.typed import JsonLinesReader, ParquetReader
 
 __all__ = [
     "FORMATS",

@@ -1,23 +1,274 @@
-"""What a reader of a log format is: it cuts a file into blocks, and turns a block into records.
+"""What every reader of a log format shares: its options, its blocks, and how bad lines are counted.
 
-Cutting runs in order and does as little as possible; turning a block into records is a pure function,
-so blocks are parsed side by side. Only a few blocks are in memory at a time, whatever the file's size.
+A reader cuts a file into blocks, and turns a block into records. Cutting runs in order and does as little
+as possible; turning a block into records is a pure function, so blocks are parsed in parallel. Only a few
+blocks are in memory at a time, whatever the file's size.
+
+A line of a log is somebody's search, and a defective line no less so: **bad lines** are counted by reason
+and located by line number, and their content is never shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacit.searchlog.bad_lines import Reason
+from tacit.errors import LogError, ParameterError
 from tacit.searchlog.readers.source import Opening, Source
+from tacit.searchlog.readers.times import TIME_FORMATS, Clock, TimeReader, order_of_dates, time_reader
+from tacit.searchlog.schema import COLUMNS
 
-__all__ = ["Block", "Parsed", "Reader"]
+FIRST_LINES_KEPT = 3
+"""How many line numbers are remembered for each reason and file."""
+
+USUAL_BAD_SHARE = 0.05
+"""The share of bad lines that an import bears when nobody says otherwise."""
+
+FEWEST_LINES_TO_JUDGE = 100
+"""That share says nothing about a file of a few lines: below this many it stops nothing."""
+
+
+class Reason(StrEnum):
+    """Why a line is no record. A line with several defects counts under the first of this list."""
+
+    SYNTAX = "syntax"
+    COLUMNS = "columns"
+    ENCODING = "encoding"
+    USER = "user"
+    QUERY = "query"
+    TIME = "time"
+    RANK = "rank"
+
+    @property
+    def explanation(self) -> str:
+        """The reason in words."""
+        return _EXPLANATIONS[self]
+
+
+_EXPLANATIONS: Mapping[Reason, str] = {
+    Reason.SYNTAX: "not written as its format demands",
+    Reason.COLUMNS: "wrong number of columns",
+    Reason.ENCODING: "bytes that are not UTF-8",
+    Reason.USER: "no user",
+    Reason.QUERY: "no query",
+    Reason.TIME: "no time, or one that cannot be read",
+    Reason.RANK: "a rank that is no whole number from 1",
+}
+
+
+@dataclass
+class BadLines:
+    """The bad lines of one file, so far."""
+
+    counts: dict[Reason, int] = field(default_factory=dict)
+    first: dict[Reason, list[int]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """How many lines were bad, whatever the reason."""
+        return sum(self.counts.values())
+
+    def add(self, reason: Reason, lines: npt.NDArray[np.int64]) -> None:
+        """Count ``lines`` (numbers from 1, ascending, after those already counted) under ``reason``."""
+        if not len(lines):
+            return
+        self.counts[reason] = self.counts.get(reason, 0) + len(lines)
+        kept = self.first.setdefault(reason, [])
+        kept.extend(int(line) for line in lines[: FIRST_LINES_KEPT - len(kept)])
+
+    def described(self) -> dict[str, dict[str, object]]:
+        """Reason → count and first line numbers, in the order of the reasons."""
+        return {
+            str(reason): {"count": self.counts[reason], "first_lines": self.first[reason]}
+            for reason in Reason
+            if reason in self.counts
+        }
+
+    def refuse_any(self, file: str, found: Iterable[tuple[Reason, npt.NDArray[np.int64]]]) -> None:
+        """In strict reading: raise for the earliest of ``found``, if there is one."""
+        earliest = min(
+            ((int(lines[0]), reason) for reason, lines in found if len(lines)),
+            default=None,
+            key=lambda pair: pair[0],
+        )
+        if earliest is not None:
+            line, reason = earliest
+            raise LogError(
+                f"{file}, line {line:,} is a bad line ({reason}: {reason.explanation}), and strict reading"
+                " takes none.",
+                "Mend the line, or import without `strict` to leave bad lines out and count them.",
+            )
+
+    def by_reason(self) -> str:
+        """The counts in words, the most frequent reason first."""
+        return ", ".join(
+            f"{count:,} {reason} (first in line {self.first[reason][0]:,})"
+            for reason, count in sorted(self.counts.items(), key=lambda pair: -pair[1])
+        )
+
+    @property
+    def hint(self) -> str:
+        """What helps against a reason with one cause; empty otherwise."""
+        return "Try `encoding='latin-1'`. " if Reason.ENCODING in self.counts else ""
+
+    @property
+    def usual(self) -> Reason:
+        """The most frequent reason."""
+        return max(self.counts, key=lambda reason: self.counts[reason])
+
+    def refuse_too_many(
+        self,
+        file: str,
+        lines: int,
+        largest_share: float | None,
+        explain: Callable[[Reason], str] = lambda _: "",
+    ) -> None:
+        """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
+
+        A share that somebody asked for holds from the first line on, the usual one (None) only from
+        :data:`FEWEST_LINES_TO_JUDGE` lines on. ``explain`` says more about the most frequent reason.
+        """
+        if largest_share is None:
+            largest_share = USUAL_BAD_SHARE
+            if lines < FEWEST_LINES_TO_JUDGE:
+                return
+        if self.total <= largest_share * lines:
+            return
+        raise LogError(
+            f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
+            f" {largest_share:.2%} that an import bears: {self.by_reason()}.{explain(self.usual)}",
+            f"{self.hint}Name the right `format` and `columns`, mend the file, or raise `max_bad` if so many "
+            "are due.",
+        )
+
+
+REQUIRED = ("user", "query", "time")
+
+_ALSO_CALLED: Mapping[str, tuple[str, ...]] = {
+    "user": ("anonid", "userid", "user_id"),
+    "query": ("querytext", "query_text"),
+    "time": ("querytime", "query_time", "timestamp"),
+    "rank": ("itemrank", "item_rank"),
+    "url": ("clickurl", "click_url"),
+}
+"""Names in headers that need no mapping, in any case of letters: the log's own, AOL's and close relatives."""
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """For each column of the log its name in the file, or its position where a file names no columns."""
+
+    names: Mapping[str, str] = field(default_factory=lambda: {name: name for name in COLUMNS})
+    given: bool = False
+    """Said by the user; otherwise the columns are looked for under the log's own names, and AOL's."""
+
+    @classmethod
+    def parse(cls, text: str | None) -> ColumnMapping:
+        """Read ``user=uid,query=q,time=ts``, or ``user=1,query=2,time=3`` for a file without a header.
+
+        >>> ColumnMapping.parse("user=3,query=1,time=2").positions
+        {'user': 2, 'query': 0, 'time': 1}
+        """
+        if not text:
+            return cls()
+        names: dict[str, str] = {}
+        for part in text.split(","):
+            column, equals, name = (piece.strip() for piece in part.partition("="))
+            if column not in COLUMNS or not equals or not name or column in names:
+                raise ParameterError.outside(
+                    "columns", repr(text), f"a list like user=uid,query=q,time=ts over {', '.join(COLUMNS)}"
+                )
+            names[column] = name
+        if missing := [column for column in REQUIRED if column not in names]:
+            raise ParameterError(f"`columns` leaves out {', '.join(missing)}.", "Name a column for each.")
+        return cls(names, given=True)
+
+    @property
+    def positions(self) -> dict[str, int] | None:
+        """Positions from 0, when the mapping is by position (numbers from 1) and not by name."""
+        if not all(name.isdigit() and int(name) for name in self.names.values()):
+            return None
+        return {column: int(name) - 1 for column, name in self.names.items()}
+
+    def found_in(self, header: Sequence[str]) -> dict[str, int]:
+        """Where each column stands among the names of ``header``, of those that are there."""
+        found = {column: header.index(name) for column, name in self.names.items() if name in header}
+        if self.given:
+            return found
+        folded = [name.strip().lower() for name in header]
+        for column, others in _ALSO_CALLED.items():
+            place = next((folded.index(name) for name in (column, *others) if name in folded), None)
+            if place is not None:
+                found.setdefault(column, place)
+        return found
+
+    def missing_from(self, found: Mapping[str, int]) -> list[str]:
+        """The file's names of the columns that are needed and not among those ``found``.
+
+        Rank and url are needed when the user named them.
+        """
+        needed = self.names if self.given else REQUIRED
+        return [self.names[column] for column in needed if column not in found]
+
+    def missing(self, header: Sequence[str]) -> list[str]:
+        """Which of the file's columns that are needed are not among the names of ``header``."""
+        return self.missing_from(self.found_in(header))
+
+
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+def delimiter_from(text: str | None) -> str | None:
+    """The character that ``--delimiter`` names, by itself or in words; None for none."""
+    if text is None:
+        return None
+    found = DELIMITER_NAMES.get(text, text)
+    if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
+        raise ParameterError.outside(
+            "delimiter", repr(text), "one character such as ';', or tab, comma, semicolon, pipe or space"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read."""
+
+    mapping: ColumnMapping = field(default_factory=ColumnMapping)
+    time_format: str = "auto"
+    """One of :data:`~tacit.searchlog.readers.times.TIME_FORMATS`."""
+    time_zone: str | None = None
+    """Where the clock stood that times without a zone were read from; as they stand when absent."""
+    delimiter: str | None = None
+    """What stands between fields, when it was said."""
+
+    def __post_init__(self) -> None:
+        if self.time_format not in TIME_FORMATS:
+            raise ParameterError.outside(
+                "time_format", repr(self.time_format), f"one of {', '.join(TIME_FORMATS)}"
+            )
+        Clock(self.time_zone)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that times without a zone were read from."""
+        return Clock(self.time_zone)
+
+    @property
+    def read_times(self) -> TimeReader:
+        """How a column of times is read."""
+        return time_reader(self.time_format, self.clock)
+
+    def told_from(self, opening: Opening) -> Reading:
+        """The same, with the order of day and month where the file's beginning leaves only one."""
+        order = order_of_dates(opening.head) if self.time_format == "auto" else None
+        return replace(self, time_format=order) if order else self
 
 
 @dataclass(frozen=True)
@@ -65,3 +316,12 @@ class Reader(Protocol):
 
     def parse(self, block: Block) -> Parsed:
         """The records of a block. Pure: blocks may be parsed in any order, and side by side."""
+
+
+def lines_in_blocks(source: Source) -> Iterator[Block]:
+    """The lines of ``source`` in numbered blocks."""
+    line = 1
+    for content in source.blocks_of_lines():
+        lines = content.count(b"\n")
+        yield Block(content, line, lines)
+        line += lines

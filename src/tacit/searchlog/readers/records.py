@@ -1,4 +1,9 @@
-"""From the fields of lines to records of the log, with the reason of each line that cannot be one."""
+"""From a block of lines to records: split into fields, normalise the queries, validate each line.
+
+All of it works on whole arrays. The fields of a block become one Arrow column that shares a single buffer:
+the block without its separators. The j-th column of the log is then every field that stands j-th in its
+line. A line that cannot be a record gets its first reason.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,163 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.bad_lines import Reason
-from tacit.searchlog.normalising import normalise_queries
-from tacit.searchlog.readers.instants import Instants
-from tacit.searchlog.readers.protocol import Parsed
+from tacit.searchlog.readers.protocol import Parsed, Reason
+from tacit.searchlog.readers.times import Instants
 from tacit.searchlog.schema import SCHEMA
+from tacit.text import normalise_column
 
-__all__ = ["Written", "to_records"]
+_NEWLINE, _RETURN, _QUOTE = ord("\n"), ord("\r"), ord('"')
+
+
+def enclosing_quotes(block: bytes, delimiter: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where the quotes of plainly quoted lines stand, and which lines (from 0) need a second look.
+
+    Args:
+        block: lines, with a line end at the last one.
+        delimiter: the byte between fields.
+    """
+    none = np.empty(0, np.int64)
+    if b'"' not in block:
+        return none, none
+    data = np.frombuffer(block, np.uint8)
+    quotes = np.flatnonzero(data == _QUOTE)
+    line_ends = np.flatnonzero(data == _NEWLINE)
+    line = np.searchsorted(line_ends, quotes)
+    in_line = np.bincount(line, minlength=len(line_ends))
+    # The first quote of a line opens, the second closes, and so on.
+    opens = (np.arange(len(quotes)) - (np.cumsum(in_line) - in_line)[line]) % 2 == 0
+    before = np.where(quotes > 0, data[quotes - 1], _NEWLINE)
+    after = data[quotes + 1]  # there is one: the block ends with a line end
+    ends_line = (after == _NEWLINE) | ((after == _RETURN) & (quotes + 1 == line_ends[line] - 1))
+    sound = np.where(
+        opens, (before == ord(delimiter)) | (before == _NEWLINE), (after == ord(delimiter)) | ends_line
+    )
+    hard = in_line % 2 == 1
+    hard[line[~sound]] = True
+    return quotes[~hard[line]], np.flatnonzero(hard)
+
+
+_NEWLINE_FIELDS, _RETURN_FIELDS, _SPACE = ord("\n"), ord("\r"), ord(" ")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a block, line after line."""
+
+    values: pa.BinaryArray
+    first: npt.NDArray[np.int64]
+    """For each line, the position of its first field in ``values``."""
+    width: npt.NDArray[np.int64]
+    """For each line, how many fields it has."""
+    is_ascii: bool
+
+    @property
+    def blank(self) -> npt.NDArray[np.bool_]:
+        """The lines without a single byte."""
+        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
+        blank: npt.NDArray[np.bool_] = offsets[self.first + 1] == offsets[self.first]
+        blank &= self.width == 1
+        return blank
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """The lines with nothing, or nothing but white space, between their delimiters."""
+        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
+        begin, end = offsets[self.first], offsets[self.first + self.width]
+        empty: npt.NDArray[np.bool_] = begin == end
+        data = np.frombuffer(self.values.buffers()[2] or b"", np.uint8)
+        suspects = np.flatnonzero(~empty)
+        suspects = suspects[data[begin[suspects]] <= _SPACE]
+        for line in suspects:  # lines that begin with white space are few
+            empty[line] = not data[begin[line] : end[line]].tobytes().strip()
+        return empty
+
+    def nothing_after(self, lines: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.bool_]:
+        """Which of ``lines`` (wider than ``width``) hold nothing after their first ``width`` fields."""
+        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
+        first = self.first[lines]
+        nothing: npt.NDArray[np.bool_] = offsets[first + width] == offsets[first + self.width[lines]]
+        return nothing
+
+    def column(self, position: int, lines: npt.NDArray[np.int64]) -> pa.BinaryArray:
+        """The field at ``position`` (from 0) of each of ``lines``; null where a line is shorter."""
+        where = self.first[lines] + position
+        shorter = self.width[lines] <= position
+        indices = pa.array(where, mask=shorter if shorter.any() else None)
+        return self.values.take(indices)
+
+
+def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] | None = None) -> Fields:
+    """Cut ``block``, which ends with a line end, at every ``delimiter`` and at LF or CRLF line ends.
+
+    Args:
+        block: lines, with a line end at the last one.
+        delimiter: the byte between fields.
+        quotes: where quotes that enclose fields stand, in pairs: they are no part of the field, and a
+            delimiter between them is.
+    """
+    data = np.frombuffer(block, np.uint8)
+    separators = data == _NEWLINE_FIELDS
+    if quotes is None or not len(quotes):
+        separators |= data == ord(delimiter)
+    else:
+        delimiters = np.flatnonzero(data == ord(delimiter))
+        separators[delimiters[np.searchsorted(quotes, delimiters) % 2 == 0]] = True
+    ends = np.flatnonzero(separators)
+    last = np.flatnonzero(data[ends] == _NEWLINE_FIELDS)
+    first = np.empty_like(last)
+    first[0], first[1:] = 0, last[:-1] + 1
+
+    # Bytes dropped up to the end of each field: one separator each, the CR of a CRLF, and quotes.
+    dropped = np.arange(len(ends), dtype=np.int64)
+    line_ends = ends[last]
+    returns = (line_ends > 0) & (data[line_ends - 1] == _RETURN_FIELDS)
+    if returns.any():
+        separators[line_ends[returns] - 1] = True
+        before_end = np.zeros(len(ends), np.int64)
+        before_end[last[returns]] = 1
+        dropped += np.cumsum(before_end)
+    if quotes is not None and len(quotes):
+        separators[quotes] = True
+        dropped += np.searchsorted(quotes, ends)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends - dropped
+    kept = data[~separators]
+    values = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(kept)])
+    return Fields(values, first, last - first + 1, bool(data.max(initial=0) < 0x80))
+
+
+_SPACE_NORMALISING, _DELETE = 0x20, 0x7F
+
+
+def _rough(queries: pa.StringArray) -> npt.NDArray[np.bool_]:
+    """Which queries may need more than lower-casing (a few that need no more may be among them)."""
+    offsets = np.frombuffer(queries.buffers()[1], np.int32)[
+        queries.offset : queries.offset + len(queries) + 1
+    ]
+    data = np.frombuffer(queries.buffers()[2] or b"", np.uint8)[: offsets[-1]]
+    odd = (data < _SPACE_NORMALISING) | (data >= _DELETE)
+    spaces = data == _SPACE_NORMALISING
+    odd[1:] |= spaces[1:] & spaces[:-1]
+    filled = np.flatnonzero(np.diff(offsets))
+    for edge in (offsets[filled], offsets[filled + 1] - 1):
+        odd[edge] |= spaces[edge]
+    places = np.flatnonzero(odd)
+    rough = np.zeros(len(queries), np.bool_)
+    rough[np.searchsorted(offsets, places[places >= offsets[0]], side="right") - 1] = True
+    return rough
+
+
+def normalise_queries(queries: pa.StringArray) -> pa.StringArray:
+    """Normalise a column of queries; nulls stay null."""
+    if not len(queries):
+        return queries
+    rough = pa.array(_rough(queries))
+    lowered = pc.ascii_lower(queries)
+    if not pc.any(rough).as_py():
+        return lowered
+    return pc.replace_with_mask(lowered, rough, normalise_column(queries.filter(rough)))
+
 
 Mask = npt.NDArray[np.bool_]
 _LARGEST_RANK = 2**31 - 1

@@ -1,22 +1,86 @@
-"""Where lines come from: plain or compressed files, or the standard input, in large blocks cut at line
-ends.
+"""Sources of lines: plain or compressed files, or the standard input, in large blocks cut at line ends.
+
+Compression (gzip, bzip2, xz, Zstandard) is recognised by a file's first bytes, not by its name.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import sys
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import pyarrow as pa
 
 from tacit.errors import InputError, LogError, ParameterError
-from tacit.searchlog.readers.compression import COMPRESSED_SUFFIXES, LONGEST_MAGIC, text_of
 
-__all__ = ["BLOCK_BYTES", "ENCODINGS", "STANDARD_INPUT", "Opening", "Source", "find_sources"]
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+"""Endings of names that say how a file is compressed, and nothing about its format."""
+
+LONGEST_MAGIC = 6
+
+_MAGIC: dict[bytes, str] = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+
+
+def _zstd(stored: IO[bytes]) -> Any:
+    # Arrow's stream complains about a file that is cut short; the others' own stop quietly.
+    return pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd")
+
+
+_OPENERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    "gzip": lambda stored: gzip.GzipFile(fileobj=stored),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": _zstd,
+}
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, pa.ArrowException)
+
+
+def compression_of(head: bytes) -> str | None:
+    """What a file that begins with ``head`` is compressed with; None for a plain one."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def text_of(stored: IO[bytes], head: bytes, name: str) -> Iterator[IO[bytes]]:
+    """The text of a ``stored`` file that begins with ``head``, decompressed while it is read.
+
+    Args:
+        stored: the file, at its beginning.
+        head: its first bytes.
+        name: what to call it when it is damaged.
+    """
+    kind = compression_of(head)
+    if kind is None:
+        yield stored
+        return
+    try:
+        with _OPENERS[kind](stored) as text:
+            yield text
+    except _DAMAGED as error:
+        raise _damaged(name, kind) from error
+    except OSError as error:
+        if error.errno is not None:  # the disk's complaint, not the decompressor's
+            raise
+        raise _damaged(name, kind) from error
+
+
+def _damaged(name: str, kind: str) -> LogError:
+    return LogError(f"{name} is a {kind} file that is damaged or cut short.", "Fetch or make it again.")
+
 
 STANDARD_INPUT = Path("-")
 """What the standard input is called where a file is named."""

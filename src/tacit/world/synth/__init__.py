@@ -5,10 +5,16 @@ down, widen, drift, come back and click. :class:`SyntheticLog` makes the log; th
 second file.
 """
 
-from tacit.world.synth.calibration import AOL, HEAPS_EXPONENT, LogShape, target
-from tacit.world.synth.kinds import RecordKind
-from tacit.world.synth.log import SynthesisOutcome, SyntheticLog
-from tacit.world.synth.truth import TRUTH_SCHEMA
+from tacit.world.synth.log import (
+    AOL,
+    HEAPS_EXPONENT,
+    TRUTH_SCHEMA,
+    LogShape,
+    SynthesisOutcome,
+    SyntheticLog,
+    target,
+)
+from tacit.world.synth.queries import RecordKind
 
 __all__ = [
     "AOL",

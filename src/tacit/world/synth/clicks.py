@@ -1,24 +1,60 @@
-"""Which results people click: high ranks and what fits their interests.
+"""What the embedded engine answers to each noun, and which results people click.
 
-The results are those of the embedded engine for the query's noun (:mod:`tacit.world.synth.results`);
-the rank is the real rank in that list. A user who sees what was meant clicks more often. A result is
-looked at with a probability that falls with its rank, and clicked the rather the better it fits: best
-when it is the meaning that the user had in mind, next when it lies within the interest behind the
-query. So users with different interests click different results of the same ambiguous word.
+Clicks go to high ranks and to what fits a person's interests. The engine is asked once for each noun; its
+answers are kept in the cache folder.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.synth.kinds import RecordKind
-from tacit.world.synth.queries import BASE, CLICKS, INTEREST, KIND, MEANING, PAGE, SLIP, Row
-from tacit.world.synth.randomness import State, stream, uniform
-from tacit.world.synth.results import PAGE_SIZE, page_length
+from tacit.files import atomic_file, cache_directory
+from tacit.taxonomy import load_wordnet
+from tacit.world.corpus import index_folder, wordnet_engine
+from tacit.world.loops.randomness import State, stream, uniform
+from tacit.world.synth.queries import BASE, CLICKS, INTEREST, KIND, MEANING, PAGE, SLIP, RecordKind, Row
 
-__all__ = ["choose_clicks", "clicks_of"]
+PAGE_SIZE = 10
+DEPTH = 2 * PAGE_SIZE
+"""Results kept for a noun: two pages."""
+
+
+def _ask() -> npt.NDArray[np.int32]:
+    nouns, engine = load_wordnet().vocabulary, wordnet_engine()
+    results = np.full((len(nouns), DEPTH), -1, np.int32)
+    for number, noun in enumerate(nouns):
+        hits = engine.search(noun, DEPTH)
+        results[number, : len(hits)] = [hit.document for hit in hits]
+    return results
+
+
+@cache
+def load_results() -> npt.NDArray[np.int32]:
+    """The results of every noun, best first; -1 fills the row. The first call ever takes seconds."""
+    # The name of the index folder tells the corpus and the engine apart.
+    path = cache_directory() / f"{index_folder().name}-results-{DEPTH}.npy"
+    try:
+        loaded: npt.NDArray[np.int32] = np.load(path)
+    except (OSError, ValueError, EOFError):  # absent, or damaged
+        loaded = _ask()
+        with atomic_file(path) as temporary, temporary.open("wb") as file:
+            np.save(file, loaded)
+    return loaded
+
+
+@compiled
+def page_length(results: npt.NDArray[np.int32], noun: int, page: int) -> int:
+    """How many results a page (from 0) of a noun's results has."""
+    start = page * PAGE_SIZE
+    length = 0
+    while length < PAGE_SIZE and start + length < DEPTH and results[noun, start + length] >= 0:
+        length += 1
+    return length
+
 
 _ERRAND = int(RecordKind.ERRAND)
 

@@ -1,8 +1,8 @@
-"""The world as arrays: everything that the compiled loops look words and topics up in.
+"""The world as arrays: what people are interested in, the words they use for it, and their typing errors.
 
-A **phrase** is a number: first come WordNet's nouns and noun phrases in order (these can be searched
-for alone), then addresses of errands, then words that only stand beside a topic. A **meaning** is a
-synset, which is also a document and a topic.
+Interests are subtrees of WordNet, some of them sensitive. Words that people put around a topic, and the
+errands that everybody runs, are the parts of queries that no taxonomy knows. Typing errors: two letters
+swapped, one lost, doubled, or its neighbour hit.
 """
 
 from __future__ import annotations
@@ -14,13 +14,206 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tacit.compiled import compiled
 from tacit.taxonomy import WordNet, load_wordnet
 from tacit.text import STOP_WORDS, normalise_column, words
-from tacit.world.synth.interests import Interests, choose_interests
-from tacit.world.synth.typos import neighbouring_keys
-from tacit.world.synth.wording import AFTER, BEFORE, ERRANDS
+from tacit.world.loops.randomness import State, below, pick, stream, uniform
 
-__all__ = ["AFTER_IT", "BEFORE_IT", "ERRAND", "PLACE", "Lexicon", "Spelling", "World", "load_world", "zipf"]
+BEFORE = """
+free|how to make|cheap|best|what is|buy|new|pictures of|history of|used|online|types of|famous|
+homemade|antique|world's|facts about|where to buy|list of|old|small|big|american|local|
+modern|ancient|how to draw|meaning of|causes of|parts of|about|discount|custom|vintage|wild|giant|learn
+""".replace("\n", "").split("|")
+"""What stands before a topic, most frequent first."""
+
+AFTER = """
+pictures|for sale|history|information|for kids|facts|lyrics|store|free|online|online free|names|definition|
+prices|2006|com|club|photos|books|repair|jobs|reviews|video|school|company|music|games|supplies|art|world|
+museum|association|symptoms|center|laws|parts|quotes|service|symbol|forum|stories|rental|shop|dealers|
+show|news|recipes|tips|guide|help|magazine|in america|care|design|types|size|color|uses|society|ideas|
+clip art|poems|drawings|training|song|movie|wallpaper|review|map|kit|tattoo|costume|toys|plans|problems|
+diagram|timeline|statistics|catalog|foundation|ratings|project|experiment|gifts|insurance|t shirts|patterns
+""".replace("\n", "").split("|")
+"""What stands after a topic, most frequent first."""
+
+ERRANDS = """
+google|weather|map|dictionary|lottery|newspaper|bank|airline|hotel|game|music|bible|horoscope|recipe|
+internet|world wide web|calculator|thesaurus|encyclopedia|new york|california|florida|texas|las vegas|
+white house|post office|library|university|police|hospital|baseball|football|basketball|golf|auto racing|
+soccer|poker|television|movie|radio|song|job|house|apartment|car|motorcycle|truck|boat|dog|cat|horse|
+furniture|clothing|shoe|wedding|baby|birthday|flower|jewelry|ring|tattoo|haircut|hair|perfume|lipstick|
+diet|vitamin|pizza|wine|beer|coffee|chocolate|cake|chicken|restaurant|pharmacy|dentist|lawyer|insurance|
+mortgage|loan|credit card|stock market|tax|irs|passport|social security|medicare|army|navy|air force|
+harvard university|yale university|new york city|chicago|los angeles|san francisco|boston|atlanta|houston|
+dallas|philadelphia|detroit|seattle|miami|hawaii|mexico|canada|england|france|italy|japan|china|germany|
+ireland|australia|disneyland|zoo|museum|park|beach|camping|fishing|hunting|gun|computer|printer|software|
+telephone|camera|clock|calendar|holiday|easter|mother's day|christmas|halloween|church|school|college|
+scholarship|teacher|student|history|geography|mathematics|science|biology|chemistry|physics|astronomy|
+poem|book|magazine|comic strip|cartoon|picture|photograph|art|dance|yoga|exercise|swimming|tennis|bowling|
+wrestling|boxing|running|bicycle|garden|tree|grass|tool|paint|kitchen|bathroom|bed|chair|table|lamp
+""".replace("\n", "").split("|")
+"""Where everybody goes now and then, most frequent first: each is a noun that WordNet knows."""
+
+
+NO_SLIP = 0
+_SHORTEST = 4
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def neighbouring_keys() -> npt.NDArray[np.uint8]:
+    """For each letter a to z the letters left and right of it on the keyboard."""
+    keys = np.zeros((26, 2), np.uint8)
+    for row in _ROWS:
+        for place, letter in enumerate(row):
+            left, right = row[max(place - 1, 0)], row[min(place + 1, len(row) - 1)]
+            keys[ord(letter) - 97] = (
+                ord(left if left != letter else right),
+                ord(right if right != letter else left),
+            )
+    return keys
+
+
+@compiled
+def _is_letter(byte: int) -> bool:
+    return 97 <= byte <= 122
+
+
+@compiled
+def _place(text: npt.NDArray[np.uint8], length: int, choice: int) -> int:
+    """A letter that has a letter on both sides, within a word of four or more; -1 if there is none."""
+    for attempt in range(length):
+        place = (choice + attempt) % length
+        first, last = place, place
+        if not _is_letter(text[place]):
+            continue
+        while first > 0 and _is_letter(text[first - 1]):
+            first -= 1
+        while last + 1 < length and _is_letter(text[last + 1]):
+            last += 1
+        if last - first + 1 >= _SHORTEST and first < place < last:
+            return place
+    return -1
+
+
+@compiled
+def mistype(text: npt.NDArray[np.uint8], length: int, slip: int, keys: npt.NDArray[np.uint8]) -> int:
+    """Apply ``slip`` to the first ``length`` bytes of ``text`` in place; gives the new length.
+
+    ``text`` must have room for one byte more.
+    """
+    kind = slip & 3
+    place = _place(text, length, slip >> 3)
+    if place < 0:
+        return length
+    if kind == 0:
+        text[place], text[place + 1] = text[place + 1], text[place]
+    elif kind == 1:
+        for byte in range(place, length - 1):
+            text[byte] = text[byte + 1]
+        return length - 1
+    elif kind == 2:
+        for byte in range(length, place, -1):
+            text[byte] = text[byte - 1]
+        return length + 1
+    else:
+        text[place] = keys[text[place] - 97, (slip >> 2) & 1]
+    return length
+
+
+SENSITIVE_TOPICS = (
+    "disease.n.01",
+    "mental_disorder.n.01",
+    "tumor.n.01",
+    "religion.n.01",
+    "sexual_activity.n.01",
+    "crime.n.01",
+    "drug_of_abuse.n.01",
+    "narcotic.n.01",
+    "financial_condition.n.01",
+    "indebtedness.n.01",
+    "gambling.n.01",
+    "sect.n.01",
+    "pregnancy.n.01",
+    "depression.n.01",
+    "abortion.n.01",
+    "venereal_disease.n.01",
+    "addiction.n.01",
+    "homosexuality.n.01",
+    "suicide.n.01",
+)
+"""Most frequent first."""
+
+MOST_INTERESTS = 6
+_SMALLEST, _LARGEST, _SHALLOWEST = 15, 350, 4
+_WHO = 1
+
+
+class Interests(NamedTuple):
+    """The topics a user may be interested in, with cumulative popularity (from 0 to 1)."""
+
+    ordinary: npt.NDArray[np.int32]
+    ordinary_weight: npt.NDArray[np.float64]
+    sensitive: npt.NDArray[np.int32]
+    sensitive_weight: npt.NDArray[np.float64]
+
+
+def _cumulative(size: int, exponent: float) -> npt.NDArray[np.float64]:
+    weight = (np.arange(size) + 3.0) ** -exponent
+    return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
+
+
+def choose_interests(wordnet: WordNet) -> Interests:
+    """Subtrees of a size that a person can be interested in, the best supported the most popular."""
+    tree = wordnet.tree
+    size = tree.end - np.arange(len(tree), dtype=np.int32)
+    fits = (size >= _SMALLEST) & (size <= _LARGEST) & (tree.depth >= _SHALLOWEST)
+    sensitive = np.array([wordnet.synset(name) for name in SENSITIVE_TOPICS], np.int32)
+    for topic in sensitive:
+        fits[topic : tree.end[topic]] = False
+        fits[tree.ancestors(int(topic))] = False
+    ordinary = np.flatnonzero(fits).astype(np.int32)
+    # Things are searched for more than abstractions of the same support.
+    things = ordinary < tree.end[wordnet.synset("physical_entity.n.01")]
+    appeal = tree.support[ordinary] * np.where(things, 1.0, 0.25)
+    ordinary = ordinary[np.argsort(-appeal, kind="stable")]
+    return Interests(ordinary, _cumulative(len(ordinary), 0.7), sensitive, _cumulative(len(sensitive), 0.7))
+
+
+@compiled
+def _choose(state: State, topics: npt.NDArray[np.int32], weight: npt.NDArray[np.float64]) -> int:
+    return int(topics[pick(weight, 0, len(topics), uniform(state))])
+
+
+@compiled
+def draw_interests(
+    seed: int, first_user: int, users: int, pool: Interests, sensitive_share: float
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """Each user's interests, strongest first (-1 fills the row), and how many of them are sensitive.
+
+    Sensitive interests take a random place among the others: they need not be the strongest.
+    """
+    interests = np.full((users, MOST_INTERESTS), -1, np.int32)
+    sensitive = np.zeros(users, np.int8)
+    state = np.empty(1, np.uint64)
+    for user in range(users):
+        stream(state, seed, first_user + user, _WHO)
+        secrets = 0
+        if uniform(state) < sensitive_share:
+            secrets = 1 + (uniform(state) < 0.2)
+        count = 1
+        while count < MOST_INTERESTS and uniform(state) < 0.66:
+            count += 1
+        count = max(count, secrets)
+        for place in range(count):
+            interests[user, place] = _choose(state, pool.ordinary, pool.ordinary_weight)
+        for _ in range(secrets):
+            interests[user, below(state, count)] = _choose(state, pool.sensitive, pool.sensitive_weight)
+        for place in range(count):
+            for topic in pool.sensitive:
+                if interests[user, place] == topic:
+                    sensitive[user] += 1
+    return interests, sensitive
+
 
 BEFORE_IT, AFTER_IT, PLACE, ERRAND = range(4)
 """The four lists of usual phrases."""
@@ -164,7 +357,7 @@ def _spell(phrases: list[str]) -> Spelling:
     return Spelling(np.frombuffer(text, np.uint8), spelled, neighbouring_keys())
 
 
-def _cumulative(weights: npt.ArrayLike) -> _Float:
+def _cumulative_lexicon(weights: npt.ArrayLike) -> _Float:
     return np.concatenate(([0.0], np.cumsum(weights)))
 
 
@@ -193,12 +386,12 @@ def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
         popularity=_popularity(wordnet),
         lemma_bounds=lemma_bounds,
         lemmas=lemmas,
-        lemma_weight=_cumulative(met),
+        lemma_weight=_cumulative_lexicon(met),
         context_bounds=context_bounds,
         context=context,
         usual_bounds=usual_bounds,
         usual=usual,
-        usual_weight=_cumulative(np.concatenate(usual_share)),
+        usual_weight=_cumulative_lexicon(np.concatenate(usual_share)),
         errand_meaning=errand_meaning,
         base=np.array(phrases.base, np.int64),
         length=np.array([len(phrase.encode()) for phrase in phrases.number], np.int64),

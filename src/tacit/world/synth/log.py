@@ -1,26 +1,317 @@
-"""A synthetic search log: what it is, and how it is made."""
+"""A synthetic search log: how much each user searches, the records in blocks, the truth behind them, and
+how near the log comes to AOL's published shape.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy import special
 
 from tacit.errors import ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog import SCHEMA, LogWriter
-from tacit.world.synth.activity import quotas
-from tacit.world.synth.block import Factory, UserBlock
-from tacit.world.synth.calibration import RECORDS_PER_USER_WEEK, LogShape, LogTally, target
-from tacit.world.synth.truth import truth_table, truth_writer
+from tacit.world.corpus import wordnet_corpus
+from tacit.world.loops.randomness import GOLDEN
+from tacit.world.synth.clicks import choose_clicks, load_results
+from tacit.world.synth.lexicon import World, draw_interests, load_world
+from tacit.world.synth.queries import INTEREST, KIND, MEANING, PAUSE, SLIP, RecordKind, spell, spelled_column
+from tacit.world.synth.sessions import histories
+from tacit.world.synth.timing import BEGINNING, schedule, week_rhythm
 
-__all__ = ["SynthesisOutcome", "SyntheticLog"]
+SPREAD = 1.5
+"""Standard deviation of the logarithm of a user's records."""
+MOST_PER_WEEK = 770
+"""Nobody has more records per week than this (10,010 in 13 weeks): a person, not a robot."""
+_HALVINGS = 40
+
+
+def _records(deviations: npt.NDArray[np.float64], location: float, most: int) -> npt.NDArray[np.int64]:
+    return np.clip(np.rint(np.exp(location + SPREAD * deviations)), 1, most).astype(np.int64)
+
+
+@cache
+def _law(users: int, mean: float, most: int) -> npt.NDArray[np.int64]:
+    """The records of all users, fewest first, with the given mean (rounding and bounds included)."""
+    deviations = special.ndtri((np.arange(users) + 0.5) / users)
+    low, high = np.log(mean) - 4 * SPREAD, np.log(mean) + 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _records(deviations, middle, most).mean() < mean else (low, middle)
+    return _records(deviations, high, most)
+
+
+def quotas(seed: int, users: int, *, mean: float, weeks: int) -> npt.NDArray[np.int64]:
+    """The number of records of each of ``users`` users, ``mean`` on average."""
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(users)
+    drawn: npt.NDArray[np.int64] = _law(users, mean, MOST_PER_WEEK * weeks)[order]
+    return drawn
+
+
+_BEGINNING_US = int(np.datetime64(BEGINNING, "us").astype(np.int64))
+
+
+@dataclass(frozen=True)
+class UserBlock:
+    """The records of consecutive users and what lies behind them."""
+
+    first_user: int
+    log: pa.RecordBatch
+    """The records, in the schema of a search log."""
+    bounds: npt.NDArray[np.int64]
+    """Where each user's submissions begin among ``rows``, and the end."""
+    rows: npt.NDArray[np.int32]
+    """The submissions; columns as in :mod:`tacit.world.synth.queries`."""
+    of_row: npt.NDArray[np.int64]
+    """The submission of each record."""
+    hashes: npt.NDArray[np.uint64]
+    """A 64-bit hash of each submission's text."""
+    interests: npt.NDArray[np.int32]
+    sensitive: npt.NDArray[np.int8]
+
+    @property
+    def users(self) -> int:
+        """How many users."""
+        return len(self.bounds) - 1
+
+    @property
+    def records(self) -> int:
+        """How many records."""
+        return len(self.of_row)
+
+
+def user_names(first: int, count: int) -> pa.Array:
+    """The ids of users: their numbers, padded so that text order is number order."""
+    return pa.array([f"u{number:07d}" for number in range(first, first + count)], pa.string())
+
+
+@cache
+def _urls() -> pa.Array:
+    return pa.array([document.url for document in wordnet_corpus()], pa.string())
+
+
+class Factory:
+    """Makes blocks; one for a whole log, shared by its threads."""
+
+    def __init__(self, seed: int, weeks: int, sensitive_share: float, world: World | None = None) -> None:
+        self.seed, self.weeks, self.sensitive_share = seed, weeks, sensitive_share
+        self.world = world or load_world()
+        self.results = load_results()
+        self._rhythm = week_rhythm()
+
+    def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> UserBlock:
+        """The block of the users from ``first_user`` on, who make ``quotas`` records."""
+        lexicon, seed = self.world.lexicon, self.seed
+        interests, sensitive = draw_interests(
+            seed, first_user, len(quotas), self.world.interests, self.sensitive_share
+        )
+        rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.results, self.weeks)
+        seconds = schedule(
+            seed, first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]), self._rhythm, self.weeks
+        )
+        of_row, rank, document = choose_clicks(
+            seed, first_user, rows, bounds, lexicon.base, self.results, lexicon.end
+        )
+        written, begins, hashes = spell(rows, self.world.spelling)
+        user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))
+        clicked = rank > 0
+        log = pa.RecordBatch.from_arrays(
+            [
+                user_names(first_user, len(quotas)).take(pa.array(user_of_row[of_row])),
+                spelled_column(written, begins).take(pa.array(of_row)),
+                pa.array(_BEGINNING_US + seconds[of_row] * 1_000_000).cast(pa.timestamp("us")),
+                pa.array(rank, pa.int32(), mask=~clicked),
+                _urls().take(pa.array(document, pa.int32(), mask=~clicked)),
+            ],
+            schema=SCHEMA,
+        )
+        return UserBlock(first_user, log, bounds, rows, of_row, hashes, interests, sensitive)
+
+
+TRUTH_SCHEMA = pa.schema(
+    [
+        pa.field("user", pa.string(), nullable=False),
+        pa.field("interests", pa.list_(pa.int32()), nullable=False),
+        pa.field("sensitive", pa.list_(pa.bool_()), nullable=False),
+        pa.field("meanings", pa.list_(pa.int32()), nullable=False),
+        pa.field("behind", pa.list_(pa.int32()), nullable=False),
+        pa.field("kinds", pa.list_(pa.string()), nullable=False),
+    ]
+)
+"""user; interests, strongest first, and whether each is sensitive; for each record the meaning in mind,
+the interest behind it (null: none, an errand or a curiosity) and what led to it."""
+
+_KIND_NAMES = pa.array([kind.name.lower().replace("_", "-") for kind in RecordKind])
+
+
+def truth_table(block: UserBlock) -> pa.Table:
+    """The truth behind a block's records."""
+    sensitive_topics = load_world().interests.sensitive
+    held = block.interests >= 0
+    per_user = np.concatenate(([0], np.cumsum(held.sum(axis=1)))).astype(np.int32)
+    interests = block.interests[held]
+    per_record = np.searchsorted(block.of_row, block.bounds).astype(np.int32)
+    columns = block.rows[block.of_row]
+    behind = columns[:, INTEREST]
+    lists = {
+        "interests": (per_user, pa.array(interests, pa.int32())),
+        "sensitive": (per_user, pa.array(np.isin(interests, sensitive_topics))),
+        "meanings": (per_record, pa.array(columns[:, MEANING], pa.int32())),
+        "behind": (per_record, pa.array(behind, pa.int32(), mask=behind < 0)),
+        "kinds": (per_record, _KIND_NAMES.take(pa.array(columns[:, KIND]))),
+    }
+    return pa.Table.from_arrays(
+        [
+            user_names(block.first_user, block.users),
+            *(pa.ListArray.from_arrays(bounds, values) for bounds, values in lists.values()),
+        ],
+        schema=TRUTH_SCHEMA,
+    )
+
+
+@contextmanager
+def truth_writer(path: str | Path) -> Iterator[pq.ParquetWriter]:
+    """A writer of truth tables, whole or absent."""
+    with (
+        atomic_file(path, mode=0o600) as temporary,
+        pq.ParquetWriter(temporary, TRUTH_SCHEMA, compression="zstd") as writer,
+    ):
+        yield writer
+
+
+AOL_WEEKS = 13
+
+
+@dataclass(frozen=True)
+class LogShape:
+    """How large a log is, in the measures that AOL published."""
+
+    users: int
+    records: int
+    clicks: int
+    distinct_queries: int
+    new_queries: int
+    next_pages: int
+
+    def ratios(self) -> dict[str, float]:
+        """The figures that do not depend on the size (or, for distinct queries, hardly)."""
+        return {
+            "records_per_user": self.records / self.users,
+            "clicks_per_record": self.clicks / self.records,
+            "distinct_queries_per_record": self.distinct_queries / self.records,
+        }
+
+
+AOL = LogShape(
+    users=657_426,
+    records=36_389_567,
+    clicks=19_442_629,
+    distinct_queries=10_154_742,
+    new_queries=21_011_340,
+    next_pages=7_887_022,
+)
+"""The published log."""
+
+RECORDS_PER_USER_WEEK = AOL.records / AOL.users / AOL_WEEKS
+HEAPS_EXPONENT = math.log(AOL.distinct_queries) / math.log(AOL.new_queries)
+
+
+def target(users: int, weeks: int) -> LogShape:
+    """AOL's shape for ``users`` users over ``weeks`` weeks."""
+    scale = users / AOL.users * weeks / AOL_WEEKS
+    new_queries = AOL.new_queries * scale
+    return LogShape(
+        users=users,
+        records=round(AOL.records * scale),
+        clicks=round(AOL.clicks * scale),
+        distinct_queries=round(max(new_queries, 1.0) ** HEAPS_EXPONENT),
+        new_queries=round(new_queries),
+        next_pages=round(AOL.next_pages * scale),
+    )
+
+
+def _asked_by(hashes: npt.NDArray[np.uint64], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """The distinct queries of each user, of all users together."""
+    user = np.repeat(np.arange(len(bounds) - 1, dtype=np.uint64), np.diff(bounds))
+    _, first = np.unique(hashes ^ (user * GOLDEN), return_index=True)
+    return hashes[first]
+
+
+@dataclass
+class LogTally:
+    """Counts a log as its blocks come.
+
+    Queries are told apart by 64-bit hashes: among ten million queries two share one with a probability
+    of three in a million. Eight bytes are kept for each query of each user (110 MB at AOL's size).
+    """
+
+    users: int = 0
+    records: int = 0
+    clicks: int = 0
+    submissions: int = 0
+    sessions: int = 0
+    next_pages: int = 0
+    mistyped: int = 0
+    sensitive_users: int = 0
+    most_records: int = 0
+    _asked: list[npt.NDArray[np.uint64]] = field(default_factory=list, repr=False)
+
+    def add(self, block: UserBlock) -> None:
+        """Count one block more."""
+        self.users += block.users
+        self.records += block.records
+        self.clicks += block.records - block.log["rank"].null_count
+        self.submissions += len(block.rows)
+        self.sessions += int(np.count_nonzero(block.rows[:, PAUSE] == 0))
+        self.next_pages += int(np.count_nonzero(block.rows[:, KIND] == RecordKind.NEXT_PAGE))
+        self.mistyped += int(np.count_nonzero(block.rows[:, SLIP]))
+        self.sensitive_users += int(np.count_nonzero(block.sensitive))
+        of_user = np.searchsorted(block.of_row, block.bounds)
+        self.most_records = max(self.most_records, int(np.diff(of_user).max()))
+        self._asked.append(_asked_by(block.hashes, block.bounds))
+
+    def _users_per_query(self) -> npt.NDArray[np.int64]:
+        asked = np.concatenate(self._asked) if self._asked else np.empty(0, np.uint64)
+        asked.sort()
+        begins = np.flatnonzero(np.append(True, asked[1:] != asked[:-1])) if len(asked) else asked
+        counts: npt.NDArray[np.int64] = np.diff(np.append(begins.astype(np.int64), len(asked)))
+        return counts
+
+    def summary(self) -> tuple[LogShape, dict[str, float]]:
+        """The shape of the log, and what else describes it."""
+        users_per_query = self._users_per_query()
+        distinct = len(users_per_query)
+        shape = LogShape(
+            users=self.users,
+            records=self.records,
+            clicks=self.clicks,
+            distinct_queries=distinct,
+            new_queries=self.submissions - self.next_pages,
+            next_pages=self.next_pages,
+        )
+        further = {
+            "sessions": self.sessions,
+            "submissions_per_session": self.submissions / self.sessions,
+            "records_of_busiest_user": self.most_records,
+            "share_of_queries_of_one_user": float(np.mean(users_per_query == 1)),
+            "users_of_most_frequent_query": int(users_per_query.max()),
+            "share_of_submissions_mistyped": self.mistyped / self.submissions,
+            "users_with_sensitive_interests": self.sensitive_users,
+        }
+        return shape, further
+
 
 _BLOCK_USERS = 4096
 
@@ -90,7 +381,7 @@ class SyntheticLog:
         return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
-        """What lies behind every record, one row per user; see :mod:`tacit.world.synth.truth`."""
+        """What lies behind every record, one row per user; see :mod:`tacit.world.synth.log`."""
         return pa.concat_tables([truth_table(block) for block in self.blocks()])
 
     def write(

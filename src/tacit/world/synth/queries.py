@@ -1,44 +1,38 @@
-"""How a meaning becomes a query, and how a query is reformulated.
-
-A query is a row of numbers: a phrase before, the noun, up to two phrases after, and a slip of the
-keyboard. So queries are compared, changed and repeated without any text, and the long tail of queries
-that are asked once needs no dictionary.
-
-Reformulations are those by which chapter 4 of the thesis describes a session: a user narrows down
-(adds a word, or names a kind of the thing), widens (drops a word, or names what the thing is a kind
-of), or drifts to a neighbouring topic.
-"""
+"""How a meaning becomes a query, how a query is reformulated, and how rows are written out as text."""
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tacit.compiled import compiled
-from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, PLACE, Lexicon
-from tacit.world.synth.randomness import State, below, pick, uniform
-from tacit.world.synth.typos import NO_SLIP
+from tacit.world.loops.randomness import GOLDEN, State, below, mix, pick, uniform
+from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, NO_SLIP, PLACE, Lexicon, Spelling, mistype
 
-__all__ = [
-    "BASE",
-    "BEFORE",
-    "CLICKS",
-    "FIRST",
-    "INTEREST",
-    "KIND",
-    "MEANING",
-    "PAGE",
-    "PAUSE",
-    "ROW",
-    "SECOND",
-    "SLIP",
-    "Row",
-    "Rows",
-    "compose",
-    "errand",
-    "generalise",
-    "specialise",
-]
+
+class RecordKind(IntEnum):
+    """What led to a submission."""
+
+    NEED = 0
+    """A new need out of an interest, or a curiosity."""
+    ERRAND = 1
+    """Where everybody goes."""
+    AGAIN = 2
+    """A query of the user's past, asked again."""
+    NEXT_PAGE = 3
+    """The same query, for further results."""
+    SPECIALISE = 4
+    """One more word, or a kind of the thing."""
+    GENERALISE = 5
+    """One word less, or what the thing is a kind of."""
+    DRIFT = 6
+    """A neighbouring topic."""
+    CORRECT = 7
+    """The same without the slip of the keyboard."""
+
 
 Row = npt.NDArray[np.int32]
 """One submission: the numbers below, in order."""
@@ -198,3 +192,57 @@ def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
     elif lexicon.parent[row[MEANING]] > 0:
         above = int(lexicon.parent[row[MEANING]])
         _plain(row, _name(state, lexicon, above), above)
+
+
+_SPACE = 32
+
+
+@compiled
+def _longest(rows: npt.NDArray[np.int32], bounds: npt.NDArray[np.int64]) -> int:
+    """Bytes that suffice for all rows, a separator and a doubled letter each included."""
+    total = 0
+    for row in range(len(rows)):
+        for part in (BEFORE, BASE, FIRST, SECOND):
+            phrase = rows[row, part]
+            if phrase >= 0:
+                total += bounds[phrase + 1] - bounds[phrase] + 1
+        total += 1
+    return total
+
+
+@compiled
+def spell(
+    rows: npt.NDArray[np.int32], spelling: Spelling
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
+    """The text of each row: bytes, where each begins (and the last ends), and a 64-bit hash of each."""
+    text, bounds = spelling.text, spelling.bounds
+    written = np.empty(_longest(rows, bounds), np.uint8)
+    begins = np.zeros(len(rows) + 1, np.int32)
+    hashes = np.empty(len(rows), np.uint64)
+    at = 0
+    for row in range(len(rows)):
+        start = at
+        for part in (BEFORE, BASE, FIRST, SECOND):
+            phrase = rows[row, part]
+            if phrase < 0:
+                continue
+            if at > start:
+                written[at] = _SPACE
+                at += 1
+            for byte in range(bounds[phrase], bounds[phrase + 1]):
+                written[at] = text[byte]
+                at += 1
+        if rows[row, SLIP] != NO_SLIP:
+            at = start + mistype(written[start:], at - start, rows[row, SLIP], spelling.keys)
+        digest = np.uint64(0)
+        for byte in range(start, at):
+            digest = (digest ^ np.uint64(written[byte])) * GOLDEN
+            digest ^= digest >> np.uint64(29)
+        hashes[row] = mix(digest + np.uint64(at - start))
+        begins[row + 1] = at
+    return written[:at], begins, hashes
+
+
+def spelled_column(written: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]) -> pa.Array:
+    """The text of :func:`spell` as an Arrow column, without copying it."""
+    return pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), pa.py_buffer(written))

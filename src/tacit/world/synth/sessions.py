@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.synth.clicks import clicks_of
-from tacit.world.synth.kinds import RecordKind
-from tacit.world.synth.lexicon import PLACE, Lexicon
+from tacit.world.loops.randomness import State, below, stream, uniform
+from tacit.world.synth.clicks import clicks_of, page_length
+from tacit.world.synth.lexicon import NO_SLIP, PLACE, Lexicon
 from tacit.world.synth.queries import (
     BASE,
     CLICKS,
@@ -30,6 +30,7 @@ from tacit.world.synth.queries import (
     PAUSE,
     ROW,
     SLIP,
+    RecordKind,
     Row,
     Rows,
     compose,
@@ -37,13 +38,7 @@ from tacit.world.synth.queries import (
     generalise,
     specialise,
 )
-from tacit.world.synth.randomness import State, below, stream, uniform
-from tacit.world.synth.results import page_length
 from tacit.world.synth.timing import MOST_SESSIONS_SHARE, SESSION_BREAK, pause
-from tacit.world.synth.typos import NO_SLIP
-
-__all__ = ["Person", "histories"]
-
 
 _NEED, _ERRAND, _AGAIN, _NEXT = (
     int(RecordKind.NEED),

@@ -14,17 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.synth.randomness import State, below, normal, pick, stream, uniform
-
-__all__ = [
-    "BEGINNING",
-    "LONGEST_PAUSE",
-    "MOST_SESSIONS_SHARE",
-    "SESSION_BREAK",
-    "pause",
-    "schedule",
-    "week_rhythm",
-]
+from tacit.world.loops.randomness import State, below, normal, pick, stream, uniform
 
 BEGINNING = datetime(2006, 3, 1)
 """The first moment of the log, as in AOL's (March to May 2006): a Wednesday."""

@@ -1,0 +1,173 @@
+"""Exact divergence of the outputs on two neighbouring logs: the judge of every claimed ε and δ.
+
+With noise of its own on every key, the output on a log is a product of independent outputs, one per key.
+For one key and two true counts (c on the one log, c' on the other) the outputs fall into few classes of
+equal likelihood ratio: discrete Laplace noise makes the ratio constant below both counts and above both, so
+even the infinite tails are one class each and nothing is cut off. A :class:`Pair` holds these classes as
+atoms (p, q): the class's probability on either log. Products of pairs merge classes of equal ratio again.
+
+The smallest δ that goes with ε for these two logs is the hockey-stick divergence
+
+    δ(ε) = Σ over atoms of max(0, p - e^ε q),
+
+taken in both directions. Everything works on floats, and on :class:`~fractions.Fraction` without any
+rounding: give the noise as a = exp(-1/b), and e^ε as a number (a power of 1/a is rational if a is).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+Number = float | Fraction
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The distributions of an output on two logs, as atoms (p, q) of different ratio p : q."""
+
+    atoms: tuple[tuple[Number, Number], ...]
+
+    @classmethod
+    def of(cls, atoms: Iterable[tuple[Number, Number]]) -> Pair:
+        """Merge atoms of equal ratio; drop those that occur on neither log."""
+        merged: dict[Number, tuple[Number, Number]] = {}
+        for p, q in atoms:
+            if p or q:
+                key = _ratio(p, q)
+                old = merged.get(key, (0, 0))
+                merged[key] = (old[0] + p, old[1] + q)
+        return cls(tuple(merged.values()))
+
+    def __mul__(self, other: Pair) -> Pair:
+        """The joint output of two independent parts."""
+        return Pair.of((p * r, q * s) for p, q in self.atoms for r, s in other.atoms)
+
+    def flipped(self) -> Pair:
+        """The same two logs, the other way round."""
+        return Pair(tuple((q, p) for p, q in self.atoms))
+
+    def hockey_stick(self, factor: Number) -> Number:
+        """δ for e^ε = ``factor``, in this direction only."""
+        return _sum(p - factor * q for p, q in self.atoms if p > factor * q)
+
+    def factor_at(self, delta: Number) -> Number:
+        """The smallest e^ε >= 1 that goes with ``delta`` in this direction; infinite if none does.
+
+        δ falls with e^ε along straight lines that break at the ratios of the atoms: find the line, solve it.
+        """
+        above_p: Number = 0
+        above_q: Number = 0
+        for p, q in sorted(self.atoms, key=lambda atom: _order(*atom), reverse=True):
+            ratio = p / q if q else math.inf
+            if q and above_p - ratio * above_q > delta:
+                break
+            above_p, above_q = above_p + p, above_q + q
+        if above_p - above_q <= delta:
+            return 1
+        return (above_p - delta) / above_q if above_q else math.inf
+
+    def largest_ratio(self) -> Number:
+        """max p/q: e^ε of the smallest pure ε in this direction; infinite if an output gives a log away."""
+        return max((p / q if q else math.inf) for p, q in self.atoms if p)
+
+
+def _sum(terms: Iterable[Number]) -> Number:
+    listed = list(terms)
+    if any(isinstance(term, float) for term in listed):
+        return math.fsum(float(term) for term in listed)
+    return sum(listed, Fraction(0))
+
+
+def _ratio(p: Number, q: Number) -> Number:
+    """What tells classes apart: p/q exactly for fractions, ln(p/q) to 12 digits for floats."""
+    if not q:
+        return math.inf
+    if isinstance(p, Fraction) and isinstance(q, Fraction):
+        return p / q
+    return round(math.log(p) - math.log(q), 12) if p else -math.inf
+
+
+def _order(p: Number, q: Number) -> Number:
+    return p / q if q else math.inf
+
+
+def survival(a: Number, t: int) -> Number:
+    """P(X >= t) for P(X = x) = (1-a)/(1+a) a^|x|."""
+    tail: Number = a ** abs(t if t >= 0 else 1 - t) / (1 + a)
+    return tail if t >= 0 else 1 - tail
+
+
+def _mass(a: Number, x: int) -> Number:
+    mass: Number = (1 - a) / (1 + a) * a ** abs(x)
+    return mass
+
+
+def noisy(a: Number, count: int, other: int) -> Pair:
+    """A count published with noise."""
+    low, high = min(count, other), max(count, other)
+    atoms: list[tuple[Number, Number]] = [(survival(a, count - low), survival(a, other - low))]
+    atoms += [(_mass(a, y - count), _mass(a, y - other)) for y in range(low + 1, high)]
+    if high > low:
+        atoms.append((survival(a, high - count), survival(a, high - other)))
+    else:
+        atoms = [(_one(a), _one(a))]
+    return Pair.of(atoms)
+
+
+def _one(like: Number) -> Number:
+    return Fraction(1) if isinstance(like, Fraction) else 1.0
+
+
+def thresholded(a: Number, count: int | None, other: int | None, t: int) -> Pair:
+    """A count published with the noise with which it passed ``>= t``; None is a key that takes no part."""
+    if count is None or other is None:
+        return selected(a, count, other, t)
+    return Pair.of([(_missed(a, t - count), _missed(a, t - other)), *passing(a, count, other, t).atoms])
+
+
+def passing(a: Number, count: int, other: int, t: int) -> Pair:
+    """The outputs of :func:`thresholded` that show the key; they add up to the chance that it passes."""
+    start = max(t, min(count, other))
+    high = max(start, count, other)
+    atoms: list[tuple[Number, Number]] = []
+    if start > t:  # published values below both counts
+        below = [survival(a, t - c) - survival(a, start - c) for c in (count, other)]
+        atoms.append((below[0], below[1]))
+    atoms += [(_mass(a, y - count), _mass(a, y - other)) for y in range(start, high)]
+    atoms.append((survival(a, high - count), survival(a, high - other)))
+    return Pair.of(atoms)
+
+
+def _missed(a: Number, t: int) -> Number:
+    """P(X < t), without the cancellation of 1 - P(X >= t)."""
+    return survival(a, 1 - t)
+
+
+def selected(a: Number, count: int | None, other: int | None, t: int, then: Pair | None = None) -> Pair:
+    """Whether a count passed ``>= t``; if so, ``then`` is published too (a fresh noisy count, say)."""
+    nothing, certain = 0 * _one(a), _one(a)
+    appears = [nothing if c is None else survival(a, t - c) for c in (count, other)]
+    missing = [certain if c is None else _missed(a, t - c) for c in (count, other)]
+    return released((appears[0], appears[1]), (missing[0], missing[1]), then)
+
+
+def released(
+    appears: tuple[Number, Number], missing: tuple[Number, Number], then: Pair | None = None
+) -> Pair:
+    """A key that appears with these chances on the two logs, and ``then`` with it."""
+    following = then.atoms if then is not None else ((_one(appears[0]), _one(appears[0])),)
+    return Pair.of([missing, *((appears[0] * p, appears[1] * q) for p, q in following)])
+
+
+def product(pairs: Iterable[Pair]) -> Pair:
+    """The joint output of independent keys."""
+    return reduce(Pair.__mul__, pairs, Pair(((Fraction(1), Fraction(1)),)))
+
+
+def divergence(pair: Pair, factor: Number) -> Number:
+    """The smallest δ with which e^ε = ``factor`` holds for these two logs, both directions."""
+    return max(pair.hockey_stick(factor), pair.flipped().hockey_stick(factor))

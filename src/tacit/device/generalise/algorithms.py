@@ -1,0 +1,183 @@
+"""Generalising a seed profile under a risk bound: one interface over all algorithms (Problem 1)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.compiled import kernel
+from tacit.device.generalise.exact import brute_force, optimal
+from tacit.device.generalise.measures import discriminating_power, normalised, power, risk_layer
+from tacit.device.loops.greedy import greedy_dp, greedy_il, greedy_ratio
+from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
+from tacit.errors import ParameterError
+
+
+class Algorithm(StrEnum):
+    """How to look for the best profile within the bound."""
+
+    GREEDY_RATIO = "greedy-ratio"
+    """Cut where least information is lost per unit of risk: the default."""
+    GREEDY_IL = "greedy-il"
+    """The paper's GreedyIL: prune the leaf with the smallest information loss."""
+    GREEDY_DP = "greedy-dp"
+    """The paper's GreedyDP: the same choices, everything recomputed."""
+    OPTIMAL = "optimal"
+    """The exact optimum."""
+    BRUTE_FORCE = "brute-force"
+    """Every rooted subtree; small profiles only."""
+
+
+class Step(NamedTuple):
+    """One step of a generalisation."""
+
+    topic: int
+    """The topic cut away, with what was below it; a number of the taxonomy."""
+    loss: float
+    """Information lost, as a difference of PG; negative where a topic was put back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generalisation:
+    """A generalised profile: what may be exposed with a query, and what that means."""
+
+    seed: SeedProfile
+    kept: Flags
+    """Which topics of the seed profile are exposed."""
+    algorithm: Algorithm
+    delta: float
+    power: float
+    """DP(q, G) of equation 12."""
+    risk: float
+    """risk(q, G) of equation 15."""
+    order: Integers
+    """The positions cut away, in order."""
+    losses: Floats
+    """The information loss of each."""
+    microseconds: float
+    """Of the algorithm."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps taken from the seed profile to this one."""
+        topics = self.seed.node[self.order].tolist()
+        return tuple(Step(topic, loss) for topic, loss in zip(topics, self.losses.tolist(), strict=True))
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the bound holds. If not even the root alone satisfies it, nothing must be sent."""
+        return self.risk <= self.delta
+
+    @property
+    def utility(self) -> float:
+        """util(q, G): the gain in discriminating power over sending the query alone."""
+        return self.power - self.seed.baseline
+
+    @property
+    def topics(self) -> Integers:
+        """The exposed topics as numbers of the taxonomy; none where the bound cannot be met."""
+        return self.seed.node[self.kept] if self.feasible else self.seed.node[:0]
+
+    @property
+    def leaves(self) -> Integers:
+        """T_G(q): the exposed topics with no exposed topic below them."""
+        return self.seed.node[self._leaf_flags]
+
+    @property
+    def preferences(self) -> Floats:
+        """The user's preference for each of :attr:`leaves`, adding up to 1.
+
+        Shadows have no part in it: what is hidden below an exposed topic must not be told by what the
+        exposed subtopics lack to their parent's preference.
+        """
+        mass: Floats = self.seed.mass[self._leaf_flags]
+        shares: Floats = mass / mass.sum()
+        return shares
+
+    @property
+    def _leaf_flags(self) -> Flags:
+        if not self.feasible:
+            return np.zeros(len(self.seed), np.bool_)
+        leaf = self.kept.copy()
+        leaf[self.seed.parent[1:][self.kept[1:]]] = False
+        return leaf
+
+
+def generalise(
+    seed: SeedProfile, delta: float, algorithm: Algorithm | str = Algorithm.GREEDY_RATIO
+) -> Generalisation:
+    """Find a profile of high utility whose risk is at most ``delta``.
+
+    The result satisfies risk <= delta, or is marked infeasible: then no profile may be sent.
+
+    Raises:
+        ParameterError: ``delta`` lies outside [0, 1], or the algorithm is not known.
+    """
+    if not 0 <= delta <= 1:
+        raise ParameterError.outside("delta", delta, "in [0, 1]")
+    try:
+        chosen = Algorithm(algorithm)
+    except ValueError:
+        raise ParameterError.outside("algorithm", algorithm, f"one of {', '.join(Algorithm)}") from None
+    begun = time.perf_counter_ns()
+    kept, order, losses = _run(seed, delta, chosen)
+    microseconds = (time.perf_counter_ns() - begun) / 1000
+    reached, left = _evaluate(
+        seed.parent,
+        seed.prior,
+        seed.mass,
+        seed.cost,
+        seed.absent,
+        seed.base,
+        seed.wealth,
+        seed.lca,
+        seed.expected_content,
+        kept,
+    )
+    return Generalisation(seed, kept, chosen, delta, reached, left, order, losses, microseconds)
+
+
+@kernel
+def _evaluate(
+    parent: Integers,
+    prior: Floats,
+    mass: Floats,
+    cost: Floats,
+    absent: Floats,
+    base: Floats,
+    wealth: float,
+    lca: int,
+    expected: float,
+    kept: Flags,
+) -> tuple[float, float]:
+    """Discriminating power and risk, by their definitions, in one call."""
+    layer, _ = risk_layer(parent, cost, absent, base, kept)
+    return power(parent, prior, mass, kept, lca, expected), normalised(layer[0], wealth)
+
+
+def _run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, Integers, Floats]:
+    """Run one algorithm: the topics kept, the cuts in order, the loss of each."""
+    tree = (seed.parent, seed.prior, seed.mass, seed.cost, seed.absent, seed.base, seed.wealth)
+    match algorithm:
+        case Algorithm.GREEDY_RATIO:
+            return greedy_ratio(*tree, delta)
+        case Algorithm.GREEDY_IL:
+            return greedy_il(*tree, delta)
+        case Algorithm.GREEDY_DP:
+            kept, order, powers = greedy_dp(*tree, delta, seed.lca, seed.expected_content)
+            return kept, order, _losses(seed, powers)
+        case Algorithm.OPTIMAL:
+            return optimal(seed, delta)
+        case Algorithm.BRUTE_FORCE:
+            return brute_force(seed, delta)
+
+
+def _losses(seed: SeedProfile, powers: Floats) -> Floats:
+    """The losses behind a falling sequence of discriminating powers."""
+    before = np.concatenate(([discriminating_power(seed)], powers))
+    lost: Floats = -np.diff(before) * 2 * seed.expected_content
+    return lost

@@ -1,0 +1,193 @@
+"""Texts as bags of words with vectors, in flat arrays that grow at their end.
+
+A text's words weigh ``(1 + ln tf) * idf``, its vector is the sum of its words' vectors. Both leave out the
+words of the query at hand, which all results share and which tell no meaning from another. In the profile
+file, a document's words are numbers into the word table with their frequencies, packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.compiled import kernel
+from tacit.text.vectors import WordTable
+
+
+class Growing:
+    """Rows of one type, appended at amortised constant cost."""
+
+    def __init__(self, kind: npt.DTypeLike, width: int | None = None) -> None:
+        self._rows = np.empty((64,) if width is None else (64, width), kind)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """What was appended so far (a view: valid until the next change)."""
+        return self._rows[: self._size]
+
+    def extend(self, more: npt.NDArray[Any]) -> None:
+        """Append rows."""
+        needed = self._size + len(more)
+        if needed > len(self._rows):
+            grown = np.empty((max(needed, 2 * len(self._rows)), *self._rows.shape[1:]), self._rows.dtype)
+            grown[: self._size] = self.rows
+            self._rows = grown
+        self._rows[self._size : needed] = more
+        self._size = needed
+
+
+LONGEST = 400
+"""How many distinct words of a document are kept, from its beginning."""
+
+_NUMBER = np.uint32((1 << 24) - 1)
+
+
+def packed_words(table: WordTable, text: str) -> list[int]:
+    """The telling words of a text, each with its frequency in one number."""
+    bag = islice(table.bag(text).items(), LONGEST)
+    return [number | min(times, 255) << 24 for number, times in bag]
+
+
+def pack(table: WordTable, text: str) -> bytes:
+    """The telling words of a text, as they are kept."""
+    return np.array(packed_words(table, text), "<u4").tobytes()
+
+
+def unpack(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Numbers and frequencies of the words of one document, or of several in a row."""
+    return (packed & _NUMBER).astype(np.int32), (packed >> np.uint32(24)).astype(np.uint8)
+
+
+def fits(table: WordTable, features: bytes) -> bool:
+    """Whether what was kept can be words of this table, each with a frequency."""
+    if len(features) % 4:
+        return False
+    words, times = unpack(np.frombuffer(features, "<u4"))
+    return int(words.max(initial=0)) < len(table.weight) and bool(times.all())
+
+
+_Float32 = npt.NDArray[np.float32]
+_Int32 = npt.NDArray[np.int32]
+_Wide = npt.NDArray[np.int64]
+
+
+@kernel
+def _sums(
+    offsets: _Wide,
+    words: _Int32,
+    times: npt.NDArray[np.uint8],
+    vectors: npt.NDArray[np.int8],
+    scale: _Float32,
+    weight: _Float32,
+) -> tuple[_Float32, _Float32, _Float32]:
+    """Weights of all words; squared length and vector sum of every text."""
+    size = offsets.size - 1
+    weights = np.empty(words.size, np.float32)
+    squares = np.zeros(size, np.float32)
+    sums = np.zeros((size, scale.size), np.float32)
+    for text in range(size):
+        for place in range(offsets[text] - offsets[0], offsets[text + 1] - offsets[0]):
+            word = words[place]
+            weights[place] = (np.float32(1.0) + np.log(np.float32(times[place]))) * weight[word]
+            squares[text] += weights[place] * weights[place]
+            if word < vectors.shape[0]:
+                for axis in range(scale.size):
+                    sums[text, axis] += np.float32(times[place]) * vectors[word, axis]
+        for axis in range(scale.size):
+            sums[text, axis] *= scale[axis]
+    return weights, squares, sums
+
+
+class Bags:
+    """A growing list of texts as bags of words."""
+
+    def __init__(self, table: WordTable) -> None:
+        self.table = table
+        self._offsets = Growing(np.int64)
+        self._offsets.extend(np.zeros(1, np.int64))
+        self._words = Growing(np.int32)
+        self._times = Growing(np.uint8)
+        self._weights = Growing(np.float32)
+        self._squares = Growing(np.float32)
+        self._sums = Growing(np.float32, table.dimensions)
+        self._norms = Growing(np.float32)
+        self._vectors = np.asarray(table.vectors)
+
+    def __len__(self) -> int:
+        return len(self._squares)
+
+    def extend(self, lengths: npt.NDArray[np.int64], words: _Int32, times: npt.NDArray[np.uint8]) -> None:
+        """Append texts: how many distinct words each has, and all their words in a row."""
+        offsets = int(self._offsets.rows[-1]) + np.concatenate(([0], np.cumsum(lengths)))
+        weights, squares, sums = _sums(
+            offsets, words, times, self._vectors, self.table.scale, self.table.weight
+        )
+        self._offsets.extend(offsets[1:])
+        self._words.extend(words)
+        self._times.extend(times)
+        self._weights.extend(weights)
+        self._squares.extend(squares)
+        self._sums.extend(sums)
+        self._norms.extend(np.linalg.norm(sums, axis=1))
+
+    def select(
+        self, places: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.int64], _Int32, npt.NDArray[np.uint8]]:
+        """Lengths, words and frequencies of some of the texts, for :meth:`extend` of another list."""
+        begins, ends = self.offsets[:-1][places], self.offsets[1:][places]
+        lengths = ends - begins
+        # The positions begins[i], begins[i] + 1, …, ends[i] - 1 for all i in a row.
+        steps = np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
+        return lengths, self.words[steps], self.times[steps]
+
+    @property
+    def offsets(self) -> _Wide:
+        """Where the words of each text begin."""
+        return self._offsets.rows
+
+    @property
+    def words(self) -> _Int32:
+        """The numbers of all words."""
+        return self._words.rows
+
+    @property
+    def times(self) -> npt.NDArray[np.uint8]:
+        """How often each occurs in its text."""
+        return self._times.rows
+
+    @property
+    def weights(self) -> _Float32:
+        """How much each tells in its text."""
+        return self._weights.rows
+
+    @property
+    def squares(self) -> _Float32:
+        """The squared length of each text's weights."""
+        return self._squares.rows
+
+    @property
+    def sums(self) -> _Float32:
+        """The sum of each text's word vectors."""
+        return self._sums.rows
+
+    @property
+    def norms(self) -> _Float32:
+        """The length of each of those sums."""
+        return self._norms.rows
+
+    @classmethod
+    def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:
+        """Bags of the given texts."""
+        bags = cls(table)
+        packed = [packed_words(table, text) for text in texts]
+        lengths = np.array([len(one) for one in packed], np.int64)
+        bags.extend(lengths, *unpack(np.array(list(chain.from_iterable(packed)), "<u4")))
+        return bags

@@ -1,0 +1,337 @@
+"""Build a profile: read the user's documents and file each under the topics it is about (Offline-1).
+
+Documents come from a click log, a browsing history, or plain files. **Topic detection** (section 6.2): the
+discriminative naive Bayes classifier scores a topic t among the candidates T by::
+
+    dnb(d, t) = sum over words w of d of  N(d,w) ln( (N(t,w) + eps) / (sum of N(t',w) over t' in T + eps) )
+
+(18), where T are the topics that the user's query retrieves; without a query, the document's own title
+or its rarest words retrieve them. Candidates may lie below one another. A word is then counted for the
+lowest candidate that covers it, or the upper topic would always win and the sum would count it twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.compiled import kernel
+from tacit.device.profile.arrays import pack
+from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
+from tacit.device.profile.repository import Repository, TopicIndex, occurrences
+from tacit.device.profile.store import ProfileStore
+from tacit.device.profile.user import Floats, Integers
+from tacit.errors import InputError, LogError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """Something the user read: its text, and the query that led to it if there was one."""
+
+    identity: tuple[str, ...]
+    """What makes it the same document on a second reading, so that it counts once."""
+    query: str
+    text: str
+    url: str = ""
+    title: str = ""
+    time: datetime | None = None
+    """When it was read, where that is known."""
+
+
+def clicked_documents(
+    log: str | Path, user: str | None, text_of: Callable[[str], str | None]
+) -> Iterator[SourceDocument]:
+    """The documents that one user of a search log clicked on, with their queries.
+
+    Args:
+        log: a search log.
+        user: whose clicks; may be None if the log holds only one user's.
+        text_of: the text behind an address; None where it is not known, and the click is left out.
+
+    Raises:
+        LogError: the log has no clicks of that user, or it has several users and none was named, or no
+            clicked address has a known text.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    from tacit.searchlog import check_log
+
+    path = check_log(log)
+    if user is None:
+        users = pc.unique(pq.read_table(path, columns=["user"], partitioning=None)["user"])
+        if len(users) != 1:
+            raise LogError(
+                f"{path} holds {len(users):,} users; a profile is one person's.", "Name one with `user`."
+            )
+        user = users[0].as_py()
+    table = pq.read_table(
+        path,
+        columns=["query", "time", "url"],
+        partitioning=None,
+        filters=(pc.field("user") == user) & pc.field("url").is_valid(),
+    )
+    if table.num_rows == 0:
+        raise LogError(f"{path} has no clicks of that user.", "Check the name given with `user`.")
+    known = 0
+    times = pc.cast(pc.cast(table["time"], pa.timestamp("us", "UTC")), "int64").to_pylist()
+    for query, time, url in zip(table["query"].to_pylist(), times, table["url"].to_pylist(), strict=True):
+        text = text_of(url)
+        if text is not None:
+            known += 1
+            moment = datetime.fromtimestamp(time / 1_000_000, UTC)
+            yield SourceDocument(("click", query, str(time), url), query, text, url, "", moment)
+    if not known:
+        raise LogError(
+            f"none of the {table.num_rows:,} clicks leads to a document of the corpus, so no text is known.",
+            "Give the pages with their text as `history` instead.",
+        )
+
+
+def browsing_history(path: str | Path) -> Iterator[SourceDocument]:
+    """The pages of a browsing history: CSV with a header, or JSON lines, with url, title and text.
+
+    Either title or text may be missing or empty; a row without both is an error.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no browsing history at {path}.")
+    rows: Iterator[Mapping[str, object]] = (
+        _json_lines(path) if path.suffix in {".jsonl", ".ndjson"} else _csv_rows(path)
+    )
+    for number, row in enumerate(rows, start=1):
+        url, title, text = (str(row.get(name) or "") for name in ("url", "title", "text"))
+        if not title and not text:
+            raise InputError(
+                f"page {number} of {path} has neither title nor text.",
+                "Give the columns url, title and text; leave out pages without either.",
+            )
+        yield SourceDocument(("page", url, title, text), "", text, url, title)
+
+
+def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        reader = csv.DictReader(lines)
+        if not {"title", "text"} & set(reader.fieldnames or ()):
+            raise InputError(
+                f"{path} has no column title or text.",
+                "Its first line must name the columns url, title, text.",
+            )
+        yield from reader
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, object]]:
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(f"line {number} of {path} is not JSON.") from error
+            if not isinstance(row, dict):
+                raise InputError(f"line {number} of {path} is not a JSON object.")
+            yield row
+
+
+def plain_documents(folder: str | Path) -> Iterator[SourceDocument]:
+    """The text files (``.txt``, ``.md``) of a folder and its subfolders."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}.")
+    paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in {".txt", ".md"} and p.is_file())
+    if not paths:
+        raise InputError(f"{folder} holds no .txt or .md files.")
+    for path in paths:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        yield SourceDocument(("file", text), "", text, path.name)
+
+
+SMOOTHING = 0.01
+"""The smoothing factor eps of equations 17 and 18."""
+
+
+@kernel
+def _nearest_above(candidates: Integers, end: Integers) -> npt.NDArray[np.int64]:
+    """For each candidate (ascending), the place of the nearest candidate above it; -1 for none."""
+    above = np.full(candidates.size, -1, np.int64)
+    for place in range(1, candidates.size):
+        near = place - 1
+        while near >= 0 and end[candidates[near]] <= candidates[place]:
+            near = above[near]
+        above[place] = near
+    return above
+
+
+@kernel
+def _scores(
+    candidates: Integers,
+    word_numbers: Integers,
+    frequencies: Floats,
+    end: Integers,
+    offsets: npt.NDArray[np.int64],
+    topics: Integers,
+    running: npt.NDArray[np.int64],
+    smoothing: float,
+) -> tuple[Floats, float]:
+    """dnb of every candidate, and how many words of the document any candidate knows."""
+    above = _nearest_above(candidates, end)
+    scores = np.zeros(candidates.size)
+    known = 0.0
+    cell = np.empty(candidates.size)
+    for place in range(word_numbers.size):
+        word = word_numbers[place]
+        for which in range(candidates.size):
+            cell[which] = occurrences(candidates[which], word, end, offsets, topics, running)
+        # In ascending order a candidate is taken off the one above it while it is still whole.
+        for which in range(candidates.size):
+            if above[which] >= 0:
+                cell[above[which]] -= cell[which]
+        total = 0.0
+        for which in range(candidates.size):
+            total += cell[which]
+        if total > 0.0:
+            known += frequencies[place]
+        for which in range(candidates.size):
+            scores[which] += frequencies[place] * np.log((cell[which] + smoothing) / (total + smoothing))
+    return scores, known
+
+
+def discriminative_bayes(
+    index: TopicIndex, text: str, candidates: Integers, smoothing: float = SMOOTHING
+) -> tuple[Floats, float]:
+    """dnb(d, t) of every candidate topic (ascending), and the number of words that any of them knows."""
+    numbers, frequencies = index.bag(text)
+    return _scores(
+        candidates,
+        numbers,
+        frequencies,
+        index.tree.end,
+        index.offsets,
+        index.topics,
+        index.running,
+        smoothing,
+    )
+
+
+def detect_topic(index: TopicIndex, text: str, retrieved: Integers) -> int | None:
+    """The topic under which a document is filed, among the topics of the retrieved documents.
+
+    None where no candidate knows any word of the document.
+    """
+    candidates = np.unique(retrieved)
+    if len(candidates) == 0:
+        return None
+    scores, known = discriminative_bayes(index, text, candidates)
+    return int(candidates[int(np.argmax(scores))]) if known > 0 else None
+
+
+CANDIDATE_DOCUMENTS = 20
+"""How many documents a query retrieves to name the candidate topics of equation 18."""
+
+_BATCH = 500
+_AT_ONCE = 32
+_TELLING_WORDS = 8
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What became of the documents."""
+
+    filed: int
+    """Counted under their topics now."""
+    known: int
+    """Counted before, and skipped."""
+    unplaced: int
+    """About no topic of the taxonomy, as far as their words tell."""
+
+
+def build_profile(
+    store: ProfileStore,
+    repository: Repository,
+    documents: Iterable[SourceDocument],
+    advance: Callable[[int], None] = lambda _: None,
+) -> BuildReport:
+    """File ``documents`` into a profile.
+
+    Args:
+        store: the profile file.
+        repository: the taxonomy with its documents.
+        documents: what the user read.
+        advance: told how many documents were dealt with, for progress.
+    """
+    filed = known = unplaced = 0
+    history = History(store)
+    remaining = iter(documents)
+    while batch := list(islice(remaining, _BATCH)):
+        new: dict[bytes, SourceDocument] = {}
+        for document in batch:
+            digest = store.digest(*document.identity)
+            if digest not in new and not store.is_counted(digest):
+                new[digest] = document
+        known += len(batch) - len(new)
+        prepared = history_documents(store, repository, list(new.values()))
+        history.add(prepared)
+        placed = sum(document.filing is not None and len(document.filing) > 0 for document in prepared)
+        filed += placed
+        unplaced += len(prepared) - placed
+        advance(len(batch))
+    return BuildReport(filed, known, unplaced)
+
+
+def history_documents(
+    store: ProfileStore, repository: Repository, sources: Sequence[SourceDocument]
+) -> list[HistoryDocument]:
+    """What the user read, with its words and topics, ready to be stored.
+
+    A document is filed by its words and those of the query that led to it: a query may say more plainly than
+    a page what it is about.
+    """
+    table = repository.vectors.table
+    filed = filings(repository, [f"{one.query} {one.title} {one.text}" for one in sources])
+    return [
+        HistoryDocument(
+            digest=store.digest(*source.identity),
+            time=source.time or datetime.now(UTC),
+            query=source.query,
+            url=source.url,
+            title=source.title,
+            text=source.text,
+            features=pack(table, f"{source.title} {source.text}"),
+            filing=filing,
+        )
+        for source, filing in zip(sources, filed, strict=True)
+    ]
+
+
+def filings(repository: Repository, texts: Sequence[str]) -> list[Filing]:
+    """The nearest topics of each text; none for a text without a known word."""
+    vectors = repository.vectors
+    found: list[Filing] = []
+    for begin in range(0, len(texts), _AT_ONCE):
+        rows = vectors.table.directions(texts[begin : begin + _AT_ONCE])
+        topics, cosines = vectors.nearest(rows, NEAREST)
+        for row, near, cosine in zip(rows, topics, cosines, strict=True):
+            filing = np.empty(len(near) if row.any() else 0, FILING)
+            filing["topic"], filing["cosine"] = (near, cosine) if row.any() else ((), ())
+            found.append(filing[filing["cosine"] > 0])
+    return found
+
+
+def file_document(repository: Repository, query: str, text: str) -> int | None:
+    """The topic of a document: candidates from the query, or from the document where there is none."""
+    index = repository.index
+    for words in (query, " ".join(index.telling_words(text, _TELLING_WORDS))):
+        topic = detect_topic(index, text, repository.retrieve(words, CANDIDATE_DOCUMENTS))
+        if topic is not None:
+            return topic
+    return None

@@ -1,0 +1,230 @@
+"""The person's history: the documents they opened, in the profile file and as an index in memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.device.profile.arrays import Bags, Growing, fits, pack, unpack
+from tacit.device.profile.store import ProfileStore, utc_text
+from tacit.text.vectors import WordTable
+
+FILED_UNDER = 5
+"""How many topics share a document in the supports of a profile."""
+
+Filing = npt.NDArray[np.void]
+"""The topics of a document, nearest first: fields ``topic`` (number) and ``cosine``."""
+
+FILING = np.dtype([("topic", "<i4"), ("cosine", "<f4")])
+
+
+@dataclass(frozen=True)
+class HistoryDocument:
+    """Something the person read, ready to be stored."""
+
+    digest: bytes
+    """What makes it the same document on a second reading."""
+    time: datetime
+    query: str
+    url: str
+    title: str
+    text: str
+    features: bytes = b""
+    filing: Filing | None = None
+
+
+def filing_shares(filing: Filing) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """The topics that share a document in the supports, and their shares, which add up to 1."""
+    best = filing[:FILED_UNDER]
+    squares = best["cosine"].astype(np.float64) ** 2
+    total = squares.sum()
+    if not total > 0:
+        return best["topic"][:0], squares[:0]
+    return best["topic"], squares / total
+
+
+class History:
+    """The documents in a profile file."""
+
+    def __init__(self, store: ProfileStore) -> None:
+        self._store = store
+
+    def add(self, documents: Sequence[HistoryDocument]) -> list[int]:
+        """Store documents and count them under their topics, in one transaction; gives their numbers.
+
+        A document whose digest is known already is passed over.
+        """
+        numbers: list[int] = []
+        counts: defaultdict[int, float] = defaultdict(float)
+        with self._store.transaction() as connection:
+            for document in documents:
+                filing = document.filing if document.filing is not None else np.empty(0, FILING)
+                if (
+                    connection.execute(
+                        "INSERT OR IGNORE INTO counted VALUES (?)", (document.digest,)
+                    ).rowcount
+                    == 0
+                ):
+                    continue
+                number = connection.execute(
+                    "INSERT INTO document (digest, time, query, url, title, text, features, topics) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        document.digest,
+                        utc_text(document.time),
+                        document.query,
+                        document.url,
+                        document.title,
+                        document.text,
+                        document.features,
+                        filing.tobytes(),
+                    ),
+                ).lastrowid
+                assert number is not None
+                numbers.append(number)
+                for topic, share in zip(*filing_shares(filing), strict=True):
+                    counts[int(topic)] += float(share)
+            self._store.count(counts)
+        return numbers
+
+    def __len__(self) -> int:
+        return int(self._store.connection.execute("SELECT count(*) FROM document").fetchone()[0])
+
+    def forget(self, numbers: Iterable[int]) -> list[HistoryDocument]:
+        """Remove documents with all that was derived from them; gives what was removed."""
+        gone: list[HistoryDocument] = []
+        counts: defaultdict[int, float] = defaultdict(float)
+        with self._store.transaction() as connection:
+            for number in numbers:
+                row = connection.execute(
+                    "DELETE FROM document WHERE number = ? "
+                    "RETURNING digest, time, query, url, title, text, features, topics",
+                    (number,),
+                ).fetchone()
+                if row is None:
+                    continue
+                digest, time, query, url, title, text, features, topics = row
+                filing = np.frombuffer(topics, FILING)
+                moment = datetime.fromisoformat(time)
+                gone.append(HistoryDocument(digest, moment, query, url, title, text, features, filing))
+                connection.execute("DELETE FROM counted WHERE digest = ?", (digest,))
+                for topic, share in zip(*filing_shares(filing), strict=True):
+                    counts[int(topic)] -= float(share)
+            self._store.count(counts)
+            if gone:
+                self._store.note_forgetting()
+        return gone
+
+    def between(self, since: datetime | None, until: datetime | None) -> list[int]:
+        """The documents of a period, its ends included."""
+        rows = self._store.connection.execute(
+            "SELECT number FROM document WHERE time >= ? AND time <= ?",
+            (utc_text(since) if since else "", utc_text(until) if until else "9"),
+        )
+        return [int(number) for (number,) in rows]
+
+    def under(self, low: int, high: int) -> list[int]:
+        """The documents with any topic in the range ``low`` to ``high`` (a subtree) among theirs."""
+        found = []
+        for number, topics in self._store.connection.execute("SELECT number, topics FROM document"):
+            topic = np.frombuffer(topics, FILING)["topic"]
+            if bool(np.any((topic >= low) & (topic < high))):
+                found.append(int(number))
+        return found
+
+
+NEAREST = 10
+"""How many topics a document is compared by when it is asked whether it may be about a sensitive one."""
+
+_CHUNK = 5_000
+
+
+class HistoryIndex:
+    """The documents of a profile file as bags of words with their topics.
+
+    Attributes:
+        bags: their words and vectors, in the order of their numbers.
+        generation: changes whenever all was read anew.
+    """
+
+    def __init__(self, store: ProfileStore, table: WordTable) -> None:
+        self._store = store
+        self._table = table
+        self._seen: tuple[int, int] | None = None
+        self._forgotten: str | None = None
+        """How often anything was forgotten, as the file counts it."""
+        self.generation = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.generation += 1
+        self.bags = Bags(self._table)
+        self._numbers = Growing(np.int64)
+        self._topics = Growing(np.int32, NEAREST)
+        self._cosines = Growing(np.float32, NEAREST)
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The documents' numbers in the file, ascending."""
+        return self._numbers.rows
+
+    @property
+    def topics(self) -> npt.NDArray[np.int32]:
+        """The nearest topics of each document, nearest first; -1 where there are fewer."""
+        return self._topics.rows
+
+    @property
+    def cosines(self) -> npt.NDArray[np.float32]:
+        """How near each of them is; 0 where there are fewer."""
+        return self._cosines.rows
+
+    def refresh(self) -> None:
+        """Read what was added or forgotten since."""
+        connection = self._store.connection
+        version = (connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes)
+        if version == self._seen:
+            return
+        forgotten, last = connection.execute(
+            "SELECT (SELECT value FROM meta WHERE key = 'forgotten'), (SELECT max(number) FROM document)"
+        ).fetchone()
+        if forgotten != self._forgotten:
+            self._clear()
+            self._forgotten = forgotten
+        known = int(self.numbers[-1]) if len(self) else 0
+        if (last or 0) > known:
+            rows = connection.execute(
+                "SELECT number, features, topics, title, text FROM document WHERE number > ? ORDER BY number",
+                (known,),
+            )
+            while chunk := rows.fetchmany(_CHUNK):
+                self._extend(chunk)
+        self._seen = version
+
+    def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str]]) -> None:
+        packed = [row[1] for row in chunk]
+        # Documents stored before words were kept have none, and those of a damaged file may not be words of
+        # the table, which compiled loops do not notice. Their text is still there.
+        if not all(packed) or not fits(self._table, b"".join(packed)):
+            packed = [
+                features if features and fits(self._table, features) else pack(self._table, f"{title} {text}")
+                for _, features, _, title, text in chunk
+            ]
+        lengths = np.array([len(one) // 4 for one in packed], np.int64)
+        self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
+        self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
+        topics = np.full((len(chunk), NEAREST), -1, np.int32)
+        cosines = np.zeros((len(chunk), NEAREST), np.float32)
+        for place, row in enumerate(chunk):
+            filing = np.frombuffer(row[2], FILING)[:NEAREST]
+            topics[place, : len(filing)] = filing["topic"]
+            cosines[place, : len(filing)] = filing["cosine"]
+        self._topics.extend(topics)
+        self._cosines.extend(cosines)

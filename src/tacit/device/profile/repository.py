@@ -1,0 +1,252 @@
+"""The public topic repository: a taxonomy, its documents, and an engine that finds them (Assumption 1).
+
+The *topic index* counts how often each word occurs in the documents of each topic, those below included.
+The paper keeps an inverted index a topic and files every document under all topics above its own (section
+6.1). Here one list a word suffices: topics are numbered depth first, so the documents of a topic and
+everything below are a range, and running totals give the count over any range by two binary searches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.compiled import kernel
+from tacit.device.profile.user import Floats, Integers
+from tacit.errors import InputError
+from tacit.files import atomic_directory, cache_directory
+from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
+from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors, wordnet_topic_vectors
+from tacit.taxonomy import OdpPage, TopicTree, load_wordnet, odp_pages
+from tacit.taxonomy.files import WORDNET, is_dump, load_taxonomy
+from tacit.text import STOP_WORDS, words
+
+_Wide = npt.NDArray[np.int64]
+
+
+def content_words(text: str) -> Counter[str]:
+    """The words of a text that can tell topics apart, with their frequencies."""
+    return Counter(word for word in words(text) if word not in STOP_WORDS)
+
+
+class TopicIndex:
+    """Word frequencies N(t, w) for any topic t of a tree."""
+
+    def __init__(self, tree: TopicTree, documents: Iterable[Document]) -> None:
+        self.tree = tree
+        self._word: dict[str, int] = {}
+        identifiers: list[int] = []
+        topics: list[int] = []
+        counts: list[int] = []
+        number = self._word.setdefault
+        for document in documents:
+            found = content_words(f"{document.title} {document.text}")
+            identifiers.extend(number(word, len(self._word)) for word in found)
+            topics.extend([document.topic] * len(found))
+            counts.extend(found.values())
+        word_of = np.array(identifiers, np.int64)
+        topic_of = np.array(topics, np.int64)
+        order = np.lexsort((topic_of, word_of))
+        self.topics: Integers = topic_of[order].astype(np.int32)
+        self.running: _Wide = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)[order])))
+        self.offsets: _Wide = np.searchsorted(word_of[order], np.arange(len(self._word) + 1))
+
+    def __len__(self) -> int:
+        """The number of distinct words."""
+        return len(self._word)
+
+    def bag(self, text: str) -> tuple[Integers, Floats]:
+        """The known words of ``text`` as numbers, with their frequencies N(d, w)."""
+        pairs = [(self._word[w], n) for w, n in content_words(text).items() if w in self._word]
+        return (
+            np.array([pair[0] for pair in pairs], np.int32),
+            np.array([pair[1] for pair in pairs], np.float64),
+        )
+
+    def telling_words(self, text: str, count: int) -> list[str]:
+        """The words that say most about what a text is about: frequent in it, rare in the index."""
+        found = content_words(text)
+        weight = {}
+        for word, times in found.items():
+            number = self._word.get(word)
+            if number is not None:
+                overall = self.running[self.offsets[number + 1]] - self.running[self.offsets[number]]
+                weight[word] = times * math.log(self.running[-1] / overall)
+        return sorted(weight, key=lambda word: (-weight[word], word))[:count]
+
+    def frequency(self, topic: int, word: str) -> int:
+        """N(t, w): how often ``word`` occurs in the documents of ``topic`` and below."""
+        number = self._word.get(word)
+        if number is None:
+            return 0
+        return int(occurrences(topic, number, self.tree.end, self.offsets, self.topics, self.running))
+
+
+@kernel
+def _first_at_least(topics: Integers, low: int, high: int, wanted: int) -> int:
+    while low < high:
+        middle = (low + high) // 2
+        if topics[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def occurrences(
+    topic: int, word: int, end: Integers, offsets: _Wide, topics: Integers, running: _Wide
+) -> float:
+    """N(t, w) from the index's arrays."""
+    low, high = offsets[word], offsets[word + 1]
+    first = _first_at_least(topics, low, high, topic)
+    last = _first_at_least(topics, first, high, end[topic])
+    return float(running[last] - running[first])
+
+
+_NAMES = "topic:"
+"""How the address of a topic's own document begins."""
+
+
+@dataclass(frozen=True)
+class TopicDocuments:
+    """Documents in a list, numbered by their place, as a corpus over any taxonomy."""
+
+    tree: TopicTree
+    documents: Sequence[Document]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, number: int) -> Document:
+        return self.documents[number]
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+
+class Repository:
+    """A taxonomy R with the documents D(R) of its topics.
+
+    Args:
+        corpus: the documents, each under a topic of ``corpus.tree``.
+        engine: a search engine over exactly these documents.
+        topic_of: the topic of each document, if known already.
+    """
+
+    def __init__(self, corpus: Corpus, engine: SearchEngine, topic_of: Integers | None = None) -> None:
+        self.corpus = corpus
+        self.engine = engine
+        self.tree: TopicTree = corpus.tree
+        self.prior: Floats = self.tree.support / self.tree.support[0]
+        self.topic_of: Integers = (
+            np.fromiter((document.topic for document in corpus), np.int32, len(corpus))
+            if topic_of is None
+            else topic_of
+        )
+
+    @cached_property
+    def index(self) -> TopicIndex:
+        """Word frequencies of all topics (built on first use: seconds for WordNet)."""
+        return TopicIndex(self.tree, self.corpus)
+
+    @cached_property
+    def vectors(self) -> TopicVectors:
+        """The directions of all topics among word vectors (made on first use, then kept in the cache)."""
+        if self.tree is load_wordnet().tree:
+            return wordnet_topic_vectors()
+        pages = (
+            (document.topic, f"{document.title} {document.text}")
+            for document in self.corpus
+            if not document.url.startswith(_NAMES)  # a topic's own name is known already
+        )
+        return load_topic_vectors(self.tree, pages)
+
+    def retrieve(self, query: str, documents: int) -> Integers:
+        """The topics of the best documents for a query, one entry a document."""
+        hits = self.engine.search(query, documents)
+        return self.topic_of[np.array([hit.document for hit in hits], np.intp)]
+
+    def text_behind(self, url: str) -> str | None:
+        """The text of the repository's document at ``url``; None where it has none."""
+        number = self.number_of_url(url)
+        if number is None:
+            return None
+        document = self.corpus[number]
+        return f"{document.title} {document.text}"
+
+    def number_of_url(self, url: str) -> int | None:
+        """The document at ``url``; None where the repository has none."""
+        lookup = getattr(self.corpus, "number_of", None)  # the WordNet corpus knows without a table
+        if lookup is not None:
+            found: int | None = lookup(url)
+            return found
+        return self._urls.get(url)
+
+    @cached_property
+    def _urls(self) -> dict[str, int]:
+        return {document.url: document.number for document in self.corpus}
+
+
+def taxonomy_repository(tree: TopicTree, pages: Iterable[OdpPage] = ()) -> Repository:
+    """Any taxonomy as a repository: each topic's document is its own name and the names above it.
+
+    Its search index is kept in the cache folder, under a name made from the documents.
+
+    Args:
+        tree: the taxonomy.
+        pages: pages filed under its topics, such as those of the Open Directory, as further documents.
+    """
+    documents = [
+        Document(
+            number=topic,
+            title=_spaced(tree.names[topic]),
+            text=_spaced(" ".join(tree.path(topic)[1:])),
+            url=f"{_NAMES}{tree.label(topic)}",
+            topic=topic,
+        )
+        for topic in range(len(tree))
+    ]
+    for page in pages:
+        path = page.topic if page.topic[:1] == (tree.names[0],) else (tree.names[0], *page.topic)
+        documents.append(Document(len(documents), page.title, page.description, page.url, tree.find(path)))
+    identity = hashlib.sha256()
+    for document in documents:
+        identity.update(f"{document.url}\n{document.title}\n{document.text}\n".encode())
+    folder = cache_directory() / f"taxonomy-index-{identity.hexdigest()[:16]}"
+    if not folder.exists():
+        try:
+            with atomic_directory(folder) as temporary:
+                EmbeddedEngine.build(temporary, documents)
+        except InputError:  # another process was faster
+            if not folder.exists():
+                raise
+    return Repository(TopicDocuments(tree, documents), EmbeddedEngine(folder))
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")  # directories write Picture_Ratings
+
+
+@cache
+def load_repository(name: str = WORDNET) -> Repository:
+    """The repository over the taxonomy of that name (see :func:`load_taxonomy`)."""
+    if name == WORDNET:
+        return wordnet_repository()
+    return taxonomy_repository(load_taxonomy(name), odp_pages(name) if is_dump(name) else ())
+
+
+@cache
+def wordnet_repository() -> Repository:
+    """WordNet's nouns as the repository: 82,115 topics, each with one document."""
+    from tacit.world import wordnet_corpus, wordnet_engine
+
+    corpus = wordnet_corpus()
+    return Repository(corpus, wordnet_engine(), np.arange(len(corpus), dtype=np.int32))

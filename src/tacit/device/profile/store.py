@@ -1,0 +1,428 @@
+"""The profile file: one private SQLite file on the user's device."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tacit.device.profile.user import UserProfile, check_requirements
+from tacit.errors import InputError, IntegrityError, TacitError
+from tacit.taxonomy import TopicTree
+
+if TYPE_CHECKING:
+    from tacit.device.sending.decision import RuntimeProfile
+
+
+FORMAT = "2"
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE topic (label TEXT PRIMARY KEY, documents REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE counted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE sensitive (label TEXT PRIMARY KEY, sensitivity REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE exposure (
+    number INTEGER PRIMARY KEY, upstream TEXT NOT NULL, time TEXT NOT NULL, query TEXT NOT NULL,
+    delta REAL NOT NULL, risk REAL NOT NULL, union_risk REAL NOT NULL);
+CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
+CREATE TABLE exposed (
+    exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
+    PRIMARY KEY (exposure, label)) WITHOUT ROWID;
+"""
+
+SINCE_FORMAT_2 = """
+CREATE TABLE document (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, time TEXT NOT NULL,
+    query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+    features BLOB NOT NULL, topics BLOB NOT NULL);
+CREATE INDEX document_by_time ON document (time);
+CREATE TABLE told (
+    upstream TEXT NOT NULL, label TEXT NOT NULL, last TEXT NOT NULL,
+    PRIMARY KEY (upstream, label)) WITHOUT ROWID;
+CREATE TABLE together (upstream TEXT PRIMARY KEY, circle TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+def utc_text(time: datetime) -> str:
+    """UTC in one fixed form, so that text order is time order."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def outgoing(
+    query: str, found: RuntimeProfile, tree: TopicTree, *, preferences: bool = False
+) -> dict[str, Any]:
+    """The message to an upstream, ready for JSON.
+
+    Args:
+        query: the query, which is sent as it is.
+        found: what may go out with it, after :meth:`OnlineProfiler.expose` has recorded it.
+        tree: the taxonomy, public on both sides.
+        preferences: whether to tell the user's preferences among the exposed leaves. The risk bound
+            does not cover them.
+    """
+    message: dict[str, Any] = {"query": query, "topics": [tree.label(topic) for topic in found.exposed]}
+    if preferences and found.personalised and found.generalisation is not None:
+        exposed = found.generalisation
+        message["preferences"] = {
+            tree.label(topic): round(share, 2)
+            for topic, share in zip(exposed.leaves.tolist(), exposed.preferences.tolist(), strict=True)
+        }
+    return message
+
+
+def canonical_upstream(name: str) -> str:
+    """One spelling of an upstream's name, so that one who is told under two spellings is counted once.
+
+    Addresses become their host: scheme, user, port, path, a leading ``www.`` and a final dot go, and letters
+    are folded as the name system does. Other names are folded and their white space is collapsed.
+
+    >>> canonical_upstream("HTTPS://www.Example.org:443/search?q="), canonical_upstream(" My  Engine ")
+    ('example.org', 'my engine')
+
+    Raises:
+        InputError: nothing is left of the name.
+    """
+    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    if "://" in folded or (" " not in folded and ("." in folded or ":" in folded or "/" in folded)):
+        host = urlsplit(folded if "://" in folded else f"//{folded}").hostname or ""
+        host = host.rstrip(".").removeprefix("www.")
+        try:
+            folded = host.encode("idna").decode() if not host.isascii() else host
+        except UnicodeError:
+            folded = host
+    if not folded:
+        raise InputError("an upstream needs a name.", "Give its address, or any word.")
+    return folded
+
+
+# A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
+_JOURNAL = "PRAGMA journal_mode = WAL"
+_JOURNAL_PAGES = 4_000  # whoever's commit makes it longer writes it into the file, and waits for that
+
+
+_PATIENCE = 5.0  # seconds for which forgetting waits while others write the journal into the file
+
+
+class ProfileStore:
+    """A profile file, opened for one taxonomy. Use it as a context manager, or close it."""
+
+    def __init__(self, path: Path, tree: TopicTree, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.tree = tree
+        self.connection = connection
+        self._key = bytes.fromhex(self._meta("digest key"))
+        self._lock = threading.RLock()
+        self._changes = 0
+        self._read: tuple[tuple[int, int], UserProfile] | None = None
+
+    @classmethod
+    def create(cls, path: str | Path, tree: TopicTree, taxonomy: str = "wordnet") -> ProfileStore:
+        """Make an empty profile file that only its owner can read."""
+        path = Path(path)
+        if path.exists():
+            raise InputError(f"{path} exists already.", "Open it, or choose another name.")
+        if not path.parent.is_dir():
+            raise InputError(f"the folder {path.parent} does not exist.", "Create it first.")
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            connection = _connect(path)
+            connection.execute(_JOURNAL)
+            with _transaction(connection):
+                _execute(connection, TABLES + SINCE_FORMAT_2)
+                connection.executemany(
+                    "INSERT INTO meta VALUES (?, ?)",
+                    [
+                        ("format", FORMAT),
+                        ("taxonomy", taxonomy),
+                        ("fingerprint", _fingerprint(tree)),
+                        ("digest key", secrets.token_hex(16)),
+                        ("identity", secrets.token_hex(8)),
+                    ],
+                )
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return cls(path, tree, connection)
+
+    @classmethod
+    def open(cls, path: str | Path, tree: TopicTree) -> ProfileStore:
+        """Open a profile file; its permissions are tightened if they had been loosened."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
+        connection = _connect(path)
+        try:
+            store = cls(path, tree, connection)
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError
+            found = store._meta("format")
+            fingerprint = store._meta("fingerprint")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise IntegrityError(
+                f"{path} is not a profile.", "Make one with `tacit profile build`."
+            ) from error
+        if found not in {"1", FORMAT}:
+            raise IntegrityError(f"{path} has the profile format {found}; this version reads {FORMAT}.")
+        if fingerprint != _fingerprint(tree):
+            raise InputError(
+                f"{path} was built over another taxonomy, or this one has changed.",
+                "Open it with the taxonomy it was built with, or build it anew.",
+            )
+        path.chmod(0o600)
+        connection.execute(_JOURNAL)
+        if found != FORMAT:
+            store._bring_up_to_date()
+        return store
+
+    def _bring_up_to_date(self) -> None:
+        """Add what profiles made by earlier versions lack."""
+        with self.transaction() as connection:
+            if self._meta("format") == "1":  # another process may have been faster
+                _execute(connection, SINCE_FORMAT_2)
+                self._canonical_upstreams()
+                self.set_meta("identity", secrets.token_hex(8))
+                connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (FORMAT,))
+
+    @staticmethod
+    def taxonomy_of(path: str | Path) -> str:
+        """The name of the taxonomy that a profile was built with."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
+        connection = _connect(path)
+        try:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'taxonomy'").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise IntegrityError(
+                f"{path} is not a profile.", "Make one with `tacit profile build`."
+            ) from error
+        finally:
+            connection.close()
+        return str(row[0])
+
+    def __enter__(self) -> ProfileStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of the block's changes or none; other threads and processes wait.
+
+        Raises:
+            TacitError: the disk is full, the file cannot be written, or another process holds it too long.
+        """
+        try:
+            with self._lock:
+                if self.connection.in_transaction:  # part of a larger one
+                    yield self.connection
+                    return
+                with _transaction(self.connection):
+                    yield self.connection
+        except sqlite3.OperationalError as error:
+            raise TacitError(
+                f"{self.path} could not be changed ({error}); it is as it was before.",
+                "Make room, or close what else has it open, and try again.",
+            ) from error
+
+    def _canonical_upstreams(self) -> None:
+        """Bring the names in an earlier version's ledger into one spelling, and sum up what each was told."""
+        names = self.connection.execute("SELECT DISTINCT upstream FROM exposure").fetchall()
+        for (name,) in names:
+            self.connection.execute(
+                "UPDATE exposure SET upstream = ? WHERE upstream = ?", (canonical_upstream(name), name)
+            )
+        self.sum_up_told()
+
+    def sum_up_told(self) -> None:
+        """Work out anew when each upstream was last told each topic; part of a transaction."""
+        self.connection.execute("DELETE FROM told")
+        self.connection.execute(
+            "INSERT INTO told SELECT upstream, label, max(time) FROM exposed "
+            "JOIN exposure ON exposure.number = exposed.exposure GROUP BY upstream, label"
+        )
+
+    def meta(self, key: str) -> str | None:
+        """A value that the file remembers under a name; None where there is none."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember a value under a name; part of a transaction."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _meta(self, key: str) -> str:
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise IntegrityError(f"{self.path} is not a profile: it lacks its {key}.")
+        return str(row[0])
+
+    # -- the profile ---------------------------------------------------------------------------------
+
+    def profile(self) -> UserProfile:
+        """The profile as it stands; the same object while nothing changes."""
+        version = self.version()
+        if self._read is None or self._read[0] != version:
+            documents = self._numbers("SELECT label, documents FROM topic")
+            self._read = version, UserProfile(self.tree, documents, self.sensitivity())
+        return self._read[1]
+
+    def current(self, profile: UserProfile) -> UserProfile:
+        """The profile as the file has it now, or ``profile`` itself where nothing changed since it was read.
+
+        Asked inside a transaction, so that nothing can change between the answer and what is done with it.
+        """
+        if not profile.everywhere:
+            return self.profile()
+        sensitivity = self.sensitivity()
+        unchanged = sensitivity == dict(profile.sensitivity)
+        return profile if unchanged else replace(profile, sensitivity=sensitivity)
+
+    def version(self) -> tuple[int, int]:
+        """Changes with every change to the file by others, and to topics or requirements through this."""
+        row = self.connection.execute("PRAGMA data_version").fetchone()
+        return int(row[0]), self._changes
+
+    def sensitivity(self) -> dict[int, float]:
+        """sen(s) of every sensitive topic."""
+        return self._numbers("SELECT label, sensitivity FROM sensitive")
+
+    def _numbers(self, selection: str) -> dict[int, float]:
+        rows = self.connection.execute(selection).fetchall()
+        return {self.tree.find(label): float(value) for label, value in rows}
+
+    def digest(self, *parts: str) -> bytes:
+        """A keyed fingerprint of a source document, to count it only once; it reveals nothing."""
+        text = "\x1f".join(parts).encode()
+        return hashlib.blake2b(text, key=self._key, digest_size=16).digest()
+
+    def is_counted(self, digest: bytes) -> bool:
+        """Whether a source document was counted before."""
+        row = self.connection.execute("SELECT 1 FROM counted WHERE digest = ?", (digest,)).fetchone()
+        return row is not None
+
+    def add(self, filed: Iterable[tuple[bytes, int | None]]) -> None:
+        """Count source documents under their topics, in one transaction; None counts as seen only."""
+        batch = list(filed)
+        with self.transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO counted VALUES (?)", [(d,) for d, _ in batch])
+            self.count(Counter(topic for _, topic in batch if topic is not None))
+
+    def count(self, changes: Mapping[int, float]) -> None:
+        """Change the number of documents filed under topics themselves; part of a transaction."""
+        self._changes += 1
+        self.connection.executemany(
+            "INSERT INTO topic VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
+            "SET documents = documents + excluded.documents",
+            [(self.tree.label(topic), change) for topic, change in changes.items()],
+        )
+        # What subtraction leaves of nothing is nothing.
+        self.connection.executemany(
+            "DELETE FROM topic WHERE label = ? AND documents < 1e-9",
+            [(self.tree.label(topic),) for topic, change in changes.items() if change < 0],
+        )
+
+    def forget_topics(self) -> int:
+        """Remove all counts and all sensitive topics; gives how many of the latter there were."""
+        with self.transaction() as connection:
+            self._changes += 1
+            connection.execute("DELETE FROM topic")
+            connection.execute("DELETE FROM counted")
+            self.note_forgetting()
+            return connection.execute("DELETE FROM sensitive").rowcount
+
+    def note_forgetting(self) -> None:
+        """Tell other processes that what they hold of the history may be gone; part of a transaction."""
+        self.connection.execute(
+            "INSERT INTO meta VALUES ('forgotten', '1') ON CONFLICT (key) DO UPDATE "
+            "SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
+        )
+
+    def rewrite(self) -> None:
+        """Write the file anew without its free pages: what was removed is not in it any more."""
+        with self._lock:
+            self.connection.execute("VACUUM")
+            patience = time.monotonic() + _PATIENCE
+            while busy := self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > patience:
+                    break
+                time.sleep(0.02)
+        if busy:
+            raise TacitError(
+                f"{self.path} is in use elsewhere; what was removed may linger in its journal until then.",
+                "Close what else has it open, and forget again.",
+            )
+
+    def protect(self, topic: int, sensitivity: float) -> None:
+        """Make a topic sensitive, or change its sensitivity."""
+        with self.transaction() as connection:
+            check_requirements(self.tree, {**self.sensitivity(), topic: sensitivity})
+            self._changes += 1
+            connection.execute(
+                "INSERT INTO sensitive VALUES (?, ?) ON CONFLICT (label) DO UPDATE "
+                "SET sensitivity = excluded.sensitivity",
+                (self.tree.label(topic), sensitivity),
+            )
+
+    def unprotect(self, topic: int) -> None:
+        """Make a topic no longer sensitive."""
+        with self.transaction() as connection:
+            self._changes += 1
+            gone = connection.execute(
+                "DELETE FROM sensitive WHERE label = ?", (self.tree.label(topic),)
+            ).rowcount
+            if not gone:
+                raise InputError("that topic is not protected.", "See `tacit profile show`.")
+
+
+def _fingerprint(tree: TopicTree) -> str:
+    """What identifies a taxonomy: its shape and its names."""
+    identity = hashlib.sha256(tree.parent.tobytes())
+    identity.update("\n".join(tree.names).encode())
+    return identity.hexdigest()[:16]
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.strip().split(";\n"):
+        connection.execute(statement)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is removed must not linger in the file
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL_PAGES}")
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:  # SQLite itself rolls back on a full disk
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

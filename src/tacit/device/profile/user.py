@@ -1,0 +1,271 @@
+"""The user's profile: topics with supports, what is sensitive, and the part that a query touches.
+
+A document of the user is filed under one topic, anywhere in the taxonomy. The support of a topic is the
+number of documents filed under it or below it (equation 4, with documents at inner topics too), and a topic
+is in the profile when its support is above 0.
+
+**Privacy requirements** (Offline-2). The user names sensitive topics and a positive sensitivity for each;
+  their
+subtrees must not overlap (Definitions 3 and 4). The *cost* of a topic is what exposing it puts at risk: a
+sensitive topic its sensitivity; a topic above sensitive ones the sensitivity that guessing its subtopics in
+proportion to the taxonomy recovers (equation 6). Only topics in the profile count, unless asked otherwise.
+
+**Seed profile** (section 4, Online-1). All generalisation works on the small tree of topics that a query
+touches: flat arrays in depth-first pre-order, so that a parent always stands before its children and one
+backward pass aggregates bottom-up.
+
+**Shadows.** What is hidden below a topic s is merged into the *shadow* of s, which stands for "any other
+subtopic of s" (section 5.3.3, footnote 4). Shadows count as leaves: in mass, in prior and for the least
+common ancestor. The shadow's share follows from what is kept::
+
+    shadow mass(s)  = mass(s)  - sum of mass(c)  over the kept children c of s
+    shadow prior(s) = prior(s) - sum of prior(c) over the kept children c of s
+
+A leaf is a topic with everything in its shadow, so one formula serves leaves and inner topics alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InputError, ParameterError
+from tacit.taxonomy import TopicTree
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SeedProfile:
+    """A rooted subtree of the user's profile with everything that utility and risk depend on.
+
+    Attributes:
+        node: topic numbers in the taxonomy, ascending (pre-order); position 0 is the root.
+        parent: position (not number) of each topic's parent; -1 for the root.
+        prior: Pr(t), the share of topic t in the taxonomy (equations 2 and 3); 1 for the root.
+        mass: Pr(t | q, H), the normalised preference (equation 7); 1 for the root.
+        cost: cost(t), the sensitivity at risk when t is exposed (equation 6).
+        absent: risk of topic t when it is *not* sent now; above 0 only if it was sent before.
+        base: risk below topic t from topics outside this tree that were sent before.
+        wealth: total sensitivity of the profile, the sum of sen(s) (equation 15).
+        lca: position of the least common ancestor of the query's topics.
+        expected_content: expected IC of the query's topics, half the normaliser of equation 12.
+        baseline: DP(q, R), the discriminating power of the query alone.
+    """
+
+    node: Integers
+    parent: Integers
+    prior: Floats
+    mass: Floats
+    cost: Floats
+    absent: Floats
+    base: Floats
+    wealth: float
+    lca: int
+    expected_content: float
+    baseline: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        parent: Sequence[int] | Integers,
+        prior: Sequence[float] | Floats,
+        leaf_mass: Sequence[float] | Floats,
+        cost: Sequence[float] | Floats,
+        wealth: float,
+        *,
+        node: Sequence[int] | Integers | None = None,
+        baseline: float = 0.0,
+    ) -> SeedProfile:
+        """Build a seed profile from its tree and the (unnormalised) preferences of its leaves."""
+        parents = np.asarray(parent, np.int32)
+        size = len(parents)
+        if size == 0 or parents[0] != -1 or bool(np.any(parents[1:] >= np.arange(1, size))):
+            raise ParameterError("a seed profile must list its root first and parents before children.")
+        priors = np.asarray(prior, np.float64)
+        if not bool(np.all(priors > 0)):
+            raise ParameterError.outside("prior", float(priors.min()), "greater than 0 for every topic")
+        mass = np.asarray(leaf_mass, np.float64).copy()
+        inner = np.zeros(size, bool)
+        inner[parents[1:]] = True
+        mass[inner] = 0.0
+        if not mass.sum() > 0:
+            raise ParameterError.outside("preference", 0, "greater than 0 for some leaf")
+        mass /= mass.sum()
+        content = -np.log(priors)
+        expected = float(np.sum(mass * content))
+        for position in range(size - 1, 0, -1):
+            mass[parents[position]] += mass[position]
+        lca = 0
+        while True:
+            children = np.flatnonzero(parents == lca)
+            if len(children) != 1:
+                break
+            lca = int(children[0])
+        return cls(
+            node=np.arange(size, dtype=np.int32) if node is None else np.asarray(node, np.int32),
+            parent=parents,
+            prior=priors,
+            mass=mass,
+            cost=np.asarray(cost, np.float64),
+            absent=np.zeros(size),
+            base=np.zeros(size),
+            wealth=float(wealth),
+            lca=lca,
+            expected_content=expected,
+            baseline=baseline,
+        )
+
+    def restrict(self, kept: Flags) -> SeedProfile:
+        """The same query's profile with only the ``kept`` topics; what is dropped stays in the shadows."""
+        places = np.flatnonzero(kept)
+        position = np.full(len(self) + 1, -1, np.int32)
+        position[places] = np.arange(len(places), dtype=np.int32)
+        lca = self.lca
+        while not kept[lca]:
+            lca = int(self.parent[lca])
+        return replace(
+            self,
+            node=self.node[places],
+            parent=position[self.parent[places]],
+            prior=self.prior[places],
+            mass=self.mass[places],
+            cost=self.cost[places],
+            absent=self.absent[places],
+            base=self.base[places],
+            lca=int(position[lca]),
+        )
+
+
+LOWEST_SENSITIVITY, HIGHEST_SENSITIVITY = 1e-6, 1e6
+"""Only ratios of sensitivities matter. Within these limits no sum of them overflows and no share of one
+rounds to nothing: either would make every risk 0."""
+
+
+def check_requirements(tree: TopicTree, sensitivity: Mapping[int, float]) -> None:
+    """Make sure that requirements can be used.
+
+    Raises:
+        ParameterError: a sensitivity lies outside its limits, or the root is named.
+        InputError: the subtree of one sensitive topic lies inside that of another.
+    """
+    for topic, value in sensitivity.items():
+        if not LOWEST_SENSITIVITY <= value <= HIGHEST_SENSITIVITY:
+            raise ParameterError.outside(
+                "sensitivity",
+                value,
+                f"a number from {LOWEST_SENSITIVITY:g} to {HIGHEST_SENSITIVITY:g}",
+                "A profile that holds another: `tacit profile protect … --remove`, then protect it again.",
+            )
+        if topic == 0:
+            raise ParameterError(
+                "the root cannot be sensitive: it covers everything.", "Name a topic below it."
+            )
+    ordered = sorted(sensitivity)
+    overlapping = sum(lower < tree.end[upper] for upper, lower in pairwise(ordered))
+    if overlapping:
+        raise InputError(
+            f"{overlapping} of {len(ordered)} sensitive topics lie inside another; they must not overlap.",
+            "Protect either the wider topic or the narrower ones, not both.",
+        )
+
+
+def cost_layer(tree: TopicTree, support: Floats, sensitivity: Mapping[int, float]) -> tuple[Floats, float]:
+    """cost(t) of every topic of the taxonomy, and the total sensitivity in the profile.
+
+    Equation 6 unrolled: on the way up, a sensitive topic s adds sen(s) times the product of the
+    conditional probabilities, which is Pr(s | t), to every topic t above it.
+
+    Args:
+        tree: the taxonomy.
+        support: the user's support of every topic; above 0 where the topic is in the profile.
+        sensitivity: sen(s) of every sensitive topic.
+    """
+    check_requirements(tree, sensitivity)
+    cost = np.zeros(len(tree))
+    wealth = 0.0
+    for topic, value in sensitivity.items():
+        if support[topic] <= 0:
+            continue
+        wealth += value
+        cost[topic] = value
+        for above in tree.ancestors(topic):
+            cost[above] += value * tree.probability(topic, given=above)
+    return cost, wealth
+
+
+@dataclass(frozen=True, eq=False)
+class UserProfile:
+    """What a user is interested in, and what of it is sensitive.
+
+    Attributes:
+        tree: the taxonomy.
+        documents: how many of the user's documents are filed under each topic itself.
+        sensitivity: sen(s) of every sensitive topic, whether in the profile yet or not.
+        everywhere: whether every sensitive topic counts, not only those in the profile. Then costs do not
+            depend on what the person reads.
+    """
+
+    tree: TopicTree
+    documents: Mapping[int, float]
+    sensitivity: Mapping[int, float]
+    everywhere: bool = False
+
+    def __post_init__(self) -> None:
+        for topic, count in self.documents.items():
+            if not (count > 0 and math.isfinite(count)):
+                raise ParameterError.outside(
+                    "number of documents of a topic", count, "finite and greater than 0"
+                )
+            if not 0 <= topic < len(self.tree):
+                raise ParameterError.outside("topic", topic, f"a number below {len(self.tree)}")
+        check_requirements(self.tree, self.sensitivity)
+
+    @cached_property
+    def own(self) -> Floats:
+        """Documents filed under each topic of the taxonomy itself."""
+        own = np.zeros(len(self.tree))
+        own[list(self.documents)] = list(self.documents.values())
+        return own
+
+    @cached_property
+    def support(self) -> Floats:
+        """The user support of each topic of the taxonomy: documents under it or below."""
+        running = np.concatenate(([0.0], np.cumsum(self.own)))
+        return running[self.tree.end] - running[:-1]
+
+    @cached_property
+    def topics(self) -> Integers:
+        """The topics in the profile H, ascending: those with documents, and all above them."""
+        return np.flatnonzero(self.support > 0).astype(np.int32)
+
+    @cached_property
+    def _cost_layer(self) -> tuple[Floats, float]:
+        counted = np.ones(len(self.tree)) if self.everywhere else self.support
+        return cost_layer(self.tree, counted, self.sensitivity)
+
+    @property
+    def cost(self) -> Floats:
+        """cost(t) of each topic of the taxonomy (equation 6)."""
+        return self._cost_layer[0]
+
+    @property
+    def wealth(self) -> float:
+        """The total sensitivity of the profile, by which risk is normalised."""
+        return self._cost_layer[1]
+
+    @property
+    def sensitive(self) -> list[int]:
+        """The sensitive topics that are in the profile."""
+        return sorted(topic for topic in self.sensitivity if self.support[topic] > 0)

@@ -1,0 +1,138 @@
+"""Reranking with a profile: at the server with the exposed one, or on the device with all of it (7.5).
+
+Results are scored against the profile, and the final order fuses that ranking with the engine's own by
+Borda count. Three scores:
+
+- :func:`uscore`, the paper's (equation 20): how well the words of a result fit the exposed topics;
+- :func:`topic_scores`, for engines that file documents under topics: how much more likely than in the
+  taxonomy at large the exposed profile makes the result's topic, ``ln(Pr(t | q, G) / Pr(t))`` of the
+  lowest exposed topic t that covers it. Its expectation is PG (equation 10), the utility that
+  generalisation preserves;
+- :func:`interest_scores`, on the device only: the same ratio from the complete profile.
+
+What a profile says nothing good about scores 0, and stays in the engine's order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.compiled import kernel
+from tacit.device.generalise.mapping import PSEUDO_DOCUMENTS, expected_documents
+from tacit.device.profile.construction import SMOOTHING
+from tacit.device.profile.repository import TopicIndex, occurrences
+from tacit.device.profile.user import Floats, Integers, UserProfile
+from tacit.taxonomy import TopicTree
+
+
+@kernel
+def _uscore(
+    topics: Integers,
+    word_numbers: Integers,
+    frequencies: Floats,
+    end: Integers,
+    offsets: npt.NDArray[np.int64],
+    places: Integers,
+    running: npt.NDArray[np.int64],
+    smoothing: float,
+) -> float:
+    score = 0.0
+    for place in range(word_numbers.size):
+        word = word_numbers[place]
+        everywhere = float(running[offsets[word + 1]] - running[offsets[word]])
+        for topic in topics:
+            inside = occurrences(topic, word, end, offsets, places, running)
+            score += frequencies[place] * math.log((inside + smoothing) / (everywhere + smoothing))
+    return score
+
+
+def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
+    """How well a result's words fit the topics of a profile: the sum of dnb(l, t) over them (17, 20).
+
+    The sum is divided by the number of words and topics: dnb adds up over words, and unscaled it ranks
+    short texts first whatever they say.
+    """
+    numbers, frequencies = index.bag(text)
+    if len(numbers) == 0 or len(topics) == 0:
+        return -math.inf
+    total = _uscore(
+        np.asarray(topics, np.int32),
+        numbers,
+        frequencies,
+        index.tree.end,
+        index.offsets,
+        index.topics,
+        index.running,
+        smoothing,
+    )
+    return float(total / frequencies.sum() / len(topics))
+
+
+def topic_scores(
+    tree: TopicTree, prior: Floats, leaves: Integers, preferences: Floats, of_results: Integers
+) -> list[float]:
+    """The score of each result's topic under an exposed profile.
+
+    Args:
+        tree: the taxonomy.
+        prior: Pr(t) of its topics.
+        leaves: T_G(q), the exposed leaves.
+        preferences: the user's preference for each, or equal shares where none are told.
+        of_results: the topic of each result.
+    """
+    share: dict[int, float] = {}
+    for leaf, preference in zip(leaves.tolist(), preferences.tolist(), strict=True):
+        for topic in (*tree.ancestors(leaf), leaf):
+            share[topic] = share.get(topic, 0.0) + preference
+    scores = []
+    for result in of_results.tolist():
+        topic = result
+        while topic > 0 and topic not in share:
+            topic = int(tree.parent[topic])
+        scores.append(max(0.0, math.log(share.get(topic, 0.0) / prior[topic])) if topic else 0.0)
+    return scores
+
+
+@kernel
+def _interest(
+    of_results: Integers, parent: Integers, prior: Floats, support: Floats, pseudo: float
+) -> Floats:
+    scores = np.zeros(of_results.size)
+    for place in range(of_results.size):
+        topic = of_results[place]
+        expected = expected_documents(topic, parent, prior, support, pseudo)
+        if support[0] > 0.0 and expected > support[0] * prior[topic]:
+            scores[place] = math.log(expected / support[0] / prior[topic])
+    return scores
+
+
+def interest_scores(
+    profile: UserProfile, prior: Floats, of_results: Integers, pseudo: float = PSEUDO_DOCUMENTS
+) -> list[float]:
+    """The score of each result's topic under the complete profile. For the device only."""
+    topics = np.asarray(of_results, np.int32)
+    scores: list[float] = _interest(topics, profile.tree.parent, prior, profile.support, pseudo).tolist()
+    return scores
+
+
+def borda_fusion(*rankings: Sequence[int]) -> list[int]:
+    """One order from several of the same items: each gives an item a point for every item below it.
+
+    Ties go to the order of the first ranking.
+    """
+    points: dict[int, int] = {}
+    for ranking in rankings:
+        for place, item in enumerate(ranking):
+            points[item] = points.get(item, 0) + len(ranking) - place
+    first = {item: place for place, item in enumerate(rankings[0])}
+    return sorted(points, key=lambda item: (-points[item], first.get(item, len(first))))
+
+
+def rerank(results: Sequence[int], scores: Sequence[float]) -> list[int]:
+    """The engine's results in personalised order: Borda fusion of its order with that by score."""
+    by_score = sorted(range(len(results)), key=lambda place: -scores[place])
+    return borda_fusion(results, [results[place] for place in by_score])

@@ -1,0 +1,218 @@
+"""What the guard answers: what goes out with a query, where a result was placed, what a topic holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tacit.device.profile.store import outgoing
+from tacit.device.profile.user import UserProfile
+from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
+from tacit.display import shown_as_html, shown_as_text
+
+if TYPE_CHECKING:
+    from tacit.device.profile.history import HistoryDocument
+
+
+@dataclass(frozen=True)
+class SentTopic:
+    """A topic in the part of the profile that a query touches, with the topics below it."""
+
+    label: str
+    """Its path from the root, the name under which it is sent."""
+    name: str
+    share: float
+    """The person's preference for it among the query's topics, in [0, 1]; 1 for the root."""
+    risk: float
+    """The share of the total sensitivity at risk if this topic alone is exposed."""
+    sensitivity: float
+    """sen(t), if its owner made it sensitive; otherwise 0."""
+    sent: bool
+    """Whether it goes out; otherwise it stays hidden on the device."""
+    below: tuple[SentTopic, ...] = ()
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What was decided for one query: what goes out with it, and why."""
+
+    query: str
+    upstream: str
+    sent: bool
+    """Whether a profile goes out with the query."""
+    reason: str
+    """Why, or why not, in words."""
+    message: Mapping[str, Any]
+    """Exactly what may leave the device, ready for JSON: the query, and the topics if any."""
+    topics: tuple[str, ...]
+    """The labels of the topics that are sent, from the root down; none where the query goes out alone."""
+    tree: SentTopic | None
+    """The part of the profile that the query touches, sent or hidden. It stays on the device."""
+    risk: float
+    """The risk of what is sent (equation 15); 0 where nothing is."""
+    utility: float
+    """The predicted gain in discriminating power (section 5.1.1); 0 where nothing is sent."""
+    delta: float
+    """The bound on the risk of this exposure."""
+    bound: float | None
+    """The bound on the risk of everything this upstream was told; None if there is none."""
+    used: float
+    """The risk of everything this upstream was told, this exposure included."""
+    exposure: int | None = None
+    """The entry's number in the exposure ledger; None for a preview, which is not recorded."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        bound = "" if self.bound is None else f" of at most {self.bound:g}"
+        return [
+            ("sent with it", ", ".join(self.topics) if self.topics else "nothing: the query goes alone"),
+            ("why", self.reason),
+            ("risk", f"{self.risk:.3g} of at most {self.delta:g}"),
+            (f"risk of all that {self.upstream} was told", f"{self.used:.3g}{bound}"),
+            ("recorded", "no: a preview" if self.exposure is None else f"as exposure {self.exposure}"),
+        ]
+
+    def __str__(self) -> str:
+        return shown_as_text(f"Query for {self.upstream}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return shown_as_html(f"Query for {self.upstream}", self._rows())
+
+
+@dataclass(frozen=True)
+class ClickedPage:
+    """One document of the person's history."""
+
+    number: int
+    time: datetime
+    query: str
+    url: str
+    title: str
+    topics: tuple[str, ...] = ()
+    """The topics it is filed under, nearest first."""
+    withheld: bool = False
+    """Whether it may be about a sensitive topic, so that it has no part in what is sent."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a result was put, and why."""
+
+    result: dict[str, Any]
+    """The very object that was given."""
+    rank: int
+    """Its place now, from 1."""
+    was: int
+    """Its place in the engine's order, from 1."""
+    reason: str
+    """Why it is here, in words for the person."""
+    because: tuple[ClickedPage, ...] = ()
+    """The documents of the history that say most for it, the strongest first."""
+
+
+@dataclass(frozen=True)
+class TopicNode:
+    """A topic of the taxonomy as its owner sees it."""
+
+    label: str
+    name: str
+    documents: float
+    """How many of the person's documents are filed at it or below."""
+    sensitivity: float
+    """0 where it is not sensitive itself."""
+    protected: bool
+    """Whether it is sensitive, or lies below a topic that is."""
+    children: int
+    """How many topics lie directly below."""
+    description: str = ""
+    risk: float = 0.0
+    """The share of the total sensitivity at risk if this topic alone is exposed (its cost, normalised)."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What is gone from the file."""
+
+    clicks: int = 0
+    exposures: int = 0
+    topics: int = 0
+    warnings: tuple[str, ...] = field(default=())
+    """What forgetting cannot undo, in words."""
+    documents: tuple[HistoryDocument, ...] = field(default=(), repr=False)
+    """What was removed, in memory only, so that :meth:`OwnedProfile.restore` can put it back."""
+
+
+def protection(
+    query: str,
+    upstream: str,
+    profiler: OnlineProfiler,
+    found: RuntimeProfile,
+    *,
+    preferences: bool,
+    bound: float | None,
+    used: float,
+    exposure: int | None,
+) -> Protection:
+    """What was decided for a query, in the terms of its owner."""
+    tree, sent, general = profiler.repository.tree, found.personalised, found.generalisation
+    return Protection(
+        query=query,
+        upstream=upstream,
+        sent=sent,
+        reason=str(found.decision),
+        message=outgoing(query, found, tree, preferences=preferences),
+        topics=tuple(tree.label(topic) for topic in found.exposed),
+        tree=_drawn(profiler.profile, found),
+        risk=general.risk if sent and general is not None else 0.0,
+        utility=general.utility if sent and general is not None else 0.0,
+        delta=profiler.delta,
+        bound=bound,
+        used=used,
+        exposure=exposure,
+    )
+
+
+def protection_of_query_alone(
+    query: str, upstream: str, delta: float, bound: float | None, used: float, exposure: int
+) -> Protection:
+    """What is said of a query to an upstream that takes no profile."""
+    return Protection(
+        query=query,
+        upstream=upstream,
+        sent=False,
+        reason="this engine is told queries only",
+        message={"query": query, "topics": []},
+        topics=(),
+        tree=None,
+        risk=0.0,
+        utility=0.0,
+        delta=delta,
+        bound=bound,
+        used=used,
+        exposure=exposure,
+    )
+
+
+def _drawn(profile: UserProfile, found: RuntimeProfile) -> SentTopic | None:
+    """The seed profile as a tree, for its owner's eyes."""
+    if found.generalisation is None:
+        return None
+    seed = found.generalisation.seed
+    exposed = set(found.exposed)
+    below: dict[int, list[SentTopic]] = {}
+    for place in range(len(seed) - 1, -1, -1):
+        topic = int(seed.node[place])
+        node = SentTopic(
+            label=profile.tree.label(topic),
+            name=profile.tree.names[topic],
+            share=float(seed.mass[place]),
+            risk=float(seed.cost[place] / seed.wealth) if seed.wealth > 0 else 0.0,
+            sensitivity=profile.sensitivity.get(topic, 0.0),
+            sent=topic in exposed,
+            below=tuple(reversed(below.get(place, []))),
+        )
+        if place == 0:
+            return node
+        below.setdefault(int(seed.parent[place]), []).append(node)
+    return None

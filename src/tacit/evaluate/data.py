@@ -1,0 +1,462 @@
+"""What the tasks work with: a part of a log, and the tables of a release.
+
+A **search** is a query at a time. A query repeated at once within a session (another page of results,
+another click) is one search of it. A **click** is a url clicked for a search. Queries and urls are numbers,
+places in the part's own sorted vocabularies, so that all work on them is arithmetic on arrays. Users are
+split into folds by a keyed hash of their name, so that a record more or less moves nobody.
+
+Tables of a release are recognised by their columns, not by the mechanism that published them::
+
+    keyword, count                  how often a word was searched
+    query, count                    how often a query was searched
+    query, url, count               how often a url was clicked for a query
+    query, next_query, count        how often a query came right after another in a session
+    query, later_query, count       how often it came anywhere after it
+    queries (a list), count         how often these queries came in this order in a session
+
+Where a release lacks a table that a task wants, what it has stands in: words of queries for keywords,
+steps for later queries and the reverse. All of that is post-processing and costs no privacy. A published
+count of zero or less (noise can produce one) says that there is nothing, and its row is left out.
+
+A log released whole, with no bound, noise or threshold, is the reference that releases are compared with.
+Its counts are users, as ZEALOUS and k-query anonymity count: one person's (or robot's) thousand repetitions
+are one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.errors import InputError, ParameterError
+from tacit.searchlog.sessions import BY_PAUSES, SessionCut
+from tacit.text import STOP_WORDS, words
+
+Numbers = NDArray[np.int64]
+
+
+class Vocabulary:
+    """Distinct texts in sorted order; a text's number is its place."""
+
+    def __init__(self, texts: pa.Array | pa.ChunkedArray) -> None:
+        distinct = pc.unique(texts)
+        distinct = distinct.filter(pc.is_valid(distinct))
+        self.texts: pa.Array = distinct.take(pc.sort_indices(distinct))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def find(self, texts: pa.Array | pa.ChunkedArray) -> Numbers:
+        """The numbers of texts; -1 for a null or an unknown one."""
+        places = pc.index_in(texts, value_set=self.texts, skip_nulls=True)
+        return np.asarray(pc.fill_null(places, -1)).astype(np.int64)
+
+    def take(self, numbers: Numbers) -> pa.Array:
+        """The texts of numbers."""
+        return self.texts.take(pa.array(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Searches in the order of users, sessions and time."""
+
+    user: Numbers
+    session: Numbers
+    """Numbered through the whole part, from 0, in order."""
+    query: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedClicks:
+    """Clicks in the same order."""
+
+    user: Numbers
+    session: Numbers
+    query: Numbers
+    url: Numbers
+    rank: Numbers
+    """From 1; 0 where the log does not say."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogPart:
+    """Some users' records, whole histories each.
+
+    Args:
+        records: a table in the columns of a search log, in any order.
+        cut: how histories are cut into sessions.
+    """
+
+    records: pa.Table
+    cut: SessionCut = BY_PAUSES
+
+    def __len__(self) -> int:
+        return int(self.records.num_rows)
+
+    def __repr__(self) -> str:
+        return f"LogPart({len(self):,} records)"  # what people asked stays inside
+
+    @cached_property
+    def queries(self) -> Vocabulary:
+        """All queries asked."""
+        return Vocabulary(self.records.column("query"))
+
+    @cached_property
+    def urls(self) -> Vocabulary:
+        """All urls clicked."""
+        return Vocabulary(self.records.column("url"))
+
+    @cached_property
+    def _ordered(self) -> dict[str, Numbers]:
+        """Columns as numbers: by user, session, time, query, url."""
+        user = Vocabulary(self.records.column("user")).find(self.records.column("user"))
+        time = self.records.column("time")
+        texts = self.records.column("query")
+        session = self.cut.numbers(user, time, texts) if len(user) else np.empty(0, np.int64)
+        instant = np.asarray(time.cast(pa.timestamp("us")).cast(pa.int64()))
+        query = self.queries.find(texts)
+        url = self.urls.find(self.records.column("url"))
+        rank = np.asarray(pc.fill_null(self.records.column("rank"), 0)).astype(np.int64)
+        order = np.lexsort((url, query, instant, session, user))
+        found = {"user": user, "session": session, "instant": instant, "query": query, "url": url}
+        ordered = {name: column[order] for name, column in (found | {"rank": rank}).items()}
+        begins = _changes(ordered["user"], ordered["session"])
+        return ordered | {"session": np.cumsum(begins) - 1}
+
+    @cached_property
+    def sessions(self) -> int:
+        """How many sessions there are."""
+        return int(self._ordered["session"][-1]) + 1 if len(self) else 0
+
+    @cached_property
+    def searches(self) -> Searches:
+        """Searches; a query repeated at once in its session counts as one."""
+        found = self._ordered
+        new = _changes(found["session"], found["query"])
+        return Searches(*(found[name][new] for name in ("user", "session", "query")))
+
+    @cached_property
+    def clicks(self) -> LoggedClicks:
+        """Clicks, each once for its search."""
+        found = self._ordered
+        new = (found["url"] >= 0) & _changes(found["user"], found["instant"], found["query"], found["url"])
+        return LoggedClicks(*(found[name][new] for name in ("user", "session", "query", "url", "rank")))
+
+
+def _changes(*columns: Numbers) -> NDArray[np.bool_]:
+    """Where any of the columns differs from the row before; the first row does."""
+    new = np.zeros(len(columns[0]), np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
+def fold_of_records(users: pa.ChunkedArray, count: int, seed: int = 0) -> NDArray[np.int64]:
+    """The part, from 0, of each record's user."""
+    if count < 2:
+        raise ParameterError.outside("folds", count, "at least 2")
+    coded = pc.dictionary_encode(users.combine_chunks() if isinstance(users, pa.ChunkedArray) else users)
+    key = f"tacit-folds-{seed}".encode()
+    parts = [
+        int.from_bytes(hashlib.blake2b(user.as_py().encode(), key=key, digest_size=8).digest(), "big") % count
+        for user in coded.dictionary
+    ]
+    found: NDArray[np.int64] = np.array(parts, np.int64)[np.asarray(coded.indices)]
+    return found
+
+
+def split(
+    records: pa.Table, fold: int, count: int, seed: int = 0, sessions: SessionCut = BY_PAUSES
+) -> tuple[LogPart, LogPart]:
+    """The part to release (all users but those of ``fold``) and the part to test on."""
+    part = fold_of_records(records.column("user"), count, seed)
+    test = pa.array(part == fold)
+    return LogPart(records.filter(pc.invert(test)), sessions), LogPart(records.filter(test), sessions)
+
+
+def folds(records: pa.Table, count: int = 5, seed: int = 0) -> Iterator[tuple[LogPart, LogPart]]:
+    """Every split in turn: (to release, to test on)."""
+    if not records.num_rows:
+        raise InputError("the log has no records, so there is nothing to evaluate.")
+    for fold in range(count):
+        yield split(records, fold, count, seed)
+
+
+KINDS: Mapping[frozenset[str], str] = {
+    frozenset({"keyword"}): "keywords",
+    frozenset({"query"}): "queries",
+    frozenset({"query", "url"}): "clicks",
+    frozenset({"query", "next_query"}): "steps",
+    frozenset({"query", "later_query"}): "follows",
+    frozenset({"queries"}): "sequences",
+}
+"""What a table tells, by its key columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Weighted pairs: row, column, weight above 0; each pair once."""
+
+    row: Numbers
+    column: Numbers
+    weight: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def add_up(row: Numbers, column: Numbers, weight: NDArray[np.float64]) -> Weighted:
+    """The sum of weights for each pair, in the order of rows and columns."""
+    order = np.lexsort((column, row))
+    row, column, weight = row[order], column[order], weight[order]
+    new = np.ones(len(row), np.bool_)
+    new[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    begins = np.flatnonzero(new)
+    sums = np.add.reduceat(weight, begins) if len(begins) else weight
+    return Weighted(row[begins], column[begins], sums)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedData:
+    """A release as data for the tasks: tables by what they tell (:data:`KINDS`)."""
+
+    tables: Mapping[str, pa.Table]
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{table.num_rows:,} {kind}" for kind, table in self.tables.items())
+        return f"ReleasedData({held or 'nothing'})"
+
+    @classmethod
+    def from_tables(cls, tables: Iterable[pa.Table]) -> ReleasedData:
+        """Take tables of key columns and ``count`` (and maybe ``deviation``); two of one kind are refused."""
+        found: dict[str, pa.Table] = {}
+        for each in tables:
+            table = each.drop_columns([name for name in each.column_names if name == "deviation"])
+            kind = KINDS.get(frozenset(table.column_names) - {"count"})
+            if kind is None or "count" not in table.column_names:
+                known = "; ".join(", ".join(sorted(keys)) for keys in KINDS)
+                raise InputError(
+                    f"no task can use a table of the columns {', '.join(table.column_names)}.",
+                    f"Known are, each with count: {known}.",
+                )
+            if kind in found:
+                raise InputError(f"the release has two tables of {kind}; one was expected.")
+            found[kind] = table.filter(pc.greater(table.column("count"), 0))
+        return cls(found)
+
+    @property
+    def rows(self) -> int:
+        """How many rows all tables have: how much was kept."""
+        return sum(table.num_rows for table in self.tables.values())
+
+    @cached_property
+    def queries(self) -> Vocabulary:
+        """All queries that any table has."""
+        listed = [pa.chunked_array([pa.array([], pa.string())])]
+        for kind, table in self.tables.items():
+            for name in ("query", "next_query", "later_query"):
+                if name in table.column_names:
+                    listed.append(_texts(table, name))
+            if kind == "sequences":
+                listed.append(pa.chunked_array([_flat(table)]))
+        return Vocabulary(pa.chunked_array([chunk for column in listed for chunk in column.chunks]))
+
+    @cached_property
+    def urls(self) -> Vocabulary:
+        """All urls of clicks."""
+        table = self.tables.get("clicks")
+        return Vocabulary(pa.array([], pa.string()) if table is None else _texts(table, "url"))
+
+    @cached_property
+    def query_counts(self) -> NDArray[np.float64]:
+        """For each query its count; what clicks and steps imply where no table of queries was released."""
+        counts = np.zeros(len(self.queries))
+        if "queries" in self.tables:
+            table = self.tables["queries"]
+            counts[self.queries.find(_texts(table, "query"))] = _counts(table)
+            return counts
+        for pairs in (self.clicks, self.steps):
+            sums = np.zeros(len(self.queries))
+            np.add.at(sums, pairs.row, pairs.weight)
+            np.maximum(counts, sums, out=counts)
+        return counts
+
+    @cached_property
+    def clicks(self) -> Weighted:
+        """Query, url, count."""
+        if "clicks" not in self.tables:
+            return _nothing()
+        table = self.tables["clicks"]
+        return add_up(
+            self.queries.find(_texts(table, "query")), self.urls.find(_texts(table, "url")), _counts(table)
+        )
+
+    @cached_property
+    def steps(self) -> Weighted:
+        """Query, the query right after it, count."""
+        for kind, name in (("steps", "next_query"), ("follows", "later_query")):
+            if kind in self.tables:
+                return self._pairs(self.tables[kind], name)
+        return self._ordered_pairs()
+
+    @cached_property
+    def follows(self) -> Weighted:
+        """Query, a query anywhere after it in the session, count: e(q_i, q_j) of section 4.3.1.2."""
+        if "follows" in self.tables:
+            return self._pairs(self.tables["follows"], "later_query")
+        return self._ordered_pairs() if "sequences" in self.tables else self.steps
+
+    def _pairs(self, table: pa.Table, name: str) -> Weighted:
+        row, column = self.queries.find(_texts(table, "query")), self.queries.find(_texts(table, name))
+        other = row != column
+        return add_up(row[other], column[other], _counts(table)[other])
+
+    def _ordered_pairs(self) -> Weighted:
+        """Pairs of released sequences, each with the largest count of a sequence that has it.
+
+        A_Session counts every subsequence, so the sequence of just these two counts all their meetings;
+        adding the longer ones to it would count some of them twice.
+        """
+        if "sequences" not in self.tables:
+            return _nothing()
+        table = self.tables["sequences"]
+        best: dict[tuple[int, int], float] = {}
+        numbers = self.queries.find(_flat(table)).tolist()
+        place = 0
+        for length, count in zip(
+            pc.list_value_length(table.column("queries")).to_pylist(), _counts(table).tolist(), strict=True
+        ):
+            sequence = numbers[place : place + length]
+            place += length
+            for i, first in enumerate(sequence):
+                for second in sequence[i + 1 :]:
+                    if first != second:
+                        best[first, second] = max(count, best.get((first, second), 0.0))
+        if not best:
+            return _nothing()
+        keys = np.array(list(best), np.int64)
+        return add_up(keys[:, 0], keys[:, 1], np.array(list(best.values())))
+
+    @cached_property
+    def keywords(self) -> dict[str, float]:
+        """How often each word was searched; from the released queries where no words were."""
+        if "keywords" in self.tables:
+            table = self.tables["keywords"]
+            return dict(zip(table.column("keyword").to_pylist(), _counts(table).tolist(), strict=True))
+        return keyword_counts(self.queries.texts, self.query_counts)
+
+
+def keyword_counts(queries: pa.Array, counts: NDArray[np.float64]) -> dict[str, float]:
+    """How often each word occurs in queries with these counts, stop words aside, once per query."""
+    found: dict[str, float] = {}
+    for query, count in zip(queries.to_pylist(), counts.tolist(), strict=True):
+        if count > 0:
+            for word in keywords_of(query):
+                found[word] = found.get(word, 0.0) + count
+    return found
+
+
+def keywords_of(query: str) -> set[str]:
+    """The different words of a query, stop words aside."""
+    return set(words(query)) - STOP_WORDS
+
+
+def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
+    return table.column(name).cast(pa.string())
+
+
+def _flat(table: pa.Table) -> pa.Array:
+    """All queries of all sequences, one after another."""
+    return table.column("queries").combine_chunks().flatten().cast(pa.string())
+
+
+def _counts(table: pa.Table) -> NDArray[np.float64]:
+    return np.asarray(table.column("count")).astype(np.float64)
+
+
+def _nothing() -> Weighted:
+    empty = np.empty(0, np.int64)
+    return Weighted(empty, empty, np.empty(0))
+
+
+WINDOW = 10
+"""A query counts as coming later in a session up to so many searches after: robots' sessions have no end."""
+
+
+def released_whole(part: LogPart) -> ReleasedData:
+    """The log with nothing held back."""
+    return ReleasedData.from_tables(tables_of(part).values())
+
+
+@lru_cache(maxsize=2)  # several tasks compare with the same part
+def tables_of(part: LogPart) -> dict[str, pa.Table]:
+    """Keywords, queries, clicks, steps and later queries of a log, with how many users had each."""
+    searches, clicks = part.searches, part.clicks
+    queries, urls = part.queries, part.urls
+    nothing = np.zeros(len(searches.query), np.int64)
+    asked = _users(searches.user, searches.query, nothing)
+    clicked = _users(clicks.user, clicks.query, clicks.url)
+    place, later = later_queries(searches, 1)
+    stepped = _users(searches.user[place], searches.query[place], later)
+    place, later = later_queries(searches, WINDOW)
+    followed = _users(searches.user[place], searches.query[place], later)
+    return {
+        "keywords": _keywords(part, np.unique(np.stack([searches.user, searches.query]), axis=1)),
+        "queries": _table({"query": queries.take(asked[0])}, asked[2]),
+        "clicks": _table({"query": queries.take(clicked[0]), "url": urls.take(clicked[1])}, clicked[2]),
+        "steps": _table(
+            {"query": queries.take(stepped[0]), "next_query": queries.take(stepped[1])}, stepped[2]
+        ),
+        "follows": _table(
+            {"query": queries.take(followed[0]), "later_query": queries.take(followed[1])}, followed[2]
+        ),
+    }
+
+
+def later_queries(searches: Searches, window: int) -> tuple[Numbers, Numbers]:
+    """Places of searches, and each different query at most ``window`` searches later in the session."""
+    places, queries = [], []
+    for distance in range(1, window + 1):
+        same = searches.session[distance:] == searches.session[:-distance]
+        same &= searches.query[distance:] != searches.query[:-distance]
+        places.append(np.flatnonzero(same))
+        queries.append(searches.query[distance:][same])
+    return np.concatenate(places), np.concatenate(queries)
+
+
+def _users(user: Numbers, row: Numbers, column: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """How many users have each (row, column)."""
+    order = np.lexsort((column, row, user))
+    keys = np.stack([user, row, column])[:, order]
+    new = np.ones(len(user), np.bool_)
+    new[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    pairs = add_up(keys[1, new], keys[2, new], np.ones(np.count_nonzero(new)))
+    return pairs.row, pairs.column, pairs.weight.astype(np.int64)
+
+
+def _keywords(part: LogPart, asked: Numbers) -> pa.Table:
+    """Words by users, from who asked which different query."""
+    spread = [sorted(keywords_of(query)) for query in part.queries.texts.to_pylist()]
+    listed = pa.array([word for found in spread for word in found], pa.string())
+    vocabulary = Vocabulary(listed)
+    numbers = vocabulary.find(listed)
+    lengths = np.array([len(found) for found in spread], np.int64)
+    begins = np.cumsum(lengths) - lengths
+    user, query = asked
+    repeats = lengths[query]
+    within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    word = numbers[np.repeat(begins[query], repeats) + within]
+    found = _users(np.repeat(user, repeats), word, np.zeros(len(word), np.int64))
+    return _table({"keyword": vocabulary.take(found[0])}, found[2])
+
+
+def _table(keys: dict[str, pa.Array], counts: Numbers) -> pa.Table:
+    return pa.table(keys | {"count": pa.array(counts)})

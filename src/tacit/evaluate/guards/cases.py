@@ -1,0 +1,493 @@
+"""Test queries of people with a history, and Average Precision of their results reranked (UPS, section 7.5).
+
+Three sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
+records
+make the profile, with up to five random topics of depth 3 and below sensitive, as in the paper; the rest
+are
+test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows: clicks,
+the
+paper's choice, favour the very ranking that was clicked. Simulated readers of **articles** of an
+encyclopaedia
+with its own categories search for one word, ambiguous by construction, of an article that they have not
+read.
+**AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle* with about 100 real results
+  each and
+judgments of which belong to which meaning: some results of a meaning were clicked before and stand in a
+history
+of other pages, the rest are ranked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacit.device import (
+    Decision,
+    OnlineProfiler,
+    Repository,
+    RuntimeProfile,
+    TopicDocuments,
+    UserProfile,
+    interest_scores,
+    rerank,
+    topic_scores,
+    uscore,
+)
+from tacit.device.profile.construction import file_document
+from tacit.device.profile.repository import content_words
+from tacit.device.sending.decision import DISTINCT
+from tacit.errors import InputError
+from tacit.retrieval import Document, EmbeddedEngine
+from tacit.taxonomy import TopicTree
+
+SHOWN = 20
+"""Results that the engine shows, and that are reranked."""
+MOST_RECORDS = 2_000
+"""Whoever has more is taken for a robot."""
+_NOT_SEARCHES = {"errand", "next-page"}
+_MOST_SENSITIVE, _SHALLOWEST = 5, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One test query of a user."""
+
+    profile: UserProfile
+    query: str
+    results: tuple[int, ...]
+    """What the engine answers, best first."""
+    relevant: frozenset[int]
+    """The document the user had in mind, or those clicked; they are among the results."""
+    user: int = -1
+    """The user's place in the log; -1 where there is no log."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What personalisation did to one case."""
+
+    query_power: float
+    """DP(q, R): how distinct the query is by itself."""
+    original: float
+    """Average precision of the engine's order."""
+    personalised: float
+    """Average precision after reranking."""
+    exposed: bool
+    """Whether any of the profile was exposed."""
+
+
+def average_precision(order: Sequence[int], relevant: AbstractSet[int]) -> float:
+    """Equation 19: the mean over relevant documents of the precision at their ranks.
+
+    The same as ir-measures' AP, as a test shows, which takes 30 times as long for many short rankings
+    (``python benchmarks/own_parts.py``) and would be needed wherever a device is measured.
+    """
+    ranks = [rank for rank, document in enumerate(order, start=1) if document in relevant]
+    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(relevant)
+
+
+def held_out_cases(
+    repository: Repository,
+    log: pa.Table,
+    truth: pa.Table,
+    users: int,
+    *,
+    by_clicks: bool = False,
+    seed: int = 0,
+) -> Iterator[Case]:
+    """The test queries of the ``users`` users with the most records (robots aside: :data:`MOST_RECORDS`).
+
+    Args:
+        repository: the taxonomy with its documents.
+        log: a synthetic log.
+        truth: what lies behind its records.
+        users: of how many users.
+        by_clicks: take the clicked documents for relevant, rather than the meaning in mind.
+        seed: for the choice of sensitive topics.
+    """
+    lengths = np.array([len(meanings) for meanings in truth["meanings"].to_pylist()])
+    begins = np.concatenate(([0], np.cumsum(lengths)))
+    random = np.random.default_rng(seed)
+    chosen = [user for user in np.argsort(-lengths, kind="stable") if lengths[user] <= MOST_RECORDS][:users]
+    for user in chosen:
+        records = log.slice(begins[user], lengths[user]).to_pylist()
+        behind = {name: truth[name][int(user)].as_py() for name in ("meanings", "kinds")}
+        for case in _cases_of(repository, records, behind, random, by_clicks):
+            yield replace(case, user=int(user))
+
+
+def _cases_of(
+    repository: Repository,
+    records: list[dict[str, Any]],
+    behind: Mapping[str, list[Any]],
+    random: np.random.Generator,
+    by_clicks: bool,
+) -> Iterator[Case]:
+    cut = len(records) * 4 // 5
+    profile = _profile(repository, records[:cut], random)
+    wanted: dict[tuple[str, object], set[int]] = {}
+    for record, meant, kind in zip(
+        records[cut:], behind["meanings"][cut:], behind["kinds"][cut:], strict=True
+    ):
+        if kind in _NOT_SEARCHES:
+            continue
+        if not by_clicks:
+            wanted[record["query"], meant] = {meant}
+        elif record["url"] is not None:
+            clicked = repository.number_of_url(record["url"])
+            if clicked is not None:
+                wanted.setdefault((record["query"], record["time"]), set()).add(clicked)
+    for (query, _), relevant in wanted.items():
+        results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
+        if relevant <= set(results):
+            yield Case(profile, query, results, frozenset(relevant))
+
+
+def _profile(
+    repository: Repository, records: list[dict[str, Any]], random: np.random.Generator
+) -> UserProfile:
+    filed: dict[tuple[str, str], int | None] = {}
+    documents: Counter[int] = Counter()
+    for record in records:
+        query, url = record["query"], record["url"]
+        text = repository.text_behind(url) if url is not None else None
+        if text is None:
+            continue
+        if (query, url) not in filed:
+            filed[query, url] = file_document(repository, query, text)
+        topic = filed[query, url]
+        if topic is not None:
+            documents[topic] += 1
+    counts = {topic: float(count) for topic, count in documents.items()}
+    tree = repository.tree
+    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, _MOST_SENSITIVE, _SHALLOWEST))
+
+
+def sensitive_topics(
+    tree: TopicTree,
+    documents: Mapping[int, float],
+    random: np.random.Generator,
+    most: int,
+    shallowest: int,
+) -> dict[int, float]:
+    """At most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
+    topics = UserProfile(tree, documents, {}).topics.tolist()
+    deep = [topic for topic in topics if tree.depth[topic] >= shallowest]
+    sensitivity: dict[int, float] = {}
+    for topic in random.permutation(deep).tolist():
+        if len(sensitivity) == most:
+            break
+        if not any(tree.is_ancestor(topic, s) or tree.is_ancestor(s, topic) for s in sensitivity):
+            sensitivity[topic] = 1.0
+    return sensitivity
+
+
+def _by_topics(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
+    """At the server: exposed topics with the user's preferences among them."""
+    assert found.generalisation is not None
+    exposed = found.generalisation
+    return topic_scores(
+        repository.tree,
+        repository.prior,
+        exposed.leaves,
+        exposed.preferences,
+        repository.topic_of[list(case.results)],
+    )
+
+
+def _by_bare_topics(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
+    """At the server: exposed topics alone, all alike."""
+    assert found.generalisation is not None
+    leaves = found.generalisation.leaves
+    equal = np.full(len(leaves), 1 / len(leaves))
+    return topic_scores(
+        repository.tree, repository.prior, leaves, equal, repository.topic_of[list(case.results)]
+    )
+
+
+def _by_words(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
+    """At the server: the paper's uscore, from the words of the results."""
+    assert found.generalisation is not None
+    documents = (repository.corpus[number] for number in case.results)
+    return [
+        uscore(repository.index, f"{document.title} {document.text}", found.generalisation.leaves)
+        for document in documents
+    ]
+
+
+def _on_device(repository: Repository, case: Case, _found: RuntimeProfile) -> list[float]:
+    """On the device: the complete profile. Nothing is exposed."""
+    return interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)])
+
+
+Score = Callable[[Repository, Case, RuntimeProfile], list[float]]
+
+SCORES: dict[str, Score] = {
+    "topics with preferences": _by_topics,
+    "topics alone": _by_bare_topics,
+    "words (eq. 20)": _by_words,
+    "on the device": _on_device,
+}
+"""Ways to rerank, by name."""
+
+
+def measure(
+    repository: Repository, cases: Sequence[Case], delta: float, score: str, *, decide: bool = False
+) -> list[Outcome]:
+    """Rerank every case under the bound ``delta``; without the online decision, as in the paper.
+
+    With ``decide``, distinct queries and profiles without a predicted gain go out alone.
+    """
+    distinct, least_utility = (DISTINCT, 0.0) if decide else (2.0, -math.inf)
+    way = SCORES[score]
+    profilers: dict[int, OnlineProfiler] = {}
+    outcomes = []
+    for case in cases:
+        profiler = profilers.get(id(case.profile))
+        if profiler is None:
+            profiler = OnlineProfiler(
+                repository, case.profile, delta, distinct=distinct, least_utility=least_utility
+            )
+            profilers[id(case.profile)] = profiler
+        found = profiler.profile_query(case.query)
+        order: Sequence[int] = case.results
+        if found.decision is Decision.PERSONALISED or way is _on_device:
+            order = rerank(case.results, way(repository, case, found))
+        outcomes.append(
+            Outcome(
+                found.mapped.power,
+                average_precision(case.results, case.relevant),
+                average_precision(order, case.relevant),
+                found.personalised,
+            )
+        )
+    return outcomes
+
+
+def groups_by_power(powers: npt.NDArray[np.float64], groups: int = 3) -> npt.NDArray[np.intp]:
+    """Queries in groups of similar DP(q, R), the least distinct first: one-dimensional k-means (7.1).
+
+    In one dimension the best clusters are intervals; Lloyd's steps from the quantiles find them.
+    """
+    centres = np.quantile(powers, (np.arange(groups) + 0.5) / groups)
+    for _ in range(100):
+        nearest = np.argmin(np.abs(powers[:, None] - centres[None, :]), axis=1)
+        moved = np.array(
+            [powers[nearest == g].mean() if np.any(nearest == g) else centres[g] for g in range(groups)]
+        )
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    order = np.argsort(centres)
+    place = np.empty(groups, np.intp)
+    place[order] = np.arange(groups)
+    found: npt.NDArray[np.intp] = place[nearest]
+    return found
+
+
+_RAREST, _MOST_FREQUENT = 20, 300
+_INTERESTS, _READ, _UNREAD = 3, 12, 8
+_MOST_SENSITIVE_DEVICE_ARTICLES, _SHALLOWEST_DEVICE_ARTICLES = 3, 2
+
+
+def article_repository(articles: str | Path, index_folder: str | Path) -> Repository:
+    """Articles (JSON lines, gzipped, with url, title, text and categories) under their first categories.
+
+    Args:
+        articles: the file.
+        index_folder: an empty folder for the search index.
+    """
+    with gzip.open(articles, "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
+    if not rows:
+        raise InputError(f"{articles} holds no articles with text and categories.")
+    paths = [tuple(row["categories"][0].split("/")) for row in rows]
+    tree = TopicTree.from_paths((path, float(count)) for path, count in Counter(paths).items())
+    documents = [
+        Document(number, row["title"], row["text"], row["url"], tree.find((tree.names[0], *path)))
+        for number, (row, path) in enumerate(zip(rows, paths, strict=True))
+    ]
+    return Repository(TopicDocuments(tree, documents), EmbeddedEngine.build(index_folder, documents))
+
+
+def article_cases(repository: Repository, users: int, seed: int = 0) -> Iterator[Case]:
+    """Test queries of ``users`` simulated users."""
+    random = np.random.default_rng(seed)
+    corpus, tree = repository.corpus, repository.tree
+    texts = [f"{document.title} {document.text}" for document in corpus]
+    frequency = Counter(word for text in texts for word in content_words(text))
+    sizes = np.bincount(repository.topic_of, minlength=len(tree))
+    categories = np.flatnonzero(sizes >= _READ + 2 * _UNREAD)
+    for _ in range(users):
+        read: list[int] = []
+        unread: list[int] = []
+        for category in random.choice(categories, _INTERESTS, replace=False):
+            shuffled = random.permutation(np.flatnonzero(repository.topic_of == category)).tolist()
+            read += shuffled[:_READ]
+            unread += shuffled[_READ : _READ + _UNREAD]
+        topics = (file_document(repository, corpus[number].title, texts[number]) for number in read)
+        documents = {t: float(n) for t, n in Counter(t for t in topics if t is not None).items()}
+        sensitivity = sensitive_topics(
+            tree, documents, random, _MOST_SENSITIVE_DEVICE_ARTICLES, _SHALLOWEST_DEVICE_ARTICLES
+        )
+        profile = UserProfile(tree, documents, sensitivity)
+        for number in unread:
+            words = [w for w in content_words(texts[number]) if _RAREST <= frequency[w] <= _MOST_FREQUENT]
+            if not words:
+                continue
+            query = str(random.choice(words))
+            results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
+            if number in results:
+                yield Case(profile, query, results, frozenset({number}))
+
+
+_FEWEST = 4
+"""Meanings with fewer judged results are passed over."""
+
+Page = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Ambient:
+    """Queries with their results and the meanings of these."""
+
+    queries: dict[str, str]
+    results: dict[str, list[Page]]
+    """The results of each query in the engine's order, as url, title, snippet and id."""
+    meanings: dict[str, frozenset[str]]
+    """The results that belong to each meaning; a meaning's id begins with its query's."""
+
+    def meanings_of(self, query: str) -> list[str]:
+        """The meanings of a query that have enough judged results."""
+        found = (m for m in self.meanings if m.split(".")[0] == query and len(self.meanings[m]) >= _FEWEST)
+        return sorted(found)
+
+
+@dataclass(frozen=True)
+class HistoryCase:
+    """One meaning of one query, for somebody with a history."""
+
+    query_id: str
+    query: str
+    meaning: str
+    results: list[Page]
+    """What is ranked: the engine's results without those clicked before."""
+    history: list[Page]
+    """The clicks on this meaning (or another, or none), among other pages."""
+    relevant: frozenset[str]
+
+
+def load_ambient(folder: str | Path) -> Ambient:
+    """Read AMBIENT's files from a folder."""
+    folder = Path(folder)
+    if not (folder / "topics.txt").is_file():
+        raise InputError(f"{folder} does not hold AMBIENT's files.")
+    results: dict[str, list[Page]] = {}
+    with gzip.open(folder / "results.txt.gz", "rt", encoding="utf-8") as lines:
+        for row in _rows(lines.read()):
+            number, url, title, snippet = [*row, "", "", ""][:4]
+            page = {"id": number, "url": url, "title": title, "snippet": snippet}
+            results.setdefault(number.split(".")[0], []).append(page)
+    meanings: dict[str, set[str]] = {}
+    for row in _rows((folder / "STRel.txt").read_text(encoding="utf-8")):
+        meanings.setdefault(row[0], set()).add(row[1])
+    queries = {row[0]: row[1] for row in _rows((folder / "topics.txt").read_text(encoding="utf-8"))}
+    return Ambient(queries, results, {m: frozenset(found) for m, found in meanings.items()})
+
+
+def _rows(text: str) -> Iterator[list[str]]:
+    return (line.split("\t") for line in text.split("\n")[1:] if line.strip())
+
+
+def abstract_pages(articles: str | Path, characters: int = 200) -> list[Page]:
+    """Encyclopaedia abstracts as pages: title, and the beginning of the text as snippet."""
+    with gzip.open(articles, "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
+    return [
+        {
+            "url": row["url"],
+            "title": row["title"],
+            "snippet": row["text"][:characters],
+            "category": row["categories"][0],
+        }
+        for row in rows
+    ]
+
+
+def history_cases(
+    ambient: Ambient, others: Sequence[Page], clicks: int, size: int, *, interest: str = "same", seed: int = 0
+) -> Iterator[HistoryCase]:
+    """A case for every meaning with enough results.
+
+    Args:
+        ambient: queries, results and meanings.
+        others: pages to fill histories with, beside other queries' results: half and half; with none, other
+            queries' results alone.
+        clicks: how many results of the meaning were clicked before.
+        size: how many documents the history holds.
+        interest: ``same`` (clicks on the meaning), ``other`` (on another meaning of the query) or ``none``.
+        seed: for the choice of clicks and of the other pages.
+    """
+    for query, words in ambient.queries.items():
+        elsewhere = [page for key, found in ambient.results.items() if key != query for page in found]
+        for meaning in ambient.meanings_of(query):
+            choice = random.Random(f"{seed} {clicks} {size} {interest} {meaning}")
+            relevant = ambient.meanings[meaning]
+            if interest == "other":
+                pool = sorted({r for m in ambient.meanings_of(query) for r in ambient.meanings[m]} - relevant)
+            else:
+                pool = sorted(relevant) if interest == "same" else []
+            kept = len(relevant) if interest != "same" else len(relevant) - clicks
+            if len(pool) < (clicks if interest != "none" else 0) or kept < 1:
+                continue
+            clicked = set(choice.sample(pool, clicks)) if interest != "none" else set()
+            filled = size - len(clicked)
+            near = choice.sample(elsewhere, min(len(elsewhere), filled // 2 if others else filled))
+            history = [page for page in ambient.results[query] if page["id"] in clicked]
+            history += near + choice.sample(list(others), min(len(others), filled - len(near)))
+            left = [page for page in ambient.results[query] if page["id"] not in clicked]
+            yield HistoryCase(query, words, meaning, left, history, frozenset(relevant - clicked))
+
+
+def precision_of(case: HistoryCase, order: Sequence[Page]) -> float:
+    """Average precision (equation 19) of the case's relevant results in an order."""
+    ranks = [rank for rank, page in enumerate(order, start=1) if page["id"] in case.relevant]
+    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(case.relevant)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over cases, with a 95% interval that takes queries as the units."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def interval_over_queries(queries: Sequence[str], values: Sequence[float], seed: int = 0) -> Interval:
+    """The mean of ``values`` with a bootstrap interval over their queries (cases of a query go together)."""
+    numbers: npt.NDArray[np.float64] = np.asarray(values, np.float64)
+    names = sorted(set(queries))
+    member = np.array([names.index(query) for query in queries])
+    sums = np.bincount(member, numbers, len(names))
+    sizes = np.bincount(member, minlength=len(names))
+    drawn = np.random.default_rng(seed).integers(0, len(names), (2_000, len(names)))
+    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(float(numbers.mean()), float(low), float(high))

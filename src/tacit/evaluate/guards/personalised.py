@@ -1,0 +1,393 @@
+"""Evaluate all ways to personalise a search, on the same queries of the same people.
+
+People of a synthetic log with interests and attributes search the embedded world. The first four fifths of
+what each did make profiles, groups and the service's knowledge; test queries come from the rest. Of each
+query the engine's first 20 results are reranked, each time as the guard in question would:
+
+- no profile: the engine's order;
+- on the device: the complete profile of topics, or of words, of which nothing leaves the device;
+- group: the words that the user's group shows (guard 3);
+- sent under δ: the topics that the device sends under a risk bound (guard 1);
+- d, d', d*: what people with such attributes read, for the exact record, for the region that k people
+  online
+  share (guard 2), and for anybody.
+
+The synthetic log knows each user's interests, but neither age nor country. Every user is given a record of
+the bundled Adult people, drawn so that what people read depends on who they are: of a few random records a
+user gets one by how well it goes with the kinds of the user's interests. The dependence is simulated;
+people, interests and searches are as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.device import Repository, interest_scores, rerank, wordnet_repository
+from tacit.errors import InfeasibleError
+from tacit.evaluate.guards.cases import (
+    MOST_RECORDS,
+    Case,
+    Interval,
+    average_precision,
+    held_out_cases,
+    interval_over_queries,
+    measure,
+)
+from tacit.evaluate.guards.pool import Numbers, affinities, learned, region_scores, topic_kinds
+from tacit.files import atomic_directory, check_output_folder
+from tacit.groups import Bundler, Profiles
+from tacit.groups.reading import profiles_from_log
+from tacit.groups.service import rank_by_interest
+from tacit.pool.server.partition import partition
+from tacit.pool.simulation.population import Population, adult
+from tacit.taxonomy import TopicTree
+from tacit.world.synth import SyntheticLog
+
+_CANDIDATES = 30
+"""Of so many random records a user gets the one that suits."""
+_DEPTH, _SMOOTHING = 2, 300.0
+"""The best of twelve pairs tried: finer kinds and less smoothing follow single readers, and lose."""
+
+Corners = tuple[Numbers, Numbers]
+"""What is seen of each person: the lowest and highest value of every attribute."""
+
+
+def kinds_of_topics(tree: TopicTree) -> Numbers:
+    """The kind of each topic, numbered from 0."""
+    return np.unique(topic_kinds(tree, _DEPTH), return_inverse=True)[1].astype(np.int64)
+
+
+class AttributedPeople:
+    """A record for each user.
+
+    Args:
+        interests: the topics of each user, strongest first.
+        kind_of: the kind of each topic.
+        population: whom records are drawn from.
+        seed: of the affinities and of who gets which record.
+    """
+
+    def __init__(
+        self, interests: Sequence[Sequence[int]], kind_of: Numbers, population: Population, seed: int
+    ) -> None:
+        random = np.random.default_rng(seed)
+        self.template = population.template
+        liked = affinities(int(kind_of.max()) + 1, self.template.sizes, random)
+        self.records = np.empty((len(interests), len(self.template.sizes)), np.int64)
+        for user, topics in enumerate(interests):
+            candidates = population.draw(_CANDIDATES, random).astype(np.int64)
+            suits = np.zeros(_CANDIDATES)
+            for place, topic in enumerate(topics):
+                for attribute, by_value in liked.items():
+                    suits += by_value[candidates[:, attribute], kind_of[topic]] / (place + 1)
+            self.records[user] = candidates[np.argmax(suits + random.gumbel(size=_CANDIDATES))]
+
+    def seen(self, k: int) -> dict[str, Corners]:
+        """What the service sees of everybody: d, the region d' that k people online share, and d*."""
+        cells = partition(self.records.astype(np.uint16), self.template, k)
+        top = np.tile(np.array(self.template.sizes, np.int64) - 1, (len(self.records), 1))
+        everywhere = (np.zeros_like(top), top)
+        shared = (cells.lows[cells.cell_of], cells.highs[cells.cell_of]) if len(cells) else everywhere
+        return {"d": (self.records, self.records), "d'": shared, "d*": everywhere}
+
+
+class ReadingModel:
+    """What people with such a record read, learnt from clicks.
+
+    Args:
+        kinds: the kind of each click's page.
+        reader: who clicked.
+        corners: what the service sees of everybody.
+        number: how many kinds there are.
+        sizes: how many values each attribute has.
+    """
+
+    def __init__(
+        self, kinds: Numbers, reader: Numbers, corners: Corners, number: int, sizes: Sequence[int]
+    ) -> None:
+        low, high = corners
+        self._corners = corners
+        # Each reader once a kind: a person's hundred clicks are one person's interest.
+        reader, kinds = np.unique(np.stack([reader, kinds]), axis=1)
+        self._model = learned(low[reader], high[reader], kinds, number, sizes, _SMOOTHING)
+        self._model[0] = np.zeros(number)  # what everybody reads is in the engine's order already
+
+    def order(self, user: int, results: Sequence[int], kinds: Numbers) -> list[int]:
+        """The results by how likely people who look like the user want them.
+
+        A result at the engine's rank r is wanted in proportion to 1/r, times how much more often than
+        everybody such people read its kind.
+        """
+        low, high = self._corners
+        liked = region_scores(self._model, low[user : user + 1], high[user : user + 1])[0][kinds]
+        chance = liked - np.log(np.arange(1, len(results) + 1))
+        return [results[place] for place in np.argsort(-chance, kind="stable").tolist()]
+
+
+DELTAS = (0.01, 0.02, 0.05, 0.1, 1.0)
+_SENT = "topics with preferences"
+_TERMS = 150
+_FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to personalise.
+
+    Attributes:
+        name: what ranks the results.
+        told: who learns what of the person.
+        average_precision: over all queries.
+        gain: over no profile, with a 95 % interval by bootstrap over people.
+        reached: the share of queries that were personalised at all.
+    """
+
+    name: str
+    told: str
+    average_precision: float
+    gain: Interval
+    reached: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All ways on the same queries."""
+
+    judged_by: str
+    people: int
+    queries: int
+    p: float
+    k: int
+    ways: tuple[Way, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def count_ways() -> int:
+    """How many ways there are, for progress."""
+    return 7 + len(DELTAS)
+
+
+def compare_ways(
+    users: int,
+    population: int,
+    *,
+    by_clicks: bool = False,
+    p: float = 0.4,
+    k: int = 10,
+    seed: int = 5,
+    advance: Callable[[int], None] = lambda _ways: None,
+) -> Comparison:
+    """Rank every test query in every way.
+
+    Args:
+        users: of how many users the queries are judged: those with the most records, robots aside.
+        population: users of the synthetic log.
+        by_clicks: relevant is what was clicked, rather than what the user had in mind.
+        p: the bound of groups.
+        k: how many people online share a region.
+        seed: of the log, and of who has which attributes.
+        advance: told how many ways more are done.
+    """
+    world = _World(users, population, by_clicks, seed)
+    compared = _Ways(world.cases, advance)
+    compared.add("no profile", "nothing", [case.results for case in world.cases])
+    compared.add("topics, on the device", "nothing leaves it", world.by_own_topics())
+    compared.add("words, on the device", "nothing leaves it", world.by_own_words())
+    compared.add(f"words of the group, p = {p:g}", "the group", world.by_group(p))
+    for delta in DELTAS:
+        outcomes = measure(world.repository, world.cases, delta, _SENT)
+        values = [outcome.personalised for outcome in outcomes]
+        reached = float(np.mean([outcome.exposed for outcome in outcomes]))
+        compared.put(f"topics sent, δ = {delta:g}", "generalised topics", values, reached)
+    told = {"d": "the exact record", "d'": f"a region of {k} people", "d*": "nothing"}
+    for name, orders in world.by_attributes(k).items():
+        compared.add(f"people with attributes {name}", told[name], orders)
+    judged = "clicks" if by_clicks else "the meaning in mind"
+    people = len({case.user for case in world.cases})
+    return Comparison(judged, people, len(world.cases), p, k, tuple(compared.ways))
+
+
+class _Ways:
+    """Collects ways; the first is what the others are compared with."""
+
+    def __init__(self, cases: Sequence[Case], advance: Callable[[int], None]) -> None:
+        self._cases, self._advance = cases, advance
+        self._people = [str(case.user) for case in cases]
+        self._plain = [average_precision(case.results, case.relevant) for case in cases]
+        self.ways: list[Way] = []
+
+    def add(self, name: str, told: str, orders: Sequence[Sequence[int]]) -> None:
+        values = [
+            average_precision(order, case.relevant) for order, case in zip(orders, self._cases, strict=True)
+        ]
+        moved = [tuple(o) != case.results for o, case in zip(orders, self._cases, strict=True)]
+        self.put(name, told, values, float(np.mean(moved)))
+
+    def put(self, name: str, told: str, values: Sequence[float], reached: float) -> None:
+        gains = [value - plain for value, plain in zip(values, self._plain, strict=True)]
+        gain = interval_over_queries(self._people, gains)
+        self.ways.append(Way(name, told, float(np.mean(values)), gain, reached))
+        self._advance(1)
+
+
+class _World:
+    """The people, what they did before, and their test queries."""
+
+    def __init__(self, users: int, population: int, by_clicks: bool, seed: int) -> None:
+        self.repository: Repository = wordnet_repository()
+        log = SyntheticLog(population, seed=seed)
+        self._table, self._truth, self._seed = log.table(), log.truth(), seed
+        self.cases = list(
+            held_out_cases(self.repository, self._table, self._truth, users, by_clicks=by_clicks)
+        )
+        if len(self.cases) < _FEWEST:
+            raise InfeasibleError(
+                f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",
+                "Take more users.",
+            )
+        lengths = np.array([len(kinds) for kinds in self._truth["kinds"].to_pylist()])
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        before = (place < (lengths * 4 // 5)[row]) & (lengths <= MOST_RECORDS)[row]
+        self._earlier, self._row = self._table.filter(pa.array(before)), row[before]
+        self._names: list[str] = self._truth["user"].to_pylist()
+
+    def by_own_topics(self) -> list[list[int]]:
+        """The order by the complete profile of topics."""
+        repository = self.repository
+        return [
+            rerank(
+                case.results,
+                interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)]),
+            )
+            for case in self.cases
+        ]
+
+    def by_own_words(self) -> list[list[int]]:
+        """The order by the user's own words."""
+        profiles = self._profiles()
+        row_of = {user: row for row, user in enumerate(profiles.users)}
+        return self._by_words(lambda user: profiles.profile(row_of[user]) if user in row_of else {})
+
+    def by_group(self, p: float) -> list[list[int]]:
+        """The order by the words of the user's group; everybody's earlier searches are bundled."""
+        bundling = Bundler(p=p, seed=self._seed).fit(self._profiles())
+        group = dict(zip(bundling.profiles.users, bundling.labels.tolist(), strict=True))
+        shown = bundling.representatives
+        return self._by_words(lambda user: dict(shown[group[user]].terms) if user in group else {})
+
+    def _profiles(self) -> Profiles:
+        with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+            path = Path(folder) / "earlier.parquet"
+            pq.write_table(self._earlier, path)
+            return profiles_from_log(path, largest=_TERMS)
+
+    def _by_words(self, interests_of: Callable[[str], dict[str, float]]) -> list[list[int]]:
+        known: dict[int, dict[str, float]] = {}
+        orders = []
+        for case in self.cases:
+            if case.user not in known:
+                known[case.user] = interests_of(self._names[case.user])
+            found = {number: self.repository.corpus[number] for number in case.results}
+            results = [
+                {"number": str(number), "title": each.title, "snippet": each.text}
+                for number, each in found.items()
+            ]
+            ranked = rank_by_interest(known[case.user], results, case.query)
+            orders.append([int(result["number"]) for result in ranked])
+        return orders
+
+    def by_attributes(self, k: int) -> dict[str, list[list[int]]]:
+        """The orders by what people with such attributes read, by what is seen of everybody."""
+        repository = self.repository
+        kind_of = kinds_of_topics(repository.tree)
+        people = AttributedPeople(self._truth["interests"].to_pylist(), kind_of, adult(), self._seed)
+        kinds, readers = self._clicks(kind_of)
+        orders: dict[str, list[list[int]]] = {}
+        for name, corners in people.seen(k).items():
+            model = ReadingModel(kinds, readers, corners, int(kind_of.max()) + 1, people.template.sizes)
+            orders[name] = [
+                model.order(case.user, case.results, kind_of[repository.topic_of[list(case.results)]])
+                for case in self.cases
+            ]
+        return orders
+
+    def _clicks(self, kind_of: Numbers) -> tuple[Numbers, Numbers]:
+        """Kind and reader of every earlier click of people who are not judged."""
+        url = self._earlier["url"].combine_chunks().dictionary_encode()
+        numbers = [self.repository.number_of_url(text) for text in url.dictionary.to_pylist()]
+        document = np.array([-1 if number is None else number for number in numbers], np.int64)
+        at = url.indices.fill_null(len(document)).to_numpy()
+        page = np.append(document, -1)[at]
+        judged = np.array(sorted({case.user for case in self.cases}))
+        use = (page >= 0) & ~np.isin(self._row, judged)
+        return kind_of[self.repository.topic_of[page[use]]], self._row[use]
+
+
+MARKS = ("results.json", "ways.svg")
+"""By these files a folder of this comparison is told from any other."""
+
+_COLOURS = {"nothing leaves it": "#00796b", "nothing": "#7c8692"}
+_TOLD = "#ef6c00"
+
+
+def write_comparison(found: Comparison, folder: str | Path, *, replace: bool = False) -> Path:
+    """Write ``results.json``, ``charts.html`` and ``ways.svg``."""
+    import altair  # heavy, and an extra: tacit[report]
+
+    folder = Path(folder)
+    check_output_folder(folder, force=replace, marks=MARKS)
+    with atomic_directory(folder, replace=replace) as temporary:
+        text = json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
+        chart = _chart(altair, found)
+        chart.save(str(temporary / "ways.svg"))
+        chart.save(str(temporary / "charts.html"), inline=True)
+    return folder
+
+
+def _chart(altair: Any, found: Comparison) -> Any:
+    plain = found.ways[0].average_precision
+    rows = [
+        {
+            "way": way.name,
+            "told": way.told,
+            "AP": way.average_precision,
+            "low": plain + way.gain.low,
+            "high": plain + way.gain.high,
+        }
+        for way in found.ways
+    ]
+    told = list(dict.fromkeys(way.told for way in found.ways))
+    scale = altair.Scale(domain=told, range=[_COLOURS.get(name, _TOLD) for name in told])
+    base = altair.Chart(altair.Data(values=rows)).encode(
+        y=altair.Y("way:N", sort=None, title=None, axis=altair.Axis(labelLimit=260)),
+        color=altair.Color("told:N", scale=scale, legend=None),
+        tooltip=["way:N", "told:N", altair.Tooltip("AP:Q", format=".3f")],
+    )
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=altair.X("AP:Q", title="average precision", scale=altair.Scale(zero=False))
+    )
+    bars = base.mark_rule().encode(x="low:Q", x2="high:Q")
+    level = (
+        altair.Chart(altair.Data(values=[{"AP": plain}]))
+        .mark_rule(strokeDash=[4, 3], color="#7c8692")
+        .encode(x="AP:Q")
+    )
+    title = altair.TitleParams(
+        f"{found.queries:,} queries of {found.people:,} people, judged by {found.judged_by}",
+        subtitle="bars: 95 % intervals of the gain over no profile (dashed); orange: something is told",
+    )
+    return (level + bars + points).properties(width=420, height=300, title=title)

@@ -1,0 +1,205 @@
+"""The settings that a sweep tries: mechanisms, budgets, and the impact of parameters.
+
+A mechanism that takes a k is swept over k, any other over ε. One that publishes a choice of items publishes
+all of them, so that every task has something to work with; its ε is shared among them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tacit.errors import ParameterError
+from tacit.privacy import Guarantee, GuaranteeKind
+from tacit.release.mechanism import Mechanism
+from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+
+
+@dataclass(frozen=True)
+class ReleaseSetting:
+    """A mechanism and what it is asked.
+
+    Args:
+        mechanism: its name in the registry, or ``original`` for the log itself.
+        options: its parameters by name.
+        series: what the setting is part of: ``budget``, ``k``, or the impact of a parameter.
+        only: the tables that are used of the release, by name; all unless given.
+        resampled: judge the synthetic log that is made from the release, rather than its tables.
+    """
+
+    mechanism: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    series: str = "budget"
+    only: tuple[str, ...] = ()
+    resampled: bool = False
+
+    @property
+    def key(self) -> str:
+        """A short name for files: the same for the same mechanism and options."""
+        parts = [self.name, dict(self.options), *self.only]
+        form = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(form.encode()).hexdigest()[:16]
+
+    @property
+    def name(self) -> str:
+        """The mechanism as charts name it."""
+        return f"{self.mechanism}, resampled" if self.resampled else self.mechanism
+
+    @property
+    def is_original(self) -> bool:
+        """Whether nothing is held back."""
+        return self.mechanism == "original"
+
+    def make(self) -> Mechanism[Any]:
+        """The mechanism, planned."""
+        return mechanism_class(self.mechanism)(**self.options)
+
+    @cached_property
+    def promise(self) -> Guarantee | None:
+        """What it guarantees; nothing for the original."""
+        return None if self.is_original else self.make().guarantee()
+
+    @property
+    def exact(self) -> bool:
+        """Whether it draws no noise, so that once is enough."""
+        return self.promise is None or self.promise.kind is GuaranteeKind.K_QUERY
+
+    def describe(self) -> dict[str, Any]:
+        """What the report says of it: the mechanism, its options, and what it guarantees."""
+        form: dict[str, Any] = {
+            "mechanism": self.name,
+            "series": self.series,
+            "options": {name: _plain(value) for name, value in self.options.items()},
+            "epsilon": None,
+            "delta": None,
+            "k": None,
+            "asked_epsilon": self.options.get("epsilon"),
+        }
+        if self.promise is None:
+            return form
+        if self.promise.kind is GuaranteeKind.K_QUERY:
+            return form | {"k": self.promise.k}
+        return form | {"epsilon": self.promise.epsilon, "delta": self.promise.delta}
+
+    def label(self) -> str:
+        """As a legend shows it: ``zealous ε=2``."""
+        shown = {
+            "epsilon": "ε",
+            "noise": "b",
+            "threshold": "K",
+            "queries_per_user": "q_f",
+            "per_user": "m",
+            "clicks_per_user": "c_f",
+        }
+        parts = [
+            f"{shown.get(name, name)}={value:g}"
+            for name, value in self.options.items()
+            if isinstance(value, int | float) and not isinstance(value, bool) and name != "delta"
+        ]
+        return " ".join([self.name, *parts, *(f"({name} only)" for name in self.only)])
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+ORIGINAL = ReleaseSetting("original")
+"""The log itself, without privacy."""
+
+
+BUDGETS = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""ε of the curves, for adding or removing a user."""
+DELTA = 1e-6
+"""δ of every differentially private release in a sweep."""
+KS = (5, 10, 20, 50)
+"""k of k-query anonymity."""
+_ITEMS = ("keywords", "queries", "clicks", "pairs")
+IMPACTS: dict[str, tuple[str, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+    "impact of K and b": (
+        "click",
+        {"queries_per_user": 5, "mode": "approximate", "delta": None},  # δ follows from K and b, however bad
+        {"threshold": (10, 30, 100), "noise": (1.0, 5.0, 10.0, 30.0)},
+    ),
+    "impact of q_f": ("click", {"epsilon": 8.0}, {"queries_per_user": (1, 2, 5, 10, 20, 40)}),
+    "impact of m": ("zealous", {"epsilon": 8.0}, {"per_user": (1, 2, 5, 10, 20, 40)}),
+}
+"""Series: the mechanism, what is fixed, and the values of what varies."""
+
+
+def _fields(mechanism: str) -> set[str]:
+    return {field.name for field in dataclasses.fields(parameters_class(mechanism))}
+
+
+def _tried() -> tuple[str, ...]:
+    """The registered mechanisms that publish something for a retrieval task to work with."""
+    return tuple(name for name in MECHANISMS if parameters_class(name).publishes_queries)
+
+
+def _base(mechanism: str) -> dict[str, Any]:
+    fields = _fields(mechanism)
+    return {"items": _ITEMS} if "items" in fields else {}
+
+
+def budget_settings(
+    mechanisms: Iterable[str], epsilons: Sequence[float], ks: Sequence[int], delta: float
+) -> Iterator[ReleaseSetting]:
+    """Every mechanism at every ε, or k where it has no ε."""
+    for name in mechanisms:
+        if name not in _tried():
+            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(_tried()))
+        if "k" in _fields(name):
+            for k in ks:
+                yield ReleaseSetting(name, _base(name) | {"k": k}, "k")
+        else:
+            for epsilon in epsilons:
+                yield ReleaseSetting(name, _base(name) | {"epsilon": epsilon, "delta": delta}, "budget")
+
+
+def impact_settings(mechanisms: Iterable[str], delta: float) -> Iterator[ReleaseSetting]:
+    """The impact of K and b, q_f and m, for mechanisms of the sweep that have them."""
+    chosen = set(mechanisms)
+    for series, (mechanism, fixed, varied) in IMPACTS.items():
+        if mechanism in chosen:
+            options = {**_base(mechanism), "delta": delta, **fixed}
+            for values in _combinations(list(varied.items())):
+                yield ReleaseSetting(mechanism, options | values, series)
+
+
+def _combinations(varied: list[tuple[str, tuple[Any, ...]]]) -> Iterator[dict[str, Any]]:
+    if not varied:
+        yield {}
+        return
+    (name, values), rest = varied[0], varied[1:]
+    for value in values:
+        for other in _combinations(rest):
+            yield {name: value} | other
+
+
+def grid(
+    mechanisms: Sequence[str] = (),
+    epsilons: Sequence[float] = BUDGETS,
+    ks: Sequence[int] = KS,
+    delta: float = DELTA,
+    *,
+    impact: bool = True,
+    resampled: bool = False,
+) -> tuple[ReleaseSetting, ...]:
+    """The original, then all settings; every mechanism that publishes queries unless some are
+    named.
+
+    With ``resampled``, the log that `tacit resample` makes of each release is tried too.
+    """
+    names = tuple(mechanisms) or _tried()
+    settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
+    if resampled:
+        settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]
+    if impact:
+        settings += impact_settings(names, delta)
+    for setting in settings:  # refused now rather than after an hour
+        _ = setting.promise
+    return tuple(settings)

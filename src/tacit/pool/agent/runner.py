@@ -1,0 +1,613 @@
+"""A running agent: the state machine of :mod:`tacit.pool.agent.machine` with a clock and a network.
+
+::
+
+    async with httpx.AsyncClient() as http:
+        runner = await AgentRunner.join("https://pool.example", record, http)
+        running = asyncio.create_task(runner.run())
+        region = await runner.region(timeout=60)      # d', d*, or None: the query is held back
+
+Pool, relay and issuer are reached over HTTP through whatever channel the given client uses: a direct one,
+one with a SOCKS proxy, or one with a transport of its own. No cookie, no name and nothing that lasts is
+sent: two requests of one person look like those of two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import math
+import random
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import InputError, TacitError
+from tacit.pool.agent.machine import Agent, Planned, Without
+from tacit.pool.protocol.batches import (
+    PASSES_AT_ONCE,
+    AdmissionPass,
+    IssuedKey,
+    PassVerifier,
+    SealedMessage,
+    VerifyingKey,
+)
+from tacit.pool.protocol.messages import (
+    VERSION,
+    AgentState,
+    FirstMessage,
+    HpkeSealing,
+    Reply,
+    Rules,
+    SecondMessage,
+)
+from tacit.pool.protocol.table import Table
+from tacit.pool.protocol.template import Region, Template, parse_template
+
+if TYPE_CHECKING:
+    import httpx
+
+
+_HEADERS = {"user-agent": "tacit-pool-agent", "accept": "application/json"}
+
+
+class PoolUnreachableError(TacitError):
+    """The pool does not answer, or not as a pool does."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a pool promises, and the template it means."""
+
+    rules: Rules
+    template: Template
+    relay: str | None = None
+    """The relay that takes second messages; where there is none, the pool does itself."""
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """Where the pool stands, as it is broadcast."""
+
+    epoch: int
+    phase: str
+    asked: tuple[int, ...] = ()
+    ends_in: float = field(default=math.inf, compare=False)
+    """Seconds until the phase ends, as far as the agent was told."""
+
+
+class PoolClient:
+    """One agent's view of a pool's HTTP API.
+
+    Args:
+        address: the pool's, such as ``https://pool.example``.
+        http: how to reach it.
+        streaming: the channel carries server-sent events; otherwise the standing is asked for now and then.
+        every: seconds between two such questions, at most.
+    """
+
+    def __init__(
+        self, address: str, http: httpx.AsyncClient, *, streaming: bool = True, every: float = 1.0
+    ) -> None:
+        self._address = address.rstrip("/")
+        self._http = http
+        self._streaming = streaming
+        self.every = every
+
+    async def _get(self, path: str) -> httpx.Response:
+        import httpx
+
+        try:
+            answer = await self._http.get(self._address + path, headers=_HEADERS)
+        except httpx.HTTPError as error:
+            raise PoolUnreachableError(f"the pool does not answer ({type(error).__name__}).") from error
+        if answer.status_code != 200:
+            raise PoolUnreachableError(f"the pool answered {answer.status_code}.")
+        return answer
+
+    async def terms(self) -> Terms:
+        """The pool's rules and template."""
+        given = (await self._get("/v1/pool")).json()
+        try:
+            if given["version"] != VERSION:
+                raise InputError(f"the pool speaks version {given['version']}; this agent speaks {VERSION}.")
+            relay = given.get("relay")
+            rules = Rules(**given["rules"])
+            self.every = min(self.every, rules.count / 4, rules.identify / 4)
+            return Terms(
+                rules,
+                parse_template(given["template"]),
+                None if relay is None else str(relay).rstrip("/"),
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError("the pool's terms cannot be read.") from error
+
+    async def table(self, template: Template) -> tuple[Table, str, float, float]:
+        """The table, the key to seal for, how long it lasts, and when it was asked for (monotonic)."""
+        begun = time.monotonic()
+        answer = await self._get("/v1/table")
+        try:
+            given = answer.json()
+            table = Table.parse(given["table"], template)
+            return table, str(given["public_key"]), float(given["expires_in"]), begun
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError("the pool's table cannot be read.") from error
+
+    async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
+        """Send a message; what the pool does with it, or None if it is busy or does not answer."""
+        import httpx
+
+        path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"
+        try:
+            answer = await self._http.post(self._address + path, json=message.as_dict(), headers=_HEADERS)
+            return Reply(answer.json()["reply"])
+        except (httpx.HTTPError, ValueError, KeyError):
+            return None
+
+    async def follow(self) -> AsyncGenerator[Announcement, None]:
+        """Where the pool stands, now and whenever it changes; ends when the pool is gone."""
+        if self._streaming:
+            async for announcement in self._stream():
+                yield announcement
+            return
+        last = None
+        while True:
+            given = (await self._get("/v1/standing")).json()
+            announcement = _announcement(given)
+            if announcement != last:
+                last = announcement
+                yield announcement
+            await asyncio.sleep(self.every * random.uniform(0.7, 1.3))
+
+    async def _stream(self) -> AsyncGenerator[Announcement, None]:
+        import httpx
+
+        timeout = httpx.Timeout(10.0, read=40.0)
+        try:
+            async with self._http.stream(
+                "GET", self._address + "/v1/events", headers=_HEADERS, timeout=timeout
+            ) as answer:
+                if answer.status_code != 200:
+                    raise PoolUnreachableError(f"the pool answered {answer.status_code}.")
+                async for line in answer.aiter_lines():
+                    if line.startswith("data: "):
+                        yield _announcement(json.loads(line[6:]))
+        except (httpx.HTTPError, ValueError) as error:
+            raise PoolUnreachableError(f"the pool's broadcast ended ({type(error).__name__}).") from error
+
+
+def _announcement(given: Any) -> Announcement:
+    try:
+        return Announcement(
+            int(given["epoch"]),
+            str(given["phase"]),
+            tuple(given.get("asked", ())),
+            float(given.get("ends_in", math.inf)),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("the pool's announcement cannot be read.") from error
+
+
+_HEADERS_RELAY_CLIENT = {"user-agent": "tacit-pool-agent", "accept": "application/json"}
+_PAUSE = 0.1
+
+
+class RelayUnreachableError(TacitError):
+    """The relay does not answer, or not as a relay does."""
+
+
+@dataclass(frozen=True)
+class RelayPromise:
+    """What a relay promises: the fewest messages of a batch, and for how many seconds it keeps them."""
+
+    least: int
+    hold: float
+    issuer: str | None = None
+    """Who admits people, where the relay takes no record without a pass."""
+
+    def check(self, rules: Rules, issuer: str | None = None) -> None:
+        """An error where the promise does not cover what the pool promises, or names another issuer."""
+        if self.issuer is not None and issuer != self.issuer:
+            raise InputError(
+                f"the relay takes records with a pass of {self.issuer} only.",
+                "Ask whoever runs that for an account, and name it with `issuer` and `account`.",
+            )
+        if self.least < rules.k:
+            raise InputError(
+                f"the relay hands over batches of {self.least}; the pool promises k = {rules.k}.",
+                "Its operator must give it a k at least as large.",
+            )
+        needed = rules.identify + rules.form
+        if self.hold < needed:
+            raise InputError(
+                f"the relay keeps records for {self.hold:g} s; the pool may ask for them after {needed:g} s.",
+                "Its operator must let it hold them for longer.",
+            )
+
+
+class RelayClient:
+    """An agent's view of a relay.
+
+    Args:
+        address: the relay's, such as ``https://relay.example``.
+        http: how to reach it.
+    """
+
+    def __init__(self, address: str, http: httpx.AsyncClient) -> None:
+        self.address = address.rstrip("/")
+        self._http = http
+
+    async def promise(self) -> RelayPromise:
+        """What the relay promises."""
+        import httpx
+
+        try:
+            answer = await self._http.get(self.address + "/v1/relay", headers=_HEADERS_RELAY_CLIENT)
+            if answer.status_code != 200:
+                raise RelayUnreachableError(f"the relay answered {answer.status_code}.")
+            given = answer.json()
+            issuer = given.get("issuer")
+            return RelayPromise(
+                int(given["k"]), float(given["hold"]), None if issuer is None else str(issuer)
+            )
+        except httpx.HTTPError as error:
+            raise RelayUnreachableError(f"the relay does not answer ({type(error).__name__}).") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RelayUnreachableError("the relay does not answer as a relay of a pool does.") from error
+
+    async def send(self, message: SealedMessage) -> Reply | None:
+        """Bring a message; None if the relay is busy or does not answer."""
+        import httpx
+
+        try:
+            answer = await self._http.post(
+                self.address + "/v1/sealed", json=message.as_dict(), headers=_HEADERS_RELAY_CLIENT
+            )
+            return Reply(answer.json()["reply"])
+        except (httpx.HTTPError, ValueError, KeyError):
+            return None
+
+
+class RelayHandover:
+    """The pool's view of a relay; see :class:`tacit.pool.protocol.batches.Handover`.
+
+    Args:
+        address: the relay's.
+        secret: what the relay wants to be shown.
+        patience: for how many seconds a relay that does not answer is asked again.
+    """
+
+    def __init__(self, address: str, secret: str, patience: float) -> None:
+        self.address = address.rstrip("/")
+        self.reachable = True
+        self._secret, self._patience = secret, patience
+
+    def hand_over(self, announcements: Sequence[str]) -> dict[str, list[str]]:
+        """The batches of those announcements that have one; none where the relay cannot be reached."""
+        import httpx
+
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                found = self._ask(announcements)
+            except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
+                found = None
+            self.reachable = found is not None
+            if found is not None or time.monotonic() + _PAUSE >= until:
+                return found or {}
+            time.sleep(_PAUSE)
+
+    def _ask(self, announcements: Sequence[str]) -> dict[str, list[str]]:
+        import httpx
+
+        headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
+        asked = {"version": VERSION, "announcements": list(announcements)}
+        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once per epoch
+            answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
+        answer.raise_for_status()
+        batches = answer.json()["batches"]
+        return {
+            announcement: [str(sealed) for sealed in batches[announcement]]
+            for announcement in announcements
+            if announcement in batches
+        }
+
+
+_PAUSE_PASS_CLIENT = 1.0
+
+
+class IssuerUnreachableError(TacitError):
+    """The issuer does not answer, or not as an issuer does."""
+
+
+async def issued_key(address: str, http: httpx.AsyncClient) -> IssuedKey:
+    """The issuer's key of the period."""
+    import httpx
+
+    try:
+        answer = await http.get(address + "/v1/issuer")
+        if answer.status_code != 200:
+            raise IssuerUnreachableError(f"the issuer answered {answer.status_code}.")
+        return IssuedKey.parse(answer.json())
+    except (httpx.HTTPError, ValueError, AttributeError) as error:
+        raise IssuerUnreachableError(f"the issuer does not answer ({type(error).__name__}).") from error
+
+
+class PassClient:
+    """An agent's passes.
+
+    Args:
+        address: the issuer's.
+        account: the secret of the person's account.
+        http: how the issuer is reached; it knows the account anyway.
+    """
+
+    def __init__(self, address: str, account: str, http: httpx.AsyncClient) -> None:
+        self.address = address.rstrip("/")
+        self.trouble = ""
+        self._account, self._http = account, http
+        self._had = -1
+
+    async def fetch(self, passes: dict[int, AdmissionPass]) -> IssuedKey:
+        """Put the pass of this period among ``passes``, if it was not fetched yet; drop what is over."""
+        import httpx
+
+        issued = await issued_key(self.address, self._http)
+        for period in [each for each in passes if each <= issued.period - PASSES_AT_ONCE]:
+            del passes[period]
+        if issued.period <= self._had:
+            return issued
+        key, token = VerifyingKey.from_bytes(issued.key), secrets.token_hex(16)
+        blinded = key.blind(token.encode())
+        asked = {
+            "version": VERSION,
+            "period": issued.period,
+            "blinded": base64.b64encode(blinded.request).decode(),
+        }
+        headers = {"authorization": f"Bearer {self._account}"}
+        try:
+            answer = await self._http.post(self.address + "/v1/passes", json=asked, headers=headers)
+            given = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise IssuerUnreachableError(f"the issuer does not answer ({type(error).__name__}).") from error
+        if answer.status_code == 401:
+            raise InputError("the issuer does not know this account.", "Ask whoever runs it for one.")
+        if answer.status_code == 200:
+            signed = base64.b64decode(str(given.get("signed", "")))
+            passes[issued.period] = AdmissionPass.finished(issued.period, token, key, blinded, signed)
+        if answer.status_code in (200, 409):  # 409: another agent of this account was there before
+            self._had = issued.period
+        return issued
+
+    async def keep(self, passes: dict[int, AdmissionPass]) -> None:
+        """Fetch a pass each period, at a random moment of its first half, until cancelled."""
+        while True:
+            try:
+                issued = await self.fetch(passes)
+                self.trouble, pause = "", issued.ends_in + random.uniform(0.0, issued.every / 2)
+            except (TacitError, ValueError) as error:
+                self.trouble, pause = str(error), _PAUSE_PASS_CLIENT * random.uniform(1.0, 3.0)
+            await asyncio.sleep(pause)
+
+
+class PassGate:
+    """A relay's check of passes, with the issuer's key fetched when a period begins.
+
+    Args:
+        address: the issuer's.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self._verifier = PassVerifier()
+        self._asked = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def admits(self, shown: AdmissionPass | None, announcement: str) -> bool:
+        """Does the pass admit its message? Each does so once."""
+        if shown is None:
+            return False
+        async with self._lock:
+            now = time.monotonic()
+            if self._verifier.stale(now, shown.period) and now - self._asked >= _PAUSE_PASS_CLIENT:
+                self._asked = now
+                with contextlib.suppress(TacitError):  # the keys that are known go on
+                    await self._learn()
+        return self._verifier.spend(shown, announcement)
+
+    async def _learn(self) -> None:
+        import httpx
+
+        async with httpx.AsyncClient(trust_env=False, timeout=5.0) as http:  # once a period
+            self._verifier.learn(await issued_key(self.address, http), time.monotonic())
+
+
+_LONGEST_PAUSE = 5.0
+"""Seconds between two tries to reach a pool that is gone, at most."""
+
+
+class Companion:
+    """One person's agent, running.
+
+    Args:
+        client: the pool.
+        terms: its rules and template.
+        record: the person's own values.
+        without: what to do with queries while no region guards them.
+        relay: the relay that takes second messages, where the pool has one.
+        passes: where the relay wants a pass with each: who gives them.
+    """
+
+    def __init__(
+        self,
+        client: PoolClient,
+        terms: Terms,
+        record: Mapping[str, object],
+        *,
+        without: Without = "hold",
+        relay: RelayClient | None = None,
+        passes: PassClient | None = None,
+    ) -> None:
+        _check_relay(terms, relay)
+        self.client = client
+        self.relay = relay
+        self.passes = passes
+        self.terms = terms
+        self.agent = Agent(
+            terms.rules,
+            terms.template,
+            terms.template.encode(record),
+            HpkeSealing(),
+            without=without,
+            relayed=relay is not None,
+            admitted=passes is not None,
+        )
+        self.reachable = True
+        self._changed = asyncio.Condition()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def join(
+        cls,
+        address: str,
+        record: Mapping[str, object],
+        http: httpx.AsyncClient,
+        *,
+        without: Without = "hold",
+        streaming: bool = True,
+        relay: RelayClient | None = None,
+        passes: PassClient | None = None,
+    ) -> Companion:
+        """Ask a pool, and the relay if there is one, for their terms; the record follows the template."""
+        client = PoolClient(address, http, streaming=streaming)
+        terms = await client.terms()
+        companion = cls(client, terms, record, without=without, relay=relay, passes=passes)
+        if relay is not None:
+            (await relay.promise()).check(terms.rules, None if passes is None else passes.address)
+        return companion
+
+    async def run(self) -> None:
+        """Follow the pool until cancelled, through whatever it suffers."""
+        pause = 0.1
+        if self.passes is not None:
+            self._sending.add(asyncio.create_task(self.passes.keep(self.agent.passes)))
+        try:
+            while True:
+                try:
+                    async for announcement in self._announcements():
+                        self.reachable, pause = True, 0.1
+                        await self._hear(announcement)
+                except (PoolUnreachableError, InputError):
+                    self.reachable = False
+                await asyncio.sleep(random.uniform(0.5, 1.0) * pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            for task in self._sending:
+                task.cancel()
+            await asyncio.gather(*self._sending, return_exceptions=True)
+
+    async def _announcements(self) -> AsyncIterator[Announcement | None]:
+        """The pool's announcements, and None now and then, to look at the clock."""
+        stream = self.client.follow()
+        coming = asyncio.ensure_future(stream.__anext__())
+        try:
+            while True:
+                done, _ = await asyncio.wait({coming}, timeout=1.0)
+                if not done:
+                    yield None
+                    continue
+                try:
+                    yield coming.result()
+                except StopAsyncIteration:
+                    return
+                coming = asyncio.ensure_future(stream.__anext__())
+        finally:
+            coming.cancel()
+            with contextlib.suppress(
+                asyncio.CancelledError, StopAsyncIteration, PoolUnreachableError, InputError
+            ):
+                await coming
+            await stream.aclose()
+
+    async def _hear(self, announcement: Announcement | None) -> None:
+        agent, now = self.agent, time.monotonic()
+        agent.on_time(now)
+        if agent.wants_table(now) or (
+            announcement is not None
+            and announcement.epoch != agent.epoch
+            and agent.state is not AgentState.EXPIRED
+        ):
+            await self._fetch()
+        if announcement is None:
+            return
+        planned: Planned | None = None
+        if announcement.phase == "count":
+            planned = agent.on_count(announcement.epoch, time.monotonic(), announcement.ends_in)
+        elif announcement.phase == "identify":
+            planned = agent.on_identify(
+                announcement.epoch, list(announcement.asked), time.monotonic(), announcement.ends_in
+            )
+        if planned is not None:
+            task = asyncio.create_task(self._send(planned))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    async def _fetch(self) -> None:
+        table, key, expires, asked_at = await self.client.table(self.terms.template)
+        self.agent.on_table(table, key, expires, asked_at)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _send(self, planned: Planned) -> None:
+        await asyncio.sleep(max(0.0, planned.at - time.monotonic()))
+        for pause in (0.2, 0.5, 0.0):
+            message = planned.message
+            if not isinstance(message, SealedMessage):
+                reply = await self.client.send(message)
+            else:
+                reply = None if self.relay is None else await self.relay.send(message)
+            if reply is Reply.FULL or reply is None:
+                await asyncio.sleep(pause)  # the same token: it counts once
+                continue
+            self.agent.on_reply(reply, time.monotonic())
+            return
+
+    async def region(self, timeout: float = 0.0) -> Region | None:
+        """What to attach to a query now: d', or d*, or None to hold it back.
+
+        Waits up to ``timeout`` seconds for a region first.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            region = self.agent.region_for_query(time.monotonic())
+            left = until - time.monotonic()
+            if region is not None or left <= 0:
+                return region
+            async with self._changed:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
+
+    def words(self, region: Region) -> dict[str, str]:
+        """The region in words, an attribute each, without attributes about which it says nothing."""
+        general = self.terms.template.values(self.terms.template.domain)
+        values = self.terms.template.values(region)
+        return {name: said for name, said in values.items() if said != general[name]}
+
+
+def _check_relay(terms: Terms, relay: RelayClient | None) -> None:
+    """Whom to trust with sealed records is the person's choice: what the pool says must agree with it."""
+    if terms.relay is not None and relay is None:
+        raise InputError(
+            f"this pool takes sealed records through a relay alone, {terms.relay}.",
+            "If you trust whoever runs it not to work together with the pool, name it with `relay`.",
+        )
+    if relay is not None and terms.relay != relay.address:
+        named = "takes none through a relay" if terms.relay is None else f"names {terms.relay}"
+        raise InputError(
+            f"the relay {relay.address} takes no records for this pool, which {named}.",
+            "Name the pool's own relay, or another pool.",
+        )

@@ -1,0 +1,418 @@
+"""Records, regions and the template that declares them.
+
+A **record** d is a point: for each attribute a code from 0 to the size of its domain less one. A **region**
+d' (the generalised record) gives each attribute an interval of codes, both ends included. The **template**
+declares the attributes in a TOML file::
+
+    [[attribute]]
+    name = "age"
+    low = 17
+    high = 90
+
+    [[attribute]]
+    name = "place"
+    part = "query"                  # generalised along with the person's attributes (Definition 4)
+    [attribute.taxonomy]
+    "British Columbia" = ["Burnaby", "Vancouver"]
+    Washington = ["Redmond", "Seattle"]
+
+A taxonomy's leaves are numbered in preorder, so that each of its topics is an interval of codes, and every
+attribute can be cut like a line (section 6.1, after Iyengar).
+
+Definition 4 divides a query q into q^p, which may identify its sender and is generalised along with the
+record ("Redmond"), and q^s, which is what the person wants to ask ("stripper club") and is sent as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from tacit.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle of records: ``low[a]`` to ``high[a]`` for each attribute a, both included."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+    def __contains__(self, record: Sequence[int]) -> bool:
+        return len(record) == len(self.low) and all(
+            low <= value <= high for low, value, high in zip(self.low, record, self.high, strict=True)
+        )
+
+    @property
+    def points(self) -> int:
+        """S(d'): how many distinct records it covers."""
+        return math.prod(high - low + 1 for low, high in zip(self.low, self.high, strict=True))
+
+    def covers(self, other: Region) -> bool:
+        """Is every record of ``other`` one of this region's too?"""
+        return other.low in self and other.high in self
+
+
+def information_loss(region: Region, domain: Region) -> Fraction:
+    """IL(d') = (S(d') - 1) / S(D), eq. 1: the share of all records that ``region`` cannot be told from."""
+    return Fraction(region.points - 1, domain.points)
+
+
+def group_information_loss(members: int, region: Region, domain: Region) -> Fraction:
+    """IL(G) = \\|G\\| IL(d'), eq. 2."""
+    return members * information_loss(region, domain)
+
+
+def width_share(region: Region, domain: Region) -> float:
+    """The mean share of each attribute's width that ``region`` covers (normalised certainty penalty, NCP).
+
+    Information loss is a share of volume: 5 % of it over eight attributes is 69 % of each one's width. An
+    attribute with a single value counts as 0.
+    """
+    shares = [
+        (high - low) / (top - bottom) if top > bottom else 0.0
+        for low, high, bottom, top in zip(region.low, region.high, domain.low, domain.high, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+Part = Literal["person", "query"]
+PARTS: tuple[Part, ...] = ("person", "query")
+"""Whose attribute it is: the person's (d), or of the public part of a query (q^p, Definition 4)."""
+
+LARGEST_DOMAIN = 65_536
+"""Codes are kept in 16 bits."""
+
+_MOST_PIECES = 3
+"""A generalised value is spelt out by at most so many names."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute and its totally ordered domain.
+
+    Attributes:
+        name: as it stands in records.
+        labels: its values in order; code c stands for ``labels[c]``.
+        numeric: the values are consecutive whole numbers.
+        topics: named intervals of codes (inner topics of a taxonomy), outermost first.
+        part: the person's, or the query's public part.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    numeric: bool = False
+    topics: tuple[tuple[str, int, int], ...] = ()
+    part: Part = "person"
+    _codes: dict[str, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.labels or len(self.labels) > LARGEST_DOMAIN:
+            raise InputError(
+                f"attribute {self.name!r} has {len(self.labels):,} values; it must have 1 to "
+                f"{LARGEST_DOMAIN:,}."
+            )
+        for code, label in enumerate(self.labels):
+            if label.casefold() in self._codes:
+                raise InputError(
+                    f"attribute {self.name!r} names the value {label!r} twice.", "Keep one of them."
+                )
+            self._codes[label.casefold()] = code
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def code(self, value: object) -> int:
+        """The code of a value; the error does not repeat the value, which is somebody's."""
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        code = self._codes.get(text.strip().casefold())
+        if code is None:
+            rule = (
+                f"a whole number from {self.labels[0]} to {self.labels[-1]}"
+                if self.numeric
+                else f"one of its {len(self)} values, such as {self.labels[0]!r}"
+            )
+            raise InputError(f"a record's {self.name!r} is outside the template.", f"It must be {rule}.")
+        return code
+
+    def words(self, low: int, high: int) -> str:
+        """The interval of codes in words: "25", "25 to 28", "North America", "any age"."""
+        if low == high:
+            return self.labels[low]
+        if low == 0 and high == len(self) - 1:
+            return f"any {self.name}"
+        if self.numeric or not self.topics:
+            return f"{self.labels[low]} to {self.labels[high]}"
+        pieces = list(self._pieces(low, high))
+        if len(pieces) <= _MOST_PIECES:
+            return " or ".join(pieces)
+        return f"{self.labels[low]} to {self.labels[high]} ({high - low + 1} of {len(self)})"
+
+    def _pieces(self, low: int, high: int) -> Iterator[str]:
+        """The largest topics and single values that make up the interval, in order."""
+        at = low
+        while at <= high:
+            inside = [topic for topic in self.topics if topic[1] == at and topic[2] <= high]
+            if inside:
+                widest = max(inside, key=lambda topic: topic[2])
+                yield widest[0]
+                at = widest[2] + 1
+            else:
+                yield self.labels[at]
+                at += 1
+
+
+def attribute_from(given: Mapping[str, Any]) -> Attribute:
+    """An attribute as a template file declares it; see :func:`tacit.pool.protocol.template.read_template`."""
+    name = given.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise InputError("an attribute of the template has no name.", "Give each [[attribute]] a name.")
+    unknown = set(given) - {"name", "low", "high", "values", "taxonomy", "part"}
+    if unknown:
+        raise InputError(
+            f"attribute {name!r} has an unknown key {min(unknown)!r}.",
+            "An attribute has a name, an optional part, and one of: low and high, values, taxonomy.",
+        )
+    part = given.get("part", "person")
+    if part not in PARTS:
+        raise InputError(f"attribute {name!r}: part must be 'person' or 'query'; found {part!r}.")
+    kinds = [kind for kind in ("low", "values", "taxonomy") if kind in given]
+    if len(kinds) != 1 or ("low" in given) != ("high" in given):
+        raise InputError(
+            f"attribute {name!r} must declare its domain in one way; found {', '.join(kinds) or 'none'}.",
+            "Give low and high (whole numbers), values (a list in order) or taxonomy (a tree).",
+        )
+    if kinds == ["low"]:
+        low, high = given["low"], given["high"]
+        if type(low) is not int or type(high) is not int or not 0 <= high - low < LARGEST_DOMAIN:
+            raise InputError(
+                f"attribute {name!r}: low and high must be whole numbers, the high one not below the low one "
+                f"and at most {LARGEST_DOMAIN:,} values apart; found {low!r} and {high!r}."
+            )
+        return Attribute(name, tuple(str(value) for value in range(low, high + 1)), numeric=True, part=part)
+    if kinds == ["values"]:
+        return Attribute(name, tuple(_names(name, given["values"])), part=part)
+    labels: list[str] = []
+    topics: list[tuple[str, int, int]] = []
+    _walk(name, given["taxonomy"], labels, topics)
+    return Attribute(name, tuple(labels), topics=tuple(topics), part=part)
+
+
+def _names(attribute: str, values: object) -> Sequence[str]:
+    if not isinstance(values, list) or not all(isinstance(v, str | int) and str(v).strip() for v in values):
+        raise InputError(f"attribute {attribute!r}: values must be a list of names.")
+    return [str(value) for value in values]
+
+
+def _walk(attribute: str, tree: object, labels: list[str], topics: list[tuple[str, int, int]]) -> None:
+    """Number the leaves of ``tree`` in preorder; a topic is an interval of them."""
+    if isinstance(tree, list):
+        labels.extend(_names(attribute, tree))
+        return
+    if not isinstance(tree, dict) or not tree:
+        raise InputError(
+            f"attribute {attribute!r}: a taxonomy is a table of topics, each a table or a list of values."
+        )
+    for topic, below in tree.items():
+        begin, place = len(labels), len(topics)
+        _walk(attribute, below, labels, topics)
+        topics.insert(place, (topic, begin, len(labels) - 1))
+
+
+Record = tuple[int, ...]
+"""A person's record d: one code an attribute."""
+
+_MOST_ATTRIBUTES = 64
+
+
+@dataclass(frozen=True)
+class Template:
+    """The attributes of a record, in order."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        names = [attribute.name for attribute in self.attributes]
+        if not 1 <= len(names) <= _MOST_ATTRIBUTES:
+            raise InputError(f"a template must have 1 to {_MOST_ATTRIBUTES} attributes; found {len(names)}.")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"the template declares the attribute {twice!r} twice.", "Rename one of them.")
+
+    @cached_property
+    def domain(self) -> Region:
+        """D, the region of all records; as a generalised record it is d*."""
+        return Region(tuple(0 for _ in self.attributes), tuple(len(a) - 1 for a in self.attributes))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each attribute has."""
+        return tuple(len(attribute) for attribute in self.attributes)
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the template: agents and pool must mean the same codes."""
+        text = json.dumps(self.as_dict(), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def encode(self, values: Mapping[str, object]) -> Record:
+        """The record with these values; every attribute must be there, and nothing else."""
+        missing = [a.name for a in self.attributes if a.name not in values]
+        if missing:
+            raise InputError(f"a record lacks {missing[0]!r}.", f"It needs {', '.join(self.names)}.")
+        unknown = set(values) - set(self.names)
+        if unknown:
+            raise InputError(
+                f"a record has {len(unknown)} attribute(s) that the template does not declare.",
+                f"It may have {', '.join(self.names)}.",
+            )
+        return tuple(attribute.code(values[attribute.name]) for attribute in self.attributes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    def check_region(self, low: Sequence[int], high: Sequence[int]) -> Region:
+        """A region that came from elsewhere, refused unless it lies inside the domain."""
+        region = Region(tuple(low), tuple(high))
+        numbers = all(type(code) is int for code in (*region.low, *region.high))
+        if (
+            not numbers
+            or len(region.low) != len(self.attributes)
+            or len(region.high) != len(self.attributes)
+            or not self.domain.covers(region)
+            or any(a > b for a, b in zip(region.low, region.high, strict=True))
+        ):
+            raise InputError("a region does not lie inside the template's domain.")
+        return region
+
+    def values(self, region: Region) -> dict[str, str]:
+        """The generalised values in words, an attribute each."""
+        return {
+            attribute.name: attribute.words(low, high)
+            for attribute, low, high in zip(self.attributes, region.low, region.high, strict=True)
+        }
+
+    def words(self, region: Region) -> str:
+        """The region in words, without the attributes about which it says nothing: "25 to 28, Burnaby"."""
+        said = [
+            attribute.words(low, high)
+            for attribute, low, high in zip(self.attributes, region.low, region.high, strict=True)
+            if (low, high) != (0, len(attribute) - 1) or len(attribute) == 1
+        ]
+        return ", ".join(said) or "anybody"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What :func:`parse_template` reads."""
+        return {"attribute": [_attribute_as_dict(attribute) for attribute in self.attributes]}
+
+
+def _attribute_as_dict(attribute: Attribute) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": attribute.name, "part": attribute.part}
+    if attribute.numeric:
+        return said | {"low": int(attribute.labels[0]), "high": int(attribute.labels[-1])}
+    if not attribute.topics:
+        return said | {"values": list(attribute.labels)}
+    return said | {"taxonomy": _tree(attribute, 0, len(attribute) - 1, list(attribute.topics))}
+
+
+def _tree(attribute: Attribute, low: int, high: int, topics: list[tuple[str, int, int]]) -> Any:
+    """The taxonomy below ``low`` to ``high``; takes its topics from the front of ``topics`` (preorder)."""
+    if not (topics and low <= topics[0][1] and topics[0][2] <= high):
+        return list(attribute.labels[low : high + 1])
+    tree: dict[str, Any] = {}
+    while topics and low <= topics[0][1] and topics[0][2] <= high:
+        name, begin, end = topics.pop(0)
+        tree[name] = _tree(attribute, begin, end, topics)
+    return tree
+
+
+def parse_template(given: Mapping[str, Any]) -> Template:
+    """The template that ``given`` declares (a TOML or JSON document that was read already)."""
+    attributes = given.get("attribute")
+    if not isinstance(attributes, list) or not all(isinstance(each, dict) for each in attributes):
+        raise InputError("a template declares its attributes as [[attribute]] tables; found none.")
+    return Template(tuple(attribute_from(each) for each in attributes))
+
+
+def read_template(path: str | Path) -> Template:
+    """Read a template file (TOML)."""
+    path = Path(path)
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"the template {path} is not TOML: {error}.") from error
+    return parse_template(given)
+
+
+@dataclass(frozen=True)
+class ExtendedQuery:
+    """A query in its two parts."""
+
+    public: dict[str, str]
+    """q^p: a value for attributes of the query."""
+    private: str
+    """q^s: sent as it is."""
+
+
+@dataclass(frozen=True)
+class GeneralisedQuery:
+    """What a service sees: the person's generalised attributes, q^p', and q^s."""
+
+    person: dict[str, str]
+    public: dict[str, str]
+    private: str
+
+
+def divide(template: Template, query: str) -> ExtendedQuery:
+    """Take the values of the template's query attributes out of ``query``; the rest is the private part.
+
+    The longest value wins ("new york city" over "new york"); an attribute takes one value, further ones
+    of it are refused, since they would stay in the private part and be sent as they are.
+    """
+    public: dict[str, str] = {}
+    private = query
+    for attribute in template.attributes:
+        if attribute.part != "query":
+            continue
+        alternatives = "|".join(re.escape(label) for label in sorted(attribute.labels, key=len, reverse=True))
+        named = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+        found = {attribute.labels[attribute.code(match)] for match in named.findall(private)}
+        if len(found) > 1:
+            raise InputError(
+                f"a query names {len(found)} values of {attribute.name!r}; one can be generalised.",
+                "Ask about one at a time.",
+            )
+        if found:
+            public[attribute.name] = found.pop()
+            private = named.sub(" ", private)
+    return ExtendedQuery(public, " ".join(private.split()))
+
+
+def generalised_query(template: Template, region: Region, query: ExtendedQuery) -> GeneralisedQuery:
+    """The query under ``region``, which must contain its public part."""
+    values = template.values(region)
+    for number, attribute in enumerate(template.attributes):
+        if attribute.name in query.public:
+            code = attribute.code(query.public[attribute.name])
+            if not region.low[number] <= code <= region.high[number]:
+                raise InputError(
+                    f"the region does not contain the query's {attribute.name!r}.",
+                    "Join the pool with the public part that the query has.",
+                )
+    parts = {attribute.name: attribute.part for attribute in template.attributes}
+    return GeneralisedQuery(
+        {name: words for name, words in values.items() if parts[name] == "person"},
+        {name: words for name, words in values.items() if parts[name] == "query"},
+        query.private,
+    )

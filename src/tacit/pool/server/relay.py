@@ -1,0 +1,268 @@
+"""The parties beside a pool over HTTP: relay and gateway of Oblivious HTTP, the keeper of batches, the
+issuer.
+
+A **relay** (RFC 9458, section 6.2) sees who asks and nothing of what: it passes sealed requests on to one
+gateway, over connections of its own, and adds nothing about who sent them. A **gateway** (section 6.3) sees
+what is asked and not by whom: it opens sealed requests and asks the one application behind it; a request
+that was seen before is refused while its key lives (section 6.5). A relay may also keep **sealed records**
+for a pool, which fetches batches with a shared secret, and an **issuer** gives each account one blind
+signature a period. Nothing is logged.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import httpx
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from tacit.bodies import TooLongError, read_body, read_object
+from tacit.errors import InputError
+from tacit.pool.agent.runner import PassGate
+from tacit.pool.channel.oblivious import (
+    KEYS_TYPE,
+    REQUEST_TYPE,
+    RESPONSE_TYPE,
+    BinaryRequest,
+    BinaryResponse,
+    GatewayKey,
+    read_request,
+)
+from tacit.pool.protocol.batches import BatchKeeper, PassIssuer, SealedMessage, checked_digest
+from tacit.pool.protocol.messages import VERSION, Reply
+
+LARGEST_MESSAGE = 1 << 20
+_SECONDS = 30.0
+_PLAIN = {"cache-control": "no-store"}
+
+
+def relay_app(
+    gateway: str | None,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    batches: Sequence[Route] = (),
+) -> Starlette:
+    """A relay for one gateway.
+
+    Args:
+        gateway: the address that takes sealed requests; ``GET`` of the same address gives its keys. None for
+            a relay that keeps sealed records and passes nothing on.
+        transport: how the gateway is reached.
+        batches: the routes of a relay that keeps sealed records (:mod:`tacit.pool.server.relay`).
+    """
+    client = httpx.AsyncClient(transport=transport, timeout=_SECONDS, follow_redirects=False, trust_env=False)
+
+    async def keys(_request: Request) -> Response:
+        assert gateway is not None
+        return await _answer(client.get(gateway, headers={"accept": KEYS_TYPE}), KEYS_TYPE)
+
+    async def forward(request: Request) -> Response:
+        if request.headers.get("content-type") != REQUEST_TYPE:
+            return Response(f"a relay takes {REQUEST_TYPE} only", 415, _PLAIN, "text/plain")
+        try:
+            body = await read_body(request, LARGEST_MESSAGE)
+        except TooLongError as error:
+            return Response(error.problem, 413, _PLAIN, "text/plain")
+        assert gateway is not None
+        headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit-relay"}
+        return await _answer(client.post(gateway, content=body, headers=headers), RESPONSE_TYPE)
+
+    passing = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
+    routes = [*batches, *(passing if gateway is not None else [])]
+    return Starlette(routes=routes, lifespan=closing(client))
+
+
+def closing(client: httpx.AsyncClient) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """A lifespan that closes the client's connections when the application ends."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with client:
+            yield
+
+    return lifespan
+
+
+async def _answer(asked: object, expected: str) -> Response:
+    """The gateway's answer, if it is of the kind expected; its other headers stay behind."""
+    try:
+        answer: httpx.Response = await asked  # type: ignore[misc]
+    except httpx.HTTPError:
+        return Response("the gateway cannot be reached", 502, _PLAIN, "text/plain")
+    if answer.status_code != 200 or answer.headers.get("content-type") != expected:
+        status = answer.status_code if 400 <= answer.status_code < 500 else 502
+        return Response("the gateway refused", status, _PLAIN, "text/plain")
+    return Response(answer.content, 200, _PLAIN, expected)
+
+
+_PAD = 512
+_REMEMBERED = 1 << 20
+_KEPT = frozenset({b"content-type", b"accept", b"accept-language", b"retry-after", b"cache-control"})
+_PLAIN_GATEWAY = {"cache-control": "no-store"}
+
+
+class _Gateway:
+    def __init__(self, key: GatewayKey, client: httpx.AsyncClient, target: str) -> None:
+        self.key, self.client, self.target = key, client, target.rstrip("/")
+        self._seen: dict[bytes, None] = {}
+
+    async def keys(self, _request: Request) -> Response:
+        return Response(self.key.configurations(), 200, _PLAIN_GATEWAY, KEYS_TYPE)
+
+    async def open(self, request: Request) -> Response:
+        if request.headers.get("content-type") != REQUEST_TYPE:
+            return Response(f"a gateway takes {REQUEST_TYPE} only", 415, _PLAIN_GATEWAY, "text/plain")
+        try:
+            body = await read_body(request, LARGEST_MESSAGE)
+        except TooLongError as error:
+            return Response(error.problem, 413, _PLAIN_GATEWAY, "text/plain")
+        try:
+            opened = self.key.open_request(body)
+            if self._repeated(opened.enc):
+                raise InputError("a sealed request came a second time.")
+        except InputError as error:
+            return Response(error.problem, 400, _PLAIN_GATEWAY, "text/plain")
+        try:
+            answer = await self._ask(read_request(opened.request))
+        except InputError:
+            answer = BinaryResponse(400)
+        except httpx.HTTPError:
+            answer = BinaryResponse(502)
+        return Response(opened.seal_response(answer.to_bytes(_PAD)), 200, _PLAIN_GATEWAY, RESPONSE_TYPE)
+
+    def _repeated(self, enc: bytes) -> bool:
+        digest = hashlib.blake2b(enc, digest_size=16).digest()
+        if digest in self._seen:
+            return True
+        self._seen[digest] = None
+        if len(self._seen) > _REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        return False
+
+    async def _ask(self, request: BinaryRequest) -> BinaryResponse:
+        """Ask the target, whatever authority the request names: this gateway has only one."""
+        path = request.path.decode("ascii", "replace")
+        if not path.startswith("/"):
+            raise InputError("a path begins with a slash.")
+        answer = await self.client.request(
+            request.method.decode("ascii", "replace"),
+            self.target + path,
+            headers=[field for field in request.fields if field[0] in _KEPT],
+            content=request.content,
+        )
+        fields = tuple((name.lower(), value) for name, value in answer.headers.raw if name.lower() in _KEPT)
+        return BinaryResponse(answer.status_code, fields, answer.content)
+
+
+def gateway_app(key: GatewayKey, target: str, *, app: ASGIApp | None = None) -> Starlette:
+    """A gateway before one target.
+
+    Args:
+        target: the address of what is asked, without a path.
+        app: the application itself, where it runs in this process; it is then asked without a network.
+    """
+    transport = httpx.ASGITransport(app) if app is not None else None
+    client = httpx.AsyncClient(transport=transport, timeout=30, follow_redirects=False, trust_env=False)
+    gateway = _Gateway(key, client, target)
+    routes = [Route("/", gateway.keys, methods=["GET"]), Route("/", gateway.open, methods=["POST"])]
+    return Starlette(routes=routes, lifespan=closing(client))
+
+
+_LARGEST_MESSAGE = 16_384
+_LARGEST_QUESTION = 8 << 20
+_STATUS = {Reply.GONE: 410, Reply.REFUSED: 403, Reply.FULL: 503}
+_HEADERS = {"cache-control": "no-store"}
+
+
+def batch_routes(
+    keeper: BatchKeeper,
+    secret: str,
+    clock: Callable[[], float] = time.monotonic,
+    gate: PassGate | None = None,
+) -> list[Route]:
+    """The routes over a keeper.
+
+    Args:
+        secret: what the pool must show to fetch batches.
+        gate: checks the passes without which no record is taken; without a gate anybody is admitted.
+        clock: the same that told the keeper when it began.
+    """
+
+    async def promise(_request: Request) -> Response:
+        issuer = None if gate is None else gate.address
+        said = {"version": VERSION, "k": keeper.least, "hold": keeper.hold, "issuer": issuer}
+        return JSONResponse(said, headers=_HEADERS)
+
+    async def take(request: Request) -> Response:
+        try:
+            message = SealedMessage.parse(await read_object(request, _LARGEST_MESSAGE))
+        except InputError as error:
+            return JSONResponse({"error": str(error)}, 422, _HEADERS)
+        if gate is None or await gate.admits(message.admission, message.announcement):
+            reply = keeper.take(message, clock())
+        else:
+            reply = Reply.REFUSED
+        return JSONResponse({"reply": reply.value}, _STATUS.get(reply, 200), _HEADERS)
+
+    async def hand_over(request: Request) -> Response:
+        shown = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(shown, f"Bearer {secret}".encode()):
+            return JSONResponse({"error": "only the pool fetches batches"}, 401, _HEADERS)
+        try:
+            given = (await read_object(request, _LARGEST_QUESTION)).get("announcements")
+            if not isinstance(given, list):
+                raise InputError("a question for batches names announcements.")
+            announcements = [checked_digest(each) for each in given]
+        except InputError as error:
+            return JSONResponse({"error": str(error)}, 422, _HEADERS)
+        batches = keeper.hand_over(announcements, clock())
+        return JSONResponse({"version": VERSION, "batches": batches}, headers=_HEADERS)
+
+    return [
+        Route("/v1/relay", promise),
+        Route("/v1/sealed", take, methods=["POST"]),
+        Route("/v1/batches", hand_over, methods=["POST"]),
+    ]
+
+
+_LARGEST = 4_096
+_STATUS_ISSUER_ROUTES = {Reply.ACCEPTED: 200, Reply.REFUSED: 401, Reply.GONE: 410, Reply.REPEATED: 409}
+_HEADERS_ISSUER_ROUTES = {"cache-control": "no-store"}
+
+
+def issuer_app(issuer: PassIssuer, clock: Callable[[], float] = time.time) -> Starlette:
+    """The application. Nothing is written down; who has had a pass is forgotten with the period."""
+
+    async def present(_request: Request) -> Response:
+        issued = await run_in_threadpool(issuer.present, clock())
+        return JSONResponse({"version": VERSION} | issued.as_dict(), headers=_HEADERS_ISSUER_ROUTES)
+
+    async def sign(request: Request) -> Response:
+        secret = request.headers.get("authorization", "").removeprefix("Bearer ")
+        try:
+            given = await read_object(request, _LARGEST)
+            period, blinded = given.get("period"), given.get("blinded")
+            if type(period) is not int or not isinstance(blinded, str):
+                raise InputError("a question for a pass has a period and a blinded token.")
+            request_bytes = base64.b64decode(blinded, validate=True)
+            reply, signed = await run_in_threadpool(issuer.sign, secret, period, request_bytes, clock())
+        except InputError as error:
+            return JSONResponse({"error": str(error)}, 422, _HEADERS_ISSUER_ROUTES)
+        except ValueError:
+            return JSONResponse({"error": "a blinded token is sent in base64"}, 422, _HEADERS_ISSUER_ROUTES)
+        said = {"reply": reply.value, "signed": base64.b64encode(signed).decode()}
+        return JSONResponse(said, _STATUS_ISSUER_ROUTES[reply], _HEADERS_ISSUER_ROUTES)
+
+    return Starlette(
+        routes=[Route("/v1/issuer", present), Route("/v1/passes", sign, methods=["POST"])],
+    )

@@ -1,0 +1,68 @@
+"""Populations to simulate with: the bundled Adult records, or any file with a template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tacit.errors import InputError
+from tacit.pool.protocol.template import Template, read_template
+
+Codes = npt.NDArray[np.uint16]
+"""Records as codes: one row per record, one column per attribute."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Records that follow a template."""
+
+    template: Template
+    records: Codes
+
+    def draw(self, number: int, random: np.random.Generator) -> Codes:
+        """``number`` records, drawn with replacement."""
+        return self.records[random.integers(len(self.records), size=number)]
+
+
+@cache
+def adult() -> Population:
+    """The 30,162 complete records of UCI Adult with eight attributes (section 6.1)."""
+    with as_file(files("tacit.data") / "adult") as folder:
+        template = read_template(folder / "template.toml")
+        return Population(template, _encoded(pq.read_table(folder / "people.parquet"), template))
+
+
+def read_population(path: str | Path, template: Template) -> Population:
+    """Read records from a CSV or Parquet file with a column for each of the template's attributes."""
+    path = Path(path)
+    try:
+        table = pq.read_table(path) if path.suffix == ".parquet" else pa_csv.read_csv(path)
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise InputError(f"{path} cannot be read as records.", "Give a CSV or Parquet file.") from error
+    if table.num_rows == 0:
+        raise InputError(f"{path} holds no record.")
+    return Population(template, _encoded(table, template))
+
+
+def _encoded(table: pa.Table, template: Template) -> Codes:
+    missing = [name for name in template.names if name not in table.column_names]
+    if missing:
+        raise InputError(f"the records have no column {missing[0]!r}, which the template declares.")
+    codes = np.empty((table.num_rows, len(template.attributes)), np.uint16)
+    for number, attribute in enumerate(template.attributes):
+        column = table.column(attribute.name).combine_chunks()
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        if column.null_count:
+            raise InputError(f"{column.null_count:,} records have no {attribute.name!r}.", "Leave them out.")
+        of_value = np.array([attribute.code(value) for value in column.dictionary.to_pylist()], np.uint16)
+        codes[:, number] = of_value[column.indices.to_numpy(zero_copy_only=False)]
+    return codes

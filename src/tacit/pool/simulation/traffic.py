@@ -1,0 +1,446 @@
+"""People come, search and go: the pool under the paper's traffic (section 6.1), in the paper's design and in
+ours.
+
+Each unit of time a Poisson number of people arrive, drawn from a population; each stays for a normally
+distributed time. Whoever is there in a part of a window sends one query in it, at a random moment. The pool
+is the real one, with phases that take no time and a store that takes whole arrays of messages; the
+decisions of :class:`tacit.pool.agent.machine.Agent` are made for arrays of people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import ParameterError
+from tacit.pool.loops.cuts import locate
+from tacit.pool.protocol.messages import (
+    UNGROUPED,
+    FirstMessage,
+    OpenEnvelope,
+    Phase,
+    Reply,
+    Rules,
+    SecondMessage,
+)
+from tacit.pool.protocol.table import Corners, Table
+from tacit.pool.protocol.template import Record
+from tacit.pool.server.machine import Pool, nested, together
+from tacit.pool.server.store import MemoryStore, Standing
+from tacit.pool.simulation.population import Codes, Population
+from tacit.pool.simulation.verification import AuditedLog
+
+Numbers = npt.NDArray[np.int64]
+
+
+class CrowdStore(MemoryStore):
+    """A store that takes the messages of many agents at once, each as if it came alone with a new token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._crowd_groups: Numbers = np.empty(0, np.int64)
+        self._crowd_records: dict[int, list[Record]] = {}
+
+    def advance(
+        self,
+        seen: Standing | None,
+        then: Standing,
+        documents: Mapping[str, str],
+        asked: set[int] | None = None,
+    ) -> bool:
+        """As always; with a new epoch the crowd's messages are forgotten too."""
+        moved = super().advance(seen, then, documents, asked)
+        if moved and (seen is None or seen.epoch != then.epoch):
+            self._crowd_groups, self._crowd_records = np.empty(0, np.int64), {}
+        return moved
+
+    def first_crowd(self, groups: Numbers) -> None:
+        """M1 of each person, for their group."""
+        assert self._standing is not None and self._standing.phase is Phase.COUNT
+        self._crowd_groups = groups
+
+    def counts(self) -> dict[int, int]:
+        """How many people each group counted."""
+        groups, numbers = np.unique(self._crowd_groups, return_counts=True)
+        return dict(zip(groups.tolist(), numbers.tolist(), strict=True))
+
+    def second_crowd(self, groups: Numbers, records: Codes) -> None:
+        """M2 of those whose group is asked; they are the senders of M1, in the same order."""
+        assert self._standing is not None and self._standing.phase is Phase.IDENTIFY
+        for group in self._asked:
+            rows = records[groups == group]
+            self._crowd_records[group] = list(map(tuple, rows.tolist()))
+
+    def batches(self, least: int) -> dict[int, list[str]]:
+        """The records of the groups that have at least ``least``; they are not sealed in a simulation."""
+        return {g: each for g, each in self._crowd_records.items() if len(each) >= least}  # type: ignore[misc]
+
+    def first(self, message: FirstMessage, capacity: int) -> Reply:
+        """Single messages are not for a crowd."""
+        del message, capacity
+        return Reply.REFUSED
+
+    def second(self, message: SecondMessage) -> Reply:
+        """Single messages are not for a crowd."""
+        del message
+        return Reply.REFUSED
+
+
+class CrowdEnvelope(OpenEnvelope):
+    """The crowd's records come as they are."""
+
+    def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
+        """The record itself."""
+        del secret, epoch, group
+        return sealed  # type: ignore[return-value]
+
+
+def smallest_regions(records: Codes, corners: Corners) -> Numbers:
+    """The smallest region that contains each record, or :data:`UNGROUPED`."""
+    volumes = (corners[:, 1] - corners[:, 0] + 1).astype(np.float64).prod(axis=1)
+    order = np.argsort(volumes, kind="stable")
+    found = np.empty(len(records), np.int64)
+    lows, highs = np.ascontiguousarray(corners[order, 0]), np.ascontiguousarray(corners[order, 1])
+    locate(records, lows, highs, found)
+    named = np.append(order, UNGROUPED)  # a place of -1 is the last: none
+    groups: Numbers = named[found]
+    return groups
+
+
+def groups_of(records: Codes, table: Table) -> Numbers:
+    """:meth:`tacit.pool.protocol.table.Table.group_of` for many records: each one's group by rule R."""
+    groups = smallest_regions(records, table.regions)
+    if table.everyone or not len(table):
+        return groups
+    allowed = smallest_regions(records, table.surviving) != UNGROUPED
+    allowed |= (groups != UNGROUPED) & np.append(table.primed, False)[groups]
+    return np.where(allowed, groups, UNGROUPED)
+
+
+@dataclass
+class Crowd:
+    """The people who are there: their records, when they come and go, and the group they are in."""
+
+    number: Numbers
+    records: Codes
+    arrive: npt.NDArray[np.float64]
+    leave: npt.NDArray[np.float64]
+    group: Numbers
+    guarded: npt.NDArray[np.bool_]
+    """Has had a group before, or has one now."""
+
+    @classmethod
+    def nobody(cls, width: int) -> Crowd:
+        """An empty crowd."""
+        none, no_time = np.empty(0, np.int64), np.empty(0, np.float64)
+        return cls(none, np.empty((0, width), np.uint16), no_time, no_time, none, none.astype(np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> Crowd:
+        """Those who are chosen."""
+        return Crowd(
+            self.number[chosen],
+            self.records[chosen],
+            self.arrive[chosen],
+            self.leave[chosen],
+            self.group[chosen],
+            self.guarded[chosen],
+        )
+
+    def join(self, others: Crowd) -> Crowd:
+        """This crowd and another."""
+        return Crowd(
+            np.concatenate([self.number, others.number]),
+            np.concatenate([self.records, others.records]),
+            np.concatenate([self.arrive, others.arrive]),
+            np.concatenate([self.leave, others.leave]),
+            np.concatenate([self.group, others.group]),
+            np.concatenate([self.guarded, others.guarded]),
+        )
+
+
+Mode = Literal["default", "paper"]
+MODES: tuple[Mode, ...] = ("default", "paper")
+"""``default``: everybody is partitioned anew, with headroom and rule R; ``paper``: groups are split in
+themselves."""
+
+Leavers = Literal["silent", "answer"]
+LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
+"""Whoever asked in the overlap and has left before its end: says nothing in the phases, or answers still."""
+
+
+@dataclass(frozen=True)
+class SimulationSetting:
+    """One simulation; the defaults are the paper's (section 6.1)."""
+
+    k: int = 30
+    window: float = 50.0
+    overlap: float = 0.5
+    arrivals: float = 50.0
+    stay: float = 50.0
+    stay_variance: float = 10.0
+    windows: int = 100
+    mode: Mode = "default"
+    leavers: Leavers = "silent"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        self.rules()
+        for name in ("arrivals", "stay"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ParameterError.outside(name, getattr(self, name), "above 0")
+        if not 0 <= self.stay_variance < math.inf:
+            raise ParameterError.outside("the variance of the stay", self.stay_variance, "at least 0")
+        if self.windows < 1:
+            raise ParameterError.outside("windows", self.windows, "at least 1")
+        if self.mode not in MODES or self.leavers not in LEAVERS:
+            raise ParameterError(f"mode is one of {', '.join(MODES)}; leavers one of {', '.join(LEAVERS)}.")
+
+    def rules(self) -> Rules:
+        """The pool's rules, with phases that take no time."""
+        return Rules(self.k, self.window, self.overlap, count=0.0, identify=0.0, form=0.0, skew=0.0)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulation found: means over the windows after the first, as shares.
+
+    Attributes:
+        information_loss: AvgIL (eq. 3).
+        ncp: the mean share of each attribute's width that d' covers.
+        unregistered: people in the U-group.
+        forced_expired: people who asked in the overlap and whose group found no k (section 5.2, literally).
+        forced_unregistered: those of them who are without a group in the next window too.
+        groups: the mean number of groups.
+        people: the mean number of people in a window.
+        guarded_at_once: newcomers whose first query can carry a region.
+        never_guarded: newcomers who leave without ever having one.
+        wait: how long the others wait for one, on average; 0 where there are none.
+        log: every query, if it was asked for.
+    """
+
+    setting: SimulationSetting
+    information_loss: float
+    ncp: float
+    unregistered: float
+    forced_expired: float
+    forced_unregistered: float
+    groups: float
+    people: float
+    guarded_at_once: float
+    never_guarded: float
+    wait: float
+    log: AuditedLog | None = field(default=None, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        return {
+            name: getattr(self, name)
+            for name in (
+                "information_loss",
+                "ncp",
+                "unregistered",
+                "forced_expired",
+                "forced_unregistered",
+                "groups",
+                "people",
+                "guarded_at_once",
+                "never_guarded",
+                "wait",
+            )
+        }
+
+
+class _Run:
+    """The course of one simulation."""
+
+    def __init__(self, setting: SimulationSetting, population: Population, keep_log: bool) -> None:
+        self.setting = setting
+        self.population = population
+        self.rules = setting.rules()
+        self.random, self.moments = np.random.default_rng(setting.seed).spawn(2)
+        self.store = CrowdStore()
+        formation = together if setting.mode == "default" else nested
+        self.pool = Pool(
+            self.rules, population.template, self.store, sealing=CrowdEnvelope(), formation=formation
+        )
+        self.crowd = Crowd.nobody(len(population.template.attributes))
+        self.arrived = 0
+        self.keep_log = keep_log
+        self.entries: list[tuple[npt.NDArray[Any], ...]] = []
+        self.measured: list[tuple[float, ...]] = []
+        self.newcomers_at_once = self.newcomers_later = 0
+        self.counted_from = np.iinfo(np.int64).max
+        self.waits: list[npt.NDArray[np.float64]] = []
+
+    def table(self) -> Table:
+        public = self.pool.publication()
+        assert public is not None
+        return public.table
+
+    def newcomers(self, begin: float, end: float) -> Crowd:
+        """Those who arrive between ``begin`` and ``end``: Poisson in number, evenly spread."""
+        setting = self.setting
+        number = int(self.random.poisson(setting.arrivals * (end - begin)))
+        arrive = np.sort(self.random.uniform(begin, end, number))
+        stay = self.random.normal(setting.stay, math.sqrt(setting.stay_variance), number)
+        self.arrived += number
+        return Crowd(
+            np.arange(self.arrived - number, self.arrived),
+            self.population.draw(number, self.random),
+            arrive,
+            arrive + np.maximum(stay, 1e-3),
+            np.full(number, UNGROUPED),
+            np.zeros(number, np.bool_),
+        )
+
+    def window(self, begin: float, end: float) -> None:
+        """One epoch: people join, ask, and the pool moves on to the next table."""
+        table, rules = self.table(), self.rules
+        new = self.newcomers(begin, end)
+        new.group = groups_of(new.records, table)
+        new.guarded = new.group != UNGROUPED
+        if self.measured:  # after the first window
+            self.newcomers_at_once += int(new.guarded.sum())
+            self.newcomers_later += int((~new.guarded).sum())
+            self.counted_from = min(self.counted_from, int(new.number[0])) if len(new) else self.counted_from
+        crowd = self.crowd = self.crowd.join(new)
+        regions, domain = table.regions, self.population.template.domain
+        whole = np.array([[domain.low, domain.high]])
+        corners = np.concatenate([regions, whole])[crowd.group]  # UNGROUPED is -1, the last
+        overlap = end - rules.overlap_length
+        self.ask(corners, begin, overlap)
+        online = self.ask(corners, overlap, end)
+        answering = online if self.setting.leavers == "answer" else online & (crowd.leave > end)
+
+        self.pool.step(end)
+        self.store.first_crowd(crowd.group[answering])
+        self.pool.step(end)
+        asked = np.array(self.pool.asked(), np.int64)
+        self.store.second_crowd(crowd.group[answering], crowd.records[answering])
+        self.pool.step(end)
+
+        fell = online & (crowd.leave > end) & (crowd.group != UNGROUPED) & ~np.isin(crowd.group, asked)
+        self.measure(table, corners, fell)
+        staying = crowd.leave > end
+        extended = (answering & np.isin(crowd.group, asked))[staying]
+        self.crowd, fell = crowd.keep(staying), fell[staying]
+        self.crowd.group = self.regroup(self.crowd, extended, self.table())
+        self.wait_over(end)
+        again = float((fell & (self.crowd.group == UNGROUPED)).sum())
+        self.measured[-1] = (*self.measured[-1], again / max(len(crowd), 1))
+
+    def wait_over(self, now: float) -> None:
+        """Note how long those waited who have their first group now."""
+        crowd = self.crowd
+        first = ~crowd.guarded & (crowd.group != UNGROUPED)
+        counted = first & (crowd.number >= self.counted_from)
+        self.waits.append(now - crowd.arrive[counted])
+        crowd.guarded = crowd.guarded | first
+
+    def ask(self, corners: Numbers, begin: float, end: float) -> npt.NDArray[np.bool_]:
+        """Everybody there between ``begin`` and ``end`` asks once, at a random moment; who that was."""
+        crowd = self.crowd
+        first, last = np.maximum(crowd.arrive, begin), np.minimum(crowd.leave, end)
+        asking = first < last
+        if self.keep_log and end > begin:
+            time = self.moments.uniform(first[asking], last[asking])
+            self.entries.append(
+                (
+                    time,
+                    crowd.number[asking],
+                    crowd.records[asking],
+                    corners[asking, 0],
+                    corners[asking, 1],
+                    crowd.group[asking] != UNGROUPED,
+                )
+            )
+        return asking
+
+    def regroup(self, crowd: Crowd, extended: npt.NDArray[np.bool_], table: Table) -> Numbers:
+        """The groups of those who stay, in the new table."""
+        groups = groups_of(crowd.records, table)
+        if table.parents is None:
+            return groups
+        for parent in np.unique(crowd.group[extended]):  # the paper: members go where their group was split
+            members = extended & (crowd.group == parent)
+            children = np.flatnonzero(table.parents == parent)
+            groups[members] = children[smallest_regions(crowd.records[members], table.regions[children])]
+        return groups
+
+    def measure(self, table: Table, corners: Numbers, fell: npt.NDArray[np.bool_]) -> None:
+        sizes = np.array(self.population.template.sizes)
+        people = max(len(self.crowd), 1)
+        points = ((corners[:, 1] - corners[:, 0] + 1) / sizes).prod(axis=1)
+        widths = ((corners[:, 1] - corners[:, 0]) / np.maximum(sizes - 1, 1)).mean(axis=1)
+        self.measured.append(
+            (
+                float(points.sum() / people) - 1 / self.population.template.domain.points,
+                float(widths.sum() / people),
+                float((self.crowd.group == UNGROUPED).sum() / people),
+                float(fell.sum() / people),
+                float(len(table)),
+                float(len(self.crowd)),
+            )
+        )
+
+
+def simulate(
+    setting: SimulationSetting,
+    population: Population,
+    *,
+    keep_log: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> Simulated:
+    """Run ``setting`` for its windows, after a first one that is not counted.
+
+    Args:
+        keep_log: keep every query, for :func:`tacit.pool.simulation.verification.verify_log`.
+        advance: called after each window.
+    """
+    run = _Run(setting, population, keep_log)
+    run.pool.step(0.0)
+    period = run.rules.open_length
+    longest = setting.stay + 6 * math.sqrt(setting.stay_variance)
+    early = run.newcomers(-longest, 0.0)  # the day has begun when the pool opens
+    run.crowd = early.keep(early.leave > 0)
+    run.window(0.0, period)
+    for number in range(1, setting.windows + 1):
+        run.window(period * number, period * (number + 1))
+        advance()
+    found = np.array(run.measured[1:])
+    loss, ncp, unregistered, forced, groups, people, again = found.mean(axis=0).tolist()
+    log = None
+    if keep_log:
+        columns = [np.concatenate(column) for column in zip(*run.entries, strict=True)]
+        log = AuditedLog(
+            columns[0],
+            columns[1],
+            columns[2].astype(np.int64),
+            columns[3],
+            columns[4],
+            columns[5],
+        )
+    waits = np.concatenate(run.waits)
+    newcomers = max(1, run.newcomers_at_once + run.newcomers_later)
+    return Simulated(
+        setting,
+        loss,
+        ncp,
+        unregistered,
+        forced,
+        again,
+        groups,
+        people,
+        run.newcomers_at_once / newcomers,
+        max(0, run.newcomers_later - len(waits)) / newcomers,
+        float(waits.mean()) if len(waits) else 0.0,
+        log,
+    )

@@ -1,0 +1,181 @@
+"""Check every entry of a query log against Definitions 2 and 3.
+
+- **Definition 2** (k-identification): the attacker knows d of a target and the time of a query to within w
+  (Definition 1; the strongest such attacker knows exactly t - w to t + w). The entries that match, those
+  with
+  d in d' and a time in that interval, must come from at least k people.
+- **Definition 3** ((k, w)-online anonymity): at least k people sent a query under the same d' within w of
+  the
+  entry. It implies the former.
+
+An audited log holds what a service collects, and besides what only an audit knows: who asked, with which
+record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.errors import InputError
+from tacit.files import atomic_file
+from tacit.pool.loops.matching import count_companions
+
+_COLUMNS = ("time", "sender", "record", "low", "high", "guarded")
+
+
+@dataclass(frozen=True)
+class AuditedLog:
+    """Entries of a query log, in any order; a row an entry.
+
+    Attributes:
+        time: when the query was asked.
+        sender: a number for its sender; a service never sees it.
+        record: the sender's own record d; a service never sees it.
+        low, high: the region d' that the query carried.
+        guarded: d' came from a group; otherwise it is d*, for want of one.
+    """
+
+    time: npt.NDArray[np.float64]
+    sender: npt.NDArray[np.int64]
+    record: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    high: npt.NDArray[np.int64]
+    guarded: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def write_audited_log(log: AuditedLog, path: str | Path) -> None:
+    """Write the log as Parquet, for its owner only."""
+    width = log.record.shape[1]
+
+    def lists(codes: npt.NDArray[np.int64]) -> pa.Array:
+        return pa.FixedSizeListArray.from_arrays(pa.array(codes.astype(np.uint16).ravel()), width)
+
+    columns = [
+        pa.array(log.time),
+        pa.array(log.sender),
+        lists(log.record),
+        lists(log.low),
+        lists(log.high),
+        pa.array(log.guarded),
+    ]
+    with atomic_file(path, mode=0o600) as temporary:
+        pq.write_table(pa.table(columns, names=list(_COLUMNS)), temporary)
+
+
+def read_audited_log(path: str | Path) -> AuditedLog:
+    """Read what :func:`write_audited_log` wrote."""
+    if not Path(path).is_file():
+        raise InputError(f"there is no file {path}.", "Make one with `tacit simulate --log`.")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path} is not a Parquet file.") from error
+    missing = [name for name in _COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"{path} has no column {missing[0]!r}.", f"An audited log has {', '.join(_COLUMNS)}."
+        )
+
+    def codes(name: str) -> npt.NDArray[np.int64]:
+        column = table.column(name).combine_chunks()
+        width = column.type.list_size
+        return np.asarray(column.flatten().to_numpy(), np.int64).reshape(-1, width)
+
+    return AuditedLog(
+        np.asarray(table.column("time").to_numpy(), np.float64),
+        np.asarray(table.column("sender").to_numpy(), np.int64),
+        codes("record"),
+        codes("low"),
+        codes("high"),
+        np.asarray(table.column("guarded").to_numpy(zero_copy_only=False), np.bool_),
+    )
+
+
+@dataclass(frozen=True)
+class AnonymityAudit:
+    """How many entries fail, apart for entries with a group's region and for those with d*.
+
+    Attributes:
+        identified, identified_general: entries whose sender is k-identified (Definition 2).
+        unequal, unequal_general: entries without (k, w)-online anonymity (Definition 3).
+        fewest: the least number of people who match a guarded entry, counted up to k.
+    """
+
+    entries: int
+    guarded: int
+    identified: int
+    identified_general: int
+    unequal: int
+    unequal_general: int
+    fewest: int
+
+    @property
+    def holds(self) -> bool:
+        """No sender of a guarded entry is k-identified."""
+        return self.identified == 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For reports."""
+        general = self.entries - self.guarded
+        return {
+            "entries": self.entries,
+            "guarded": self.guarded,
+            "definition_2_violations": self.identified,
+            "definition_3_violations": self.unequal,
+            "definition_3_share": self.unequal / self.guarded if self.guarded else 0.0,
+            "general": general,
+            "definition_2_violations_general": self.identified_general,
+            "definition_3_violations_general": self.unequal_general,
+            "fewest_companions": self.fewest,
+        }
+
+
+def companions(log: AuditedLog, k: int, window: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each entry, how many people (up to k) asked under the same d', and under any d' that matches d."""
+    number, width = log.record.shape
+    if not number:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    corners, region = np.unique(np.hstack([log.low, log.high]), axis=0, return_inverse=True)
+    _, sender = np.unique(log.sender, return_inverse=True)
+    order = np.lexsort((log.time, region.ravel()))
+    same, match = np.empty(number, np.int64), np.empty(number, np.int64)
+    count_companions(
+        log.time[order],
+        sender.ravel()[order],
+        region.ravel()[order],
+        np.ascontiguousarray(log.record[order]),
+        np.ascontiguousarray(corners[:, :width]),
+        np.ascontiguousarray(corners[:, width:]),
+        window * (1 + 1e-12),
+        k,
+        same,
+        match,
+    )
+    placed_same, placed_match = np.empty_like(same), np.empty_like(match)
+    placed_same[order], placed_match[order] = same, match
+    return placed_same, placed_match
+
+
+def verify_log(log: AuditedLog, k: int, window: float) -> AnonymityAudit:
+    """Check every entry of ``log`` against Definitions 2 and 3."""
+    same, match = companions(log, k, window)
+    guarded = log.guarded
+    return AnonymityAudit(
+        entries=len(log),
+        guarded=int(guarded.sum()),
+        identified=int((match[guarded] < k).sum()),
+        identified_general=int((match[~guarded] < k).sum()),
+        unequal=int((same[guarded] < k).sum()),
+        unequal_general=int((same[~guarded] < k).sum()),
+        fewest=int(match[guarded].min()) if guarded.any() else k,
+    )

@@ -1,0 +1,384 @@
+"""Composition: what several events promise together, and the account of a budget."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+
+from tacit.errors import BudgetError, ParameterError
+from tacit.privacy.accounting.events import (
+    Event,
+    GaussianRounds,
+    LaplaceCounts,
+    RareDisclosure,
+    ThresholdedCounts,
+    Together,
+)
+from tacit.privacy.accounting.loss import LossDistribution, laplace_loss, lattice_delta, root_above, together
+from tacit.privacy.arithmetic import round_up, sum_up
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+
+LARGEST_LOSS = 50.0
+"""Beyond this ε of a single event a guarantee is meaningless, and the lattices of losses grow large."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All noise of some events, gathered.
+
+    Args:
+        counts: for each (rate, step) how many counts.
+        mu_square: Σμ² of Gaussian noise.
+        disclosure: the sum of chances.
+    """
+
+    counts: tuple[tuple[tuple[Fraction, int], int], ...]
+    mu_square: Fraction
+    disclosure: float
+
+
+def parts_of_events(events: Iterable[Event], times: int = 1) -> Parts:
+    """The parts of all events, each ``times`` times."""
+    counts: Counter[tuple[Fraction, int]] = Counter()
+    gathered = [Fraction(0), Fraction(0)]
+    for event in events:
+        _gather(event, counts, gathered)
+    disclosure = min(1.0, round_up(gathered[1] * times))
+    listed = tuple(sorted(((key, number * times) for key, number in counts.items() if number)))
+    return Parts(listed, gathered[0] * times, disclosure)
+
+
+def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[Fraction]) -> None:
+    if isinstance(event, Together):
+        for part in event.parts:
+            _gather(part, counts, gathered)
+        return
+    promise = event.guarantee
+    if promise.kind is GuaranteeKind.K_QUERY:
+        raise ParameterError("a k-query release has no epsilon and does not compose.")
+    if not promise.epsilon <= LARGEST_LOSS:
+        rule = f"at most {LARGEST_LOSS:g} for composition by privacy loss"
+        raise ParameterError.outside("epsilon", promise.epsilon, rule)
+    if isinstance(event, LaplaceCounts):
+        if event.counts:
+            counts[1 / Fraction(event.scale), event.step] += event.counts
+    elif isinstance(event, ThresholdedCounts):
+        counts[1 / Fraction(event.scale), 1] += event.counts
+        gathered[1] += event.counts * Fraction(event.chance)
+    elif isinstance(event, RareDisclosure):
+        gathered[1] += Fraction(event.delta)
+    elif isinstance(event, GaussianRounds):
+        gathered[0] += Fraction(event.mu) ** 2
+        gathered[1] += _beside(event)
+    else:
+        indistinguishable = promise.as_indistinguishability()
+        if indistinguishable.epsilon:
+            counts[Fraction(indistinguishable.epsilon), 1] += 1
+        gathered[1] += Fraction(indistinguishable.delta)
+
+
+def _beside(event: GaussianRounds) -> Fraction:
+    """A disclosure that, composed with the Gaussian noise, dominates the rounds.
+
+    They are (ε, d(ε) + δ') at every ε; noise and a disclosure of δ'' are (ε, (1 - δ'')·d(ε) + δ''), which is
+    no less if δ'' = δ'/(1 - d(0)), since d falls with ε.
+    """
+    at_zero = lattice_delta(0.0, event.mu) if math.isfinite(event.mu) else 1.0
+    return Fraction(event.disclosure) / (1 - Fraction(at_zero)) if at_zero < 1 else Fraction(1)
+
+
+_SLACK = 1 + 1e-9
+"""Costs are raised by this: logarithms and exponentials of floats are off by far less."""
+
+
+@dataclass(frozen=True)
+class RenyiFilter:
+    """The limits of a budget (ε, δ): order α, the sum B of divergences, half of δ for disclosures."""
+
+    order: float
+    limit: float
+    disclosure: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float) -> RenyiFilter:
+        """α is the one under which most Gaussian noise fits: it depends on the budget alone."""
+        best = max((_limit(epsilon, delta, alpha) / alpha, alpha) for alpha in _ORDERS)[1]
+        return cls(best, max(0.0, _limit(epsilon, delta, best)), delta / 2)
+
+    def epsilon(self, divergence: float) -> float:
+        """The ε that this sum of divergences comes to, at a δ of half the budget's."""
+        gain = _gain(self.disclosure, self.order)
+        return 0.0 if divergence == 0 else max(0.0, divergence - gain)
+
+
+_ORDERS = tuple(1 + 2 ** (k / 8) for k in range(-24, 81))
+
+
+def _gain(delta: float, alpha: float) -> float:
+    """B - ε."""
+    return (math.log(delta) + math.log(alpha - 1) - alpha * math.log1p(-1 / alpha)) / (alpha - 1)
+
+
+def _limit(epsilon: float, delta: float, alpha: float) -> float:
+    return epsilon + _gain(delta / 2, alpha)
+
+
+@lru_cache(maxsize=256)
+def _laplace(rate: Fraction, step: int, order: float) -> float:
+    """ln E[e^((α-1)·loss)]/(α-1) of one count under discrete Laplace noise, moved by ``step``."""
+    r = float(rate)
+    terms = []
+    for j in range(step + 1):
+        weight = 0.0 if j in (0, step) else math.log(-math.expm1(-r))
+        terms.append(-r * j + weight + (order - 1) * (step - 2 * j) * r)
+    top = max(terms)
+    total = top + math.log(sum(math.exp(term - top) for term in terms)) - math.log1p(math.exp(-r))
+    return max(0.0, total) / (order - 1)
+
+
+def renyi_cost(parts: Parts, order: float) -> tuple[float, float]:
+    """The divergence of order α of these parts, and the chance of a disclosure; both rounded up."""
+    divergence = sum(times * _laplace(rate, step, order) for (rate, step), times in parts.counts)
+    divergence += order * float(parts.mu_square) / 2
+    return divergence * _SLACK, parts.disclosure * _SLACK
+
+
+class CompositionRule(StrEnum):
+    """How a ledger adds up."""
+
+    BASIC = "basic"
+    PLD = "pld"
+    RENYI = "renyi"
+
+
+def decimal(value: float) -> Fraction:
+    """A float read as the decimal it prints as, so that ten times 0.1 is exactly 1."""
+    return Fraction(repr(float(value)))
+
+
+def basic_composition(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    """The sums of ε and of δ, exactly, under ``neighbours``; a mixture of relations is refused."""
+    for guarantee in guarantees:
+        if guarantee.neighbours is not neighbours:
+            raise ParameterError(
+                f"a guarantee for {guarantee.neighbours.words} does not add to one for {neighbours.words}.",
+                "Release under the ledger's relation (`neighbours`); a second ledger is a second budget.",
+            )
+        if guarantee.kind is GuaranteeKind.K_QUERY or not math.isfinite(guarantee.epsilon):
+            raise ParameterError("an event without a finite epsilon does not compose.")
+    epsilon = sum((decimal(guarantee.epsilon) for guarantee in guarantees), Fraction(0))
+    delta = sum((decimal(guarantee.delta) for guarantee in guarantees), Fraction(0))
+    return epsilon, delta
+
+
+def repeated_epsilon(event: Event, times: int, delta: float) -> float:
+    """The ε of ``times`` equal events at a total of δ, by privacy loss distributions."""
+    if not delta > 0:
+        raise ParameterError.outside("delta", delta, "greater than 0 for composition by privacy loss")
+    if times == 0:
+        return 0.0
+    return _repeated_loss(event, times).epsilon(delta)
+
+
+def repeated_delta(event: Event, times: int, epsilon: float) -> float:
+    """The δ of ``times`` equal events at a total of ε, by privacy loss distributions."""
+    if times == 0:
+        return 0.0
+    return _repeated_loss(event, times).delta(epsilon)
+
+
+def composed_epsilon(events: Sequence[Event], delta: float) -> float:
+    """The ε of all ``events`` at a total of δ, by privacy loss; their series must be fixed in advance."""
+    return repeated_epsilon(Together(tuple(events)), 1, delta) if events else 0.0
+
+
+@lru_cache(maxsize=32)
+def _repeated_loss(event: Event, times: int) -> LossDistribution:
+    """A privacy loss distribution that dominates ``times`` such events.
+
+    - Laplace counts: given two neighbouring logs, at most ``counts`` coordinates differ, their noises
+      are independent, and a shift by at most ``step`` is dominated by a shift by ``step``: as many
+      one-dimensional discrete Laplace mechanisms, composed. With a step of 1 that is a binomial sum.
+    - Gaussian rounds: normal, with Σμ², and a disclosure.
+    - Together: the parts' distributions, composed.
+    - anything else: the worst pair of distributions that its (ε, δ) admits (randomised response with
+      failure δ).
+    """
+    parts = parts_of_events([event], times)
+    lattices = [laplace_loss(rate, step, number) for (rate, step), number in parts.counts]
+    mu = round_up(root_above(parts.mu_square)) if parts.mu_square else 0.0
+    return together(lattices, mu, parts.disclosure)
+
+
+_SLACK_ACCOUNT = Fraction(1, 10**12)
+"""Totals may exceed the budget by this part of it, since scales and ε are rounded decimals."""
+
+_MOST_REPETITIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget, the rule by which spendings add up, and the events charged so far (in order).
+
+    Under the rule ``pld`` all charged events are equal, under ``renyi`` they may differ (see
+    :mod:`tacit.privacy.accounting.composition`).
+    """
+
+    budget: Guarantee
+    rule: CompositionRule
+    charged: tuple[Event, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.budget.kind not in (GuaranteeKind.PURE, GuaranteeKind.INDISTINGUISHABILITY):
+            raise ParameterError.outside(
+                "the kind of a budget", self.budget.kind, "pure or indistinguishability"
+            )
+        if not 0 < self.budget.epsilon < math.inf:
+            raise ParameterError.outside("the budget's epsilon", self.budget.epsilon, "positive and finite")
+        if self.rule is not CompositionRule.BASIC and not self.budget.delta > 0:
+            rule = f"greater than 0 for the rule {self.rule.value}"
+            raise ParameterError.outside("the budget's delta", self.budget.delta, rule, "Use the rule basic.")
+        if self.rule is CompositionRule.PLD and any(event != self.charged[0] for event in self.charged):
+            raise ParameterError(
+                "a ledger with the rule pld takes repetitions of one event; this one differs from the first.",
+                "Release with the parameters of the first release, or open the ledger with the rule basic or "
+                "renyi, under which releases may differ.",
+            )
+
+    def charge(self, event: Event) -> Account:
+        """The account after ``event``, or a BudgetError if it does not fit."""
+        promise = event.guarantee
+        if promise.neighbours is not self.budget.neighbours:
+            raise ParameterError(
+                f"this ledger counts {self.budget.neighbours.words}; the event is about "
+                f"{promise.neighbours.words}.",
+                "State the release's guarantee for the ledger's relation.",
+            )
+        after = Account(self.budget, self.rule, (*self.charged, event))
+        if not (math.isfinite(promise.epsilon) and after.within_budget()):
+            raise self._refusal(event)
+        return after
+
+    def total(self) -> tuple[float, float]:
+        """The ε and δ of all that was charged, by the account's rule."""
+        epsilon, delta = self._sums()
+        if self.rule is CompositionRule.BASIC or not self.charged:
+            return float(epsilon), float(delta)
+        if self.rule is CompositionRule.RENYI:
+            divergence, disclosure = self._divergence()
+            found = self._filter()
+            return found.epsilon(divergence), sum_up([found.disclosure, disclosure])
+        tight = repeated_epsilon(self.charged[0], len(self.charged), self.budget.delta)
+        if self._sums_fit() and float(epsilon) <= tight:
+            return float(epsilon), float(delta)
+        return tight, self.budget.delta
+
+    def spent(self) -> Guarantee:
+        """What holds for everything released so far, together."""
+        epsilon, delta = self.total()
+        kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
+        return Guarantee(kind, self.budget.neighbours, epsilon, min(1.0, delta))
+
+    def remaining(self) -> Guarantee:
+        """What one further event may cost at most.
+
+        Under ``basic`` that is the rest of the budget. Under the others it is what could be added to the
+        tight total by basic composition; repetitions of the first event fit more often than that
+        (:meth:`repetitions_left`).
+        """
+        epsilon, delta = self.total()
+        rest = max(Fraction(0), decimal(self.budget.epsilon) - decimal(epsilon))
+        more = max(Fraction(0), decimal(self.budget.delta) - decimal(delta))
+        kind = GuaranteeKind.INDISTINGUISHABILITY if more else GuaranteeKind.PURE
+        return Guarantee(kind, self.budget.neighbours, float(rest), float(more))
+
+    def repetitions_left(self, event: Event) -> int:
+        """How many more times ``event`` fits (at most 10,000; 0 when it does not fit at all)."""
+        try:
+            self.charge(event)
+        except (BudgetError, ParameterError):
+            return 0
+        low, high = 1, 2
+        while high < _MOST_REPETITIONS and self._fits_times(event, high):
+            low, high = high, 2 * high
+        high = min(high, _MOST_REPETITIONS + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._fits_times(event, middle):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _fits_times(self, event: Event, times: int) -> bool:
+        return Account(self.budget, self.rule, self.charged + (event,) * times).within_budget()
+
+    def _filter(self) -> RenyiFilter:
+        return RenyiFilter.of(self.budget.epsilon, self.budget.delta)
+
+    def _divergence(self) -> tuple[float, float]:
+        """The sum of divergences of the filter's order, and of the chances of a disclosure."""
+        return renyi_cost(parts_of_events(self.charged), self._filter().order)
+
+    def _sums(self) -> tuple[Fraction, Fraction]:
+        return basic_composition([event.guarantee for event in self.charged], self.budget.neighbours)
+
+    def _sums_fit(self) -> bool:
+        epsilon, delta = self._sums()
+        grace = 1 + _SLACK_ACCOUNT
+        return epsilon <= decimal(self.budget.epsilon) * grace and delta <= decimal(self.budget.delta) * grace
+
+    def within_budget(self) -> bool:
+        """Whether all that was charged fits (by the sums, or by the tighter rule if the account has it)."""
+        if not all(math.isfinite(event.guarantee.epsilon) for event in self.charged):
+            return False
+        if self.rule is CompositionRule.RENYI:
+            # The filter alone: whichever of two theorems fits best on each course would be neither.
+            divergence, disclosure = self._divergence()
+            found = self._filter()
+            return divergence <= found.limit and disclosure <= found.disclosure
+        if self._sums_fit():
+            return True
+        if self.rule is CompositionRule.BASIC:
+            return False
+        first = self.charged[0]
+        return repeated_epsilon(first, len(self.charged), self.budget.delta) <= self.budget.epsilon
+
+    def _refusal(self, event: Event) -> BudgetError:
+        asked, left = event.guarantee, self.remaining()
+        if self.rule is CompositionRule.PLD and math.isfinite(asked.epsilon):
+            total = repeated_epsilon(event, len(self.charged) + 1, self.budget.delta)
+            over = total - self.budget.epsilon
+            return BudgetError(
+                f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
+                f"the total at delta {self.budget.delta:g} would be epsilon {total:.6g}, over the budget of "
+                f"{self.budget.epsilon:g} by {over:.3g}.",
+                _REMEDY,
+            )
+        if self.rule is CompositionRule.RENYI and math.isfinite(asked.epsilon):
+            epsilon, delta = Account(self.budget, self.rule, (*self.charged, event)).total()
+            return BudgetError(
+                f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
+                f"by the privacy filter the total would be (epsilon {epsilon:.6g}, delta {delta:.3g}) of "
+                f"{_pair(self.budget)}.",
+                _REMEDY,
+            )
+        over_epsilon = max(0.0, asked.epsilon - left.epsilon)
+        over_delta = max(0.0, asked.delta - left.delta)
+        return BudgetError(
+            f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}, "
+            f"too much by epsilon {over_epsilon:.6g} and delta {over_delta:.3g}.",
+            _REMEDY,
+        )
+
+
+_REMEDY = "Ask for a smaller epsilon or delta; nothing was spent and no noise was drawn."
+
+
+def _pair(guarantee: Guarantee) -> str:
+    return f"(epsilon {guarantee.epsilon:.6g}, delta {guarantee.delta:.3g})"

@@ -1,0 +1,294 @@
+"""Events: what was done to a data set, as values that an accountant can add up.
+
+An event is said to the ledger before any noise is drawn. It holds what its privacy depends on and
+nothing else: no query, no count, nothing of the log. Each knows its provable guarantee; how events
+compose is the business of :mod:`tacit.privacy.accounting.composition`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from tacit.errors import ParameterError
+from tacit.privacy.accounting.loss import lattice_delta
+from tacit.privacy.arithmetic import per_scale, sum_up
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+
+
+@runtime_checkable
+class Event(Protocol):
+    """Something that was done to the data, with what it promises. Equal events cost the same."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What this event alone provably promises."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; :func:`event_from_dict` reads it back."""
+        ...
+
+
+@dataclass(frozen=True)
+class GuaranteedRelease:
+    """A release known only by its guarantee: any mechanism that provably gives it."""
+
+    promise: Guarantee
+
+    def __post_init__(self) -> None:
+        if self.promise.kind is GuaranteeKind.K_QUERY:
+            remedy = "Record it as KQueryRelease."
+            raise ParameterError("a k-query release has no guarantee to charge.", remedy)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.promise
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "guaranteed-release", "guarantee": self.promise.to_dict()}
+
+
+@dataclass(frozen=True)
+class LaplaceCounts:
+    """Discrete Laplace noise of one scale on integer counts.
+
+    Between neighbouring logs at most ``counts`` of them differ, each by at most ``step``. The ratio
+    of two outcomes is then at most exp(counts·step/scale): pure ε = counts·step/scale.
+
+    Both bounds must hold at once. Where a user's d contributions may also pile up on a single count, use
+    :class:`GuaranteedRelease` with the pure ε = d/scale instead: one count moved by d loses more, in the
+    long run, than d counts moved by 1.
+
+    Args:
+        scale: b of the noise; 0 means no noise, hence ε = ∞.
+        counts: how many counts one user can move (twice as many if neighbours replace a user).
+        step: by how much one user can move a single count.
+    """
+
+    scale: float
+    counts: int
+    step: int = 1
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.scale >= 0 and math.isfinite(self.scale)):
+            raise ParameterError.outside("the scale of the noise", self.scale, "finite and at least 0")
+        if self.counts < 0:
+            raise ParameterError.outside("the counts one user moves", self.counts, "at least 0")
+        if self.step < 1:
+            raise ParameterError.outside("the step of a count", self.step, "at least 1")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(GuaranteeKind.PURE, self.neighbours, sum_up([self.loss]))
+
+    @property
+    def loss(self) -> Fraction | float:
+        """ε = counts·step/scale exactly; the guarantee states it rounded up."""
+        return per_scale(self.counts * self.step, self.scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "laplace-counts",
+            "scale": self.scale,
+            "counts": self.counts,
+            "step": self.step,
+            "neighbours": self.neighbours.value,
+        }
+
+
+@dataclass(frozen=True)
+class RareDisclosure:
+    """With probability at most δ something is revealed outright: (0, δ)-indistinguishability.
+
+    The price of choosing published keys by a threshold: a key that only one of two neighbouring logs
+    contains gets over the line with at most this probability.
+    """
+
+    delta: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delta <= 1:
+            raise ParameterError.outside("delta", self.delta, "in [0, 1]")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "rare-disclosure", "delta": self.delta, "neighbours": self.neighbours.value}
+
+
+@dataclass(frozen=True)
+class GaussianRounds:
+    """Discrete Gaussian noise in rounds that may depend on one another, and keys chosen by thresholds.
+
+    At every ε it is (ε, δ)-indistinguishable with δ = (δ of Gaussian noise, see
+    :mod:`tacit.privacy.accounting.loss`) + disclosure; ``epsilon`` is the one at which it is stated.
+
+    Args:
+        mu: √Σ(what a user moves/width)² over all noise.
+        disclosure: the chance that something only one user has is shown.
+        epsilon: the ε of the stated guarantee.
+    """
+
+    mu: float
+    disclosure: float
+    epsilon: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.mu >= 0 and self.epsilon >= 0 and math.isfinite(self.epsilon)):
+            raise ParameterError.outside("mu and epsilon", min(self.mu, self.epsilon), "at least 0")
+        if not 0 <= self.disclosure <= 1:
+            raise ParameterError.outside("the disclosure", self.disclosure, "in [0, 1]")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        if not math.isfinite(self.mu):
+            return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
+        delta = sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "gaussian-rounds",
+            "mu": self.mu,
+            "disclosure": self.disclosure,
+            "epsilon": self.epsilon,
+            "neighbours": self.neighbours.value,
+        }
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several events on the same data set, under one neighbour relation; ε and δ add (basic composition)."""
+
+    parts: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ParameterError("a composition needs at least one event; found none.")
+        relations = {part.guarantee.neighbours for part in self.parts}
+        if len(relations) > 1:
+            raise ParameterError(
+                "events under different neighbour relations cannot be composed.",
+                "Convert each with Guarantee.as_replace first.",
+            )
+        if any(part.guarantee.kind is GuaranteeKind.K_QUERY for part in self.parts):
+            raise ParameterError("a k-query release has no epsilon and cannot be composed.")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        promises = [part.guarantee for part in self.parts]
+        epsilon = sum_up(_losses(self))
+        delta = min(1.0, sum_up(promise.delta for promise in promises))
+        pure = all(promise.kind is GuaranteeKind.PURE for promise in promises)
+        kind = GuaranteeKind.PURE if pure else GuaranteeKind.INDISTINGUISHABILITY
+        return Guarantee(kind, promises[0].neighbours, epsilon, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "together", "parts": [part.to_dict() for part in self.parts]}
+
+
+@dataclass(frozen=True)
+class ThresholdedCounts:
+    """Keys chosen by a threshold on their noisy counts, stated at an ε of one's choice with the exact δ.
+
+    A user adds 1 to at most ``counts`` keys. Of these some are keys of others too, whose noisy counts move
+    by 1, and the others are the user's alone and appear with ``chance`` each: not both, so the worst split
+    counts (:func:`tacit.privacy.accounting.loss.split_delta`).
+
+    Args:
+        scale: b of the discrete Laplace noise.
+        counts: how many keys one user adds to.
+        chance: with which a key of one user alone appears.
+        epsilon: the ε at which the guarantee is stated.
+    """
+
+    scale: float
+    counts: int
+    chance: float
+    epsilon: float
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not (self.scale > 0 and math.isfinite(self.scale)):
+            raise ParameterError.outside("the scale of the noise", self.scale, "finite and above 0")
+        if self.counts < 1 or not 0 <= self.chance <= 1:
+            raise ParameterError.outside("the chance of a key", self.chance, "in [0, 1]")
+        if self.neighbours is not Neighbours.ADD_REMOVE:
+            raise ParameterError("counts stated by a split are for adding or removing a user.")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        from tacit.privacy.accounting.loss import split_delta
+
+        delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
+        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": "thresholded-counts",
+            "scale": self.scale,
+            "counts": self.counts,
+            "chance": self.chance,
+            "epsilon": self.epsilon,
+            "neighbours": self.neighbours.value,
+        }
+
+
+def _losses(event: Event) -> list[Fraction | float]:
+    """The ε of an event's parts, exactly where it is known exactly, so that a sum is rounded once."""
+    if isinstance(event, Together):
+        return [loss for part in event.parts for loss in _losses(part)]
+    return [event.loss if isinstance(event, LaplaceCounts) else event.guarantee.epsilon]
+
+
+@dataclass(frozen=True)
+class KQueryRelease:
+    """Queries of at least k users, published as they are: no protection against an active attacker."""
+
+    k: int
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": "k-query-release", "k": self.k}
+
+
+def event_from_dict(form: Mapping[str, Any]) -> Event:
+    """The event that ``to_dict`` wrote; anything else is a ParameterError."""
+    try:
+        match form["event"]:
+            case "guaranteed-release":
+                return GuaranteedRelease(Guarantee.from_dict(form["guarantee"]))
+            case "laplace-counts":
+                neighbours = Neighbours(form["neighbours"])
+                return LaplaceCounts(float(form["scale"]), form["counts"], form["step"], neighbours)
+            case "rare-disclosure":
+                return RareDisclosure(float(form["delta"]), Neighbours(form["neighbours"]))
+            case "gaussian-rounds":
+                mu, chance, epsilon = (float(form[name]) for name in ("mu", "disclosure", "epsilon"))
+                return GaussianRounds(mu, chance, epsilon, Neighbours(form["neighbours"]))
+            case "together":
+                return Together(tuple(event_from_dict(part) for part in form["parts"]))
+            case "thresholded-counts":
+                scale, chance, epsilon = (float(form[name]) for name in ("scale", "chance", "epsilon"))
+                neighbours = Neighbours(form["neighbours"])
+                return ThresholdedCounts(scale, form["counts"], chance, epsilon, neighbours)
+            case "k-query-release":
+                return KQueryRelease(int(form["k"]))
+            case name:
+                raise ParameterError.outside("the event", name, "one that this version of Tacit knows")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"this is no stored event ({type(error).__name__}).") from error

@@ -1,0 +1,163 @@
+"""What a ledger's entries mean: from the lines of its file to charges and a balance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tacit.errors import IntegrityError, ParameterError, TacitError
+from tacit.privacy.accounting.composition import Account, CompositionRule
+from tacit.privacy.accounting.events import Event, event_from_dict
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind
+from tacit.privacy.ledger.journal import Chain, Record
+
+FORMAT = 1
+"""The version of the ledger's file format."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge (``spent``, or ``torn`` and still readable)."""
+
+    number: int
+    hash: str
+    time: str
+    purpose: str
+    event: Event
+    torn: bool = False
+    manifest: str | None = None
+    """SHA-256 of the manifest of what is published for it, noted just before it is."""
+    published: bool = False
+    """Whether the release is known to have come into its place after the note."""
+
+    @property
+    def standing(self) -> str:
+        """What became of the charge, in a word: ``torn``, ``spent``, ``noted`` or ``released``."""
+        if self.torn:
+            return "torn"
+        if self.published:
+            return "released"
+        return "spent" if self.manifest is None else "noted"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the event of this entry alone promises."""
+        return self.event.guarantee
+
+
+@dataclass(frozen=True)
+class LedgerState:
+    """All that a ledger's file says, checked and added up."""
+
+    label: str
+    fingerprint: str | None
+    opened: str
+    account: Account
+    entries: tuple[Entry, ...]
+    head: str
+    length: int
+    torn: int
+
+    @property
+    def unprotected(self) -> tuple[Entry, ...]:
+        """Releases without any ε (k-query): no total can be stated about a data set that has one."""
+        return tuple(entry for entry in self.entries if entry.guarantee.kind is GuaranteeKind.K_QUERY)
+
+
+def read_entry(record: Record) -> Entry:
+    """The charge that a line states."""
+    event = event_from_dict(record["event"])
+    if event.guarantee.to_dict() != record["guarantee"]:
+        raise IntegrityError(
+            f"entry {record['entry']} of the ledger states another guarantee than its event."
+        )
+    return Entry(
+        number=record["entry"],
+        hash=record["hash"],
+        time=record["time"],
+        purpose=record["purpose"],
+        event=event,
+        torn=record["type"] == "torn",
+    )
+
+
+def replay(chain: Chain) -> LedgerState:
+    """Read the chain from its start; IntegrityError if an entry or the arithmetic does not hold."""
+    try:
+        return _replay(chain)
+    except (KeyError, TypeError, ValueError, ParameterError) as error:
+        raise IntegrityError(f"the ledger lacks a field or holds a wrong one ({error}).") from error
+
+
+def _replay(chain: Chain) -> LedgerState:
+    opened = chain.records[0]
+    if opened["type"] != "opened" or opened["format"] != FORMAT:
+        raise IntegrityError("this file is no ledger that this version of Tacit can read.")
+    entries: dict[int, Entry] = {}
+    torn = 1 if chain.fragment else 0
+    for record in chain.records[1:]:
+        kind = record["type"]
+        torn += kind == "torn"
+        if kind in _NOTES:
+            entries[record["of"]] = _NOTES[kind](entries.get(record["of"]), record)
+        elif kind == "spent" or (kind == "torn" and "event" in record):
+            entries[record["entry"]] = read_entry(record)
+        elif kind != "torn":
+            raise IntegrityError(f"entry {record['entry']} of the ledger is of an unknown type.")
+    charged = tuple(
+        entry.event for entry in entries.values() if entry.guarantee.kind is not GuaranteeKind.K_QUERY
+    )
+    account = Account(Guarantee.from_dict(opened["budget"]), CompositionRule(opened["composition"]), charged)
+    # Costs only grow, so if the total fits, every charge fitted when it was made.
+    if not account.within_budget():
+        raise IntegrityError(
+            "the charges of the ledger exceed its budget.", "The file was not written by Tacit."
+        )
+    return LedgerState(
+        label=opened["label"],
+        fingerprint=opened.get("fingerprint"),
+        opened=opened["time"],
+        account=account,
+        entries=tuple(entries.values()),
+        head=chain.head,
+        length=len(chain.records),
+        torn=torn,
+    )
+
+
+def _noted(entry: Entry | None, record: Record) -> Entry:
+    if entry is None or entry.manifest is not None:
+        raise IntegrityError(f"entry {record['entry']} of the ledger notes a release that was never charged.")
+    return replace(entry, manifest=record["manifest"])
+
+
+def _published(entry: Entry | None, record: Record) -> Entry:
+    if entry is None or entry.manifest is None or entry.published:
+        raise IntegrityError(f"entry {record['entry']} of the ledger says published of what was not noted.")
+    return replace(entry, published=True)
+
+
+def _noted_and_published(entry: Entry | None, record: Record) -> Entry:
+    return replace(_noted(entry, record), published=True)
+
+
+_NOTES = {"noted": _noted, "published": _published, "released": _noted_and_published}
+"""What is noted of a charge. Ledgers of earlier versions have one note, ``released``, made before
+publication: whether that came about, they do not say."""
+
+
+def describe_fragment(fragment: bytes) -> Record:
+    """What to record of a torn append: its charge too, if that part of it was written."""
+    body: dict[str, Any] = {"bytes": len(fragment), "fragment": hashlib.sha256(fragment).hexdigest()}
+    found = re.search(rb'"type":"(?:spent|torn)".*?"event":(?=\{)', fragment)
+    if found is None:
+        return body
+    try:
+        form, _ = json.JSONDecoder().raw_decode(fragment[found.end() :].decode("utf-8", errors="replace"))
+        event = event_from_dict(form)
+    except (ValueError, TacitError):
+        return body
+    return body | {"purpose": "torn charge", "event": form, "guarantee": event.guarantee.to_dict()}

@@ -1,0 +1,158 @@
+"""A plan or a guarantee, stated: one document for machines, one small table for people.
+
+Keys named ``epsilon`` and ``delta`` outside ``paper`` are always the provable ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tacit.privacy import Guarantee, GuaranteeKind
+from tacit.release.analysis import PaperFigure, parts_document
+from tacit.release.document.words import meaning_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tacit.release.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a command says: the document, and the rows (name, ours, the paper's) a person sees.
+
+    ``ours`` heads the column of our values.
+    """
+
+    title: str
+    document: Mapping[str, Any]
+    rows: Sequence[tuple[str, str, str]]
+    words: Sequence[str]
+    why: str
+    ours: str = "provable"
+
+    def render(self, console: Console) -> None:
+        """Draw the statement: a table of ours beside the paper's, then the words."""
+        from rich.table import Table
+
+        console.print(self.title, style="bold", markup=False)
+        table = Table(show_edge=False, pad_edge=False)
+        table.add_column("")
+        table.add_column(self.ours, justify="right")
+        table.add_column("paper", justify="right", style="dim")
+        for row in self.rows:
+            table.add_row(*row)
+        console.print(table)
+        console.print()
+        for line in self.words:
+            console.print(f"• {line}", markup=False)
+        if self.why:
+            console.print(f"\nWhy the paper differs: {self.why}", markup=False, style="dim")
+
+    def html(self) -> str:
+        """The same for a notebook."""
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
+        )
+        words = "".join(f"<li>{escape(line)}</li>" for line in self.words)
+        return (
+            f"<div><strong>{escape(self.title)}</strong><table><thead><tr><th></th>"
+            f"<th>{escape(self.ours)}</th><th>paper</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<ul>{words}</ul></div>"
+        )
+
+
+def _guarantee_document(found: Guarantee) -> dict[str, Any]:
+    """A guarantee as JSON holds it; without differential privacy neither ε nor δ says anything."""
+    document = found.to_dict()
+    if not math.isfinite(found.epsilon):
+        document["delta"] = None
+    return document
+
+
+def _show(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def state_plan(mechanism: Mechanism[Any]) -> Statement:
+    """The parameters by name, what they give and mean, and the paper's choice under ``paper``."""
+    promised, paper = mechanism.guarantee(), mechanism.paper_setting()
+    parameters = mechanism.parameters.to_dict()
+    printed: dict[str, float] = dict(paper.values) if paper is not None else {}
+    promise = _guarantee_document(promised)
+    document: dict[str, Any] = {
+        "mechanism": mechanism.name,
+        "requested_epsilon": mechanism.asked.epsilon,
+        "requested_delta": mechanism.asked.delta,
+        **{name: _by_name(value) for name, value in parameters.items()},
+        **promise,
+        "parts": parts_document(mechanism.charges(), promised.neighbours),
+        "schedule": mechanism.schedule().to_dict(),
+        "utility": mechanism.figures(),
+        "words": list(mechanism.words()),
+        "paper": {**printed, "source": paper.source, "why": paper.why} if paper is not None else None,
+    }
+    rows = [
+        (name.replace("_", " "), _show(value), _show(printed.get(name)))
+        for name, value in parameters.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    for name in ("epsilon", "delta"):
+        if promise[name] is not None:
+            rows.append((name, f"{promise[name]:.6g}", _show(printed.get(f"provable_{name}"))))
+    return Statement(
+        f"Plan for {mechanism.title}: {promised}",
+        document,
+        rows,
+        mechanism.words(),
+        paper.why if paper is not None else "",
+        ours="plan",
+    )
+
+
+def _by_name(value: object) -> object:
+    """A public set by its name."""
+    return getattr(value, "name", value)
+
+
+def state_guarantee(mechanism: Mechanism[Any]) -> Statement:
+    """What the parameters provably give, part by part, beside what the paper prints for them."""
+    found, figure, more = mechanism.guarantee(), mechanism.paper(), mechanism.further()
+    paper = {**(figure.to_dict() if figure is not None else {}), **more.paper}
+    words = [*meaning_of(found), *more.words]
+    document = {
+        "mechanism": mechanism.name,
+        **_guarantee_document(found),
+        "parameters": {name: _by_name(value) for name, value in mechanism.parameters.to_dict().items()},
+        "parts": parts_document(mechanism.charges(), found.neighbours),
+        "schedule": mechanism.schedule().to_dict(),
+        **more.document,
+        "words": words,
+        "paper": paper or None,
+    }
+    rows = [*_rows(found, figure, paper), *more.rows]
+    return Statement(more.title or mechanism.title, document, rows, words, str(paper.get("why", "")))
+
+
+def _rows(
+    found: Guarantee, figure: PaperFigure | None, paper: Mapping[str, Any]
+) -> list[tuple[str, str, str]]:
+    if found.kind is GuaranteeKind.K_QUERY:
+        return [("epsilon", "none", "none")]
+    if figure is None:
+        printed = ("", "", "")
+    else:
+        printed = (f"{paper['epsilon']:.4g}", f"{paper['delta']:.3g}", str(paper["neighbours"]))
+    return [
+        ("epsilon", f"{found.epsilon:.4g}", printed[0]),
+        ("delta", f"{found.delta:.3g}", printed[1]),
+        ("neighbours", found.neighbours.value, printed[2]),
+    ]

@@ -1,0 +1,169 @@
+"""The published tables against the manifest and the schedule: columns, sums, thresholds, the two forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+from tacit.release.document.manifest import describe_table
+from tacit.release.document.page import PAGE
+from tacit.release.execution import column_types
+from tacit.release.schedule import Part, Schedule
+
+Finding = tuple[bool, str]
+"""Whether a check holds, and what was found."""
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """Lists as JSON text, which a cell of a TSV file can hold."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            texts = [json.dumps(row, ensure_ascii=False) for row in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(texts, pa.string()))
+    return table
+
+
+def cells(table: pa.Table) -> list[pa.Array]:
+    """The columns of a table as cells of a TSV file, which nothing has to be quoted in and no spreadsheet
+    runs.
+
+    Tabs and line ends inside a text are written as spaces. A text that begins like a formula (``=``, ``+``,
+    ``-``, ``@``) gets an apostrophe before it, which spreadsheets take for "this is text".
+    """
+    made = []
+    for column in as_text(table).columns:
+        texts = column.combine_chunks().cast(pa.string())
+        if pa.types.is_string(column.type):
+            texts = pc.replace_substring_regex(texts, r"[\t\r\n]", " ")
+            texts = pc.replace_substring_regex(texts, r"^([=+\-@])", r"'\1")
+        made.append(texts)
+    return made
+
+
+def write_cells(table: pa.Table, path: Path) -> None:
+    """Write a table as TSV: a line a row, no quotes, as ``tacit import`` reads TSV."""
+    columns = cells(table)
+    with path.open("wb") as file:
+        file.write(("\t".join(table.column_names) + "\n").encode())
+        if table.num_rows:
+            lines = pc.binary_join_element_wise(*columns, "\t")
+            file.write(("\n".join(lines.to_pylist()) + "\n").encode())
+
+
+def table_checks(
+    folder: Path, manifest: Mapping[str, Any], schedule: Schedule
+) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    """What is to be checked of each table, and how; a check may raise anything if the file is broken."""
+    yield (
+        "the tables are those that the mechanism publishes",
+        lambda: (list(manifest["published"]) == [part.table for part in schedule], ""),
+    )
+    for part in schedule:
+        name = part.table
+        path = folder / f"{name}.parquet"
+
+        def stated(name: str = name, part: Part = part, path: Path = path) -> Finding:
+            read = _read(path)
+            found = describe_table(read)
+            same = json.dumps(found) == json.dumps(manifest["published"][name])
+            return same and _shows(part, pq.read_schema(path)), f"{found['rows']:,} rows"
+
+        def threshold(part: Part = part, path: Path = path) -> Finding:
+            return _passes(_read(path).column("count"), part.lowest)
+
+        def keys(part: Part = part, path: Path = path) -> Finding:
+            return _distinct(as_text(_read(path)), [column.name for column in part.columns]), ""
+
+        def text(name: str = name, path: Path = path) -> Finding:
+            return _same_text(_read(path), folder / f"{name}.tsv"), ""
+
+        yield f"{name} has the columns, rows and sum stated", stated
+        if part.lowest is not None:
+            yield f"no count of {name} lies below its threshold", threshold
+        yield f"{name} lists each key once", keys
+        yield f"{name}.tsv says the same as {name}.parquet", text
+        if part.nested:
+
+            def sums(path: Path = path) -> Finding:
+                return _adds_up(_read(path)), ""
+
+            yield f"each count of {name} is the sum of those right below it", sums
+        for column, other in part.within:
+
+            def published(path: Path = path, column: str = column, other: str = other) -> Finding:
+                known = _read(folder / f"{other}.parquet").column(0).combine_chunks()
+                listed = _read(path).column(column)
+                return bool(pc.all(pc.is_in(listed, value_set=known), min_count=0).as_py()), ""
+
+            yield f"each {column} of {name} is published among the {other}", published
+
+
+def expected_files(schedule: Schedule) -> set[str]:
+    """The files beside the manifest: each table twice, and the page."""
+    return {f"{part.table}.{form}" for part in schedule for form in ("parquet", "tsv")} | {PAGE}
+
+
+def _shows(part: Part, schema: pa.Schema) -> bool:
+    """Whether a file has the columns of the part and nothing else, not even notes of its own."""
+    found = [(field.name, field.type) for field in schema]
+    measures = [(name, pa.int64()) for name in part.measures]
+    return found == [*column_types(part), *measures] and not schema.metadata
+
+
+def _read(path: Path) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
+def _passes(counts: pa.ChunkedArray, least: int | None) -> Finding:
+    smallest = pc.min(counts).as_py()
+    if smallest is None or least is None:
+        return counts.null_count == 0, ""
+    return counts.null_count == 0 and smallest >= least, f"{smallest:,} against {least:,}"
+
+
+def _distinct(table: pa.Table, keys: list[str]) -> bool:
+    missing = any(table.column(name).null_count for name in table.column_names)
+    return not missing and table.group_by(keys).aggregate([]).num_rows == table.num_rows
+
+
+def _adds_up(table: pa.Table) -> bool:
+    """Whether the count of every path with others below it is their sum, and none is below 0."""
+    counts = dict(zip(table.column(0).to_pylist(), table.column("count").to_pylist(), strict=True))
+    below: dict[str, int] = {}
+    for path, count in counts.items():
+        above, slash, _ = path.rpartition("/")
+        if slash:
+            below[above] = below.get(above, 0) + count
+    return min(counts.values(), default=0) >= 0 and all(counts.get(p) == n for p, n in below.items())
+
+
+def _same_text(table: pa.Table, path: Path) -> bool:
+    lines = path.read_text("utf-8").split("\n")
+    expected = ["\t".join(table.column_names)]
+    if table.num_rows:
+        expected += pc.binary_join_element_wise(*cells(table), "\t").to_pylist()
+    return lines == [*expected, ""] or _same_quoted_text(table, path)
+
+
+def _same_quoted_text(table: pa.Table, path: Path) -> bool:
+    """Earlier releases wrote quotes around cells that held any."""
+    names = table.column_names
+    read = csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(delimiter="\t", newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+    written = as_text(table).cast(pa.schema([(name, pa.string()) for name in names]))
+    return read.column_names == names and all(
+        read.column(name).to_pylist() == written.column(name).to_pylist() for name in names
+    )

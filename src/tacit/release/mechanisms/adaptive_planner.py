@@ -1,0 +1,348 @@
+"""From ε and δ to adaptive rounds or a single noisy count of each item."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from scipy.special import ndtri
+
+from tacit.errors import InfeasibleError, ParameterError
+from tacit.privacy import Neighbours
+from tacit.privacy.accounting.loss import ROUNDING, gaussian_mu
+from tacit.privacy.arithmetic import enclose_exponential, per_scale, round_up
+from tacit.release.mechanisms.adaptive_rounds import SingleCount
+from tacit.release.mechanisms.adaptive_schedule import (
+    LARGEST_VALUE,
+    ONE,
+    Round,
+    RoundsSchedule,
+    StepFunction,
+    TallySchedule,
+    appearance,
+    cost_of,
+    tail_allowance,
+)
+from tacit.release.mechanisms.adaptive_schedule import even_chance_at as even_chance_of_rounds_at
+from tacit.release.planning import noise_for, smallest
+
+_BITS = 320
+"""Of the enclosures; chances down to 10^-60 keep 30 digits."""
+
+
+def _powers(schedule: SingleCount, exponent: int) -> tuple[Fraction, Fraction]:
+    """Bounds of a^exponent, a = exp(-1/b)."""
+    rate = Fraction(exponent) / Fraction(schedule.scale)
+    low, high = enclose_exponential(rate, _BITS)
+    return Fraction(low, 1 << _BITS), Fraction(high, 1 << _BITS)
+
+
+def tail(schedule: SingleCount, reached: int) -> Fraction:
+    """An upper bound of P(noise ≥ reached), exact to hundreds of bits.
+
+    Without the cap it is u·a^reached for reached ≥ 0, and 1 - (1-u)·a^(-reached) below. The cap takes
+    u·a^(most+1) from it, and from the whole.
+    """
+    upward = Fraction(schedule.upward)
+    if reached > schedule.most:
+        return Fraction(0)
+    if not schedule.scale:
+        return Fraction(int(reached <= 0))
+    above_low, above_high = (upward * power for power in _powers(schedule, schedule.most + 1))
+    if reached >= 0:
+        high = upward * _powers(schedule, reached)[1] - above_low
+    else:
+        high = 1 - (1 - upward) * _powers(schedule, -reached)[0] - above_low
+    return min(Fraction(1), high / (1 - above_high))
+
+
+def chance_of_one(schedule: SingleCount) -> Fraction:
+    """q, an upper bound: of the largest noise, or that an item of one user alone is published."""
+    return max(tail(schedule, schedule.most), tail(schedule, schedule.least - 1))
+
+
+def disclosure(schedule: SingleCount) -> float:
+    """δ = k₀·q, rounded up."""
+    return min(1.0, round_up(schedule.held * chance_of_one(schedule)))
+
+
+def loss(schedule: SingleCount) -> Fraction | float:
+    """ε = k₀/b for adding or removing a user; infinite without noise.
+
+    Refused where the step between -1 and 0 tells more than all others.
+    """
+    if not schedule.scale:
+        return math.inf
+    upward, a = Fraction(schedule.upward), _powers(schedule, 1)[1]
+    if upward * (1 + a) > 1 or a * (1 - upward) > upward:
+        raise ParameterError.outside("the chance of noise above 0", schedule.upward, "in [a/(1+a), 1/(1+a)]")
+    return per_scale(schedule.held, schedule.scale)
+
+
+def even_chance_at(schedule: SingleCount) -> int:
+    """The least number of users with which an item is published by half, or more."""
+    return schedule.least + smallest(lambda more: tail(schedule, -more) >= Fraction(1, 2))
+
+
+def deviation(schedule: SingleCount) -> float:
+    """The standard deviation of the noise, its cap left out."""
+    if not schedule.scale:
+        return 0.0
+    a, u = math.exp(-1 / schedule.scale), schedule.upward
+    mean, square = a / (1 - a), a * (1 + a) / (1 - a) ** 2
+    whole = u * mean - (1 - u) * (1 + mean)
+    return math.sqrt(u * square + (1 - u) * (1 + 2 * mean + square) - whole**2)
+
+
+_CUTS = 24
+_UNIT_COEFFICIENT = 64
+
+
+@dataclass(frozen=True)
+class RoundsLayout:
+    """How rounds are laid out. τ runs from 0 (before the second round) to 1 (before the last).
+
+    Args:
+        rounds: how many.
+        growth: each round has this many times the budget of the one before.
+        first: the first round has so many times more, since it alone tells weights for the count.
+        noise_part: the part of δ that the noise costs; the rest is for items found by chance.
+        early_part: of that rest, the part of all rounds but the last.
+        fading: an older round counts by this factor less in the standing.
+        lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
+        rise: and of so many more at τ = 1.
+        bend: the exponent of τ in between.
+        offset: a standing of z standard deviations weighs (z + offset)^(preference - decline·τ) in the next
+            round, so that weight goes first to what stands high and later to what needs it.
+        preference: see there.
+        decline: see there.
+        spared: and less by this part for each standard deviation beyond ``near`` times the threshold's: such
+            an item is nearly found.
+        near: see there.
+        tally_part: of the budget (μ²), what the counts get.
+        norm_part: of that, what the histogram of norms gets.
+        covered: the part of users whose norms are left whole.
+        reference: an item's relative weight in the count is (reference·σ/noisy weight)^power, at most 1.
+        power: see there.
+    """
+
+    rounds: int = 7
+    growth: float = 1.18
+    first: float = 1.16
+    noise_part: float = 0.61
+    early_part: float = 0.087
+    fading: float = 0.9
+    lowest: float = -0.34
+    rise: float = 4.0
+    bend: float = 0.9
+    offset: float = 1.6
+    preference: float = 0.2
+    decline: float = 0.97
+    spared: float = 0.29
+    near: float = 0.6
+    tally_part: float = 0.3
+    norm_part: float = 0.02
+    covered: float = 0.75
+    reference: float = 1.5
+    power: float = 0.75
+
+
+DEFAULT = RoundsLayout()
+
+
+def plan_rounds(
+    epsilon: float,
+    delta: float,
+    held: int,
+    *,
+    keys_only: bool = False,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    shape: RoundsLayout = DEFAULT,
+) -> RoundsSchedule:
+    """The schedule that costs at most (ε, δ).
+
+    Args:
+        epsilon: ε.
+        delta: δ.
+        held: k₀, the most items of a user that take part.
+        keys_only: no counts, so that all goes to finding keys.
+        neighbours: for which logs (ε, δ) is to hold.
+        shape: of the rounds. A user who gives a single item has nothing to steer: one round.
+    """
+    if held == 1:
+        shape = replace(shape, rounds=1)
+    noise_delta = shape.noise_part * delta
+    replacing = neighbours is Neighbours.REPLACE
+    mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
+    for_tally = 0.0 if keys_only else shape.tally_part
+    grown = [shape.growth**r * (shape.first if r == 0 else 1.0) for r in range(shape.rounds)]
+    shares = [(1 - for_tally) * each / sum(grown) for each in grown]
+    sigmas = [_sigma(ONE, mu, share) for share in shares]
+    coefficients = [
+        max(1, round(_UNIT_COEFFICIENT * shares[r] / shares[0] * shape.fading**-r))
+        for r in range(shape.rounds)
+    ]
+    schedule = RoundsSchedule(held, tuple(_blank(sigmas, coefficients)))
+    rest = (delta - noise_delta) / (2 if replacing else 1)
+    early = shape.early_part * rest / max(1, shape.rounds - 1)
+    for r in range(1, shape.rounds + 1):
+        last = r == shape.rounds
+        allowed = rest - early * (shape.rounds - 1) if last else early
+        schedule = _with_threshold(schedule, r, allowed)
+        if not last:
+            schedule = _with_steering(schedule, r, shape)
+    if not keys_only:
+        schedule = replace(schedule, tally=_tally(mu, for_tally, sigmas[0], shape))
+    found = cost_of(schedule, neighbours).delta(epsilon)
+    if found > delta:
+        raise InfeasibleError(
+            f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
+            "Give a larger delta.",
+        )
+    return schedule
+
+
+def _blank(sigmas: list[int], coefficients: list[int]) -> list[Round]:
+    steering = StepFunction((0,), (1,))
+    last = len(sigmas) - 1
+    return [
+        Round(sigma, coefficient, 0, None if r == last else steering)
+        for r, (sigma, coefficient) in enumerate(zip(sigmas, coefficients, strict=True))
+    ]
+
+
+def _sigma(by: int, mu: float, share: float) -> int:
+    """The least whole σ with by²/(σ² - η²) ≤ share·μ²."""
+    needed = Fraction(by) ** 2 / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
+    sigma = math.isqrt(math.ceil(needed))
+    return sigma if sigma**2 >= needed else sigma + 1
+
+
+def _replaced(schedule: RoundsSchedule, r: int, made: Round) -> RoundsSchedule:
+    return replace(schedule, rounds=(*schedule.rounds[: r - 1], made, *schedule.rounds[r:]))
+
+
+def _width(schedule: RoundsSchedule, r: int) -> float:
+    """The standard deviation of a standing's noise after ``r`` rounds."""
+    return math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in schedule.rounds[:r]))
+
+
+def _grain(width: float) -> int:
+    """Thresholds and cuts are multiples of this, a millionth of the noise.
+
+    So the last bits of a logarithm or a quantile, which may differ from one machine to another, do not make
+    another schedule of the same parameters, and a release verifies wherever it is read.
+    """
+    return 1 << max(0, int(width).bit_length() - 20)
+
+
+def _with_threshold(schedule: RoundsSchedule, r: int, allowed: float) -> RoundsSchedule:
+    """The least threshold (to one part in 10^6 of the noise) at which k₀·p_r is at most ``allowed``."""
+    width = _width(schedule, r)
+    weight = ONE * sum(step.coefficient for step in schedule.rounds[:r])
+    step = schedule.rounds[r - 1]
+    z = -float(ndtri(allowed / schedule.held)) if allowed > 0 else 40.0
+    grain = _grain(width)
+    threshold = grain * math.ceil((weight + tail_allowance(schedule, r) + width * z) / grain)
+    while True:
+        made = _replaced(schedule, r, replace(step, threshold=threshold))
+        if schedule.held * appearance(made, r) <= allowed:
+            return made
+        if threshold > weight + 38 * width:
+            raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
+        threshold += grain
+
+
+def _with_steering(schedule: RoundsSchedule, r: int, shape: RoundsLayout) -> RoundsSchedule:
+    """From the standing after round ``r`` to the weight in the next."""
+    width = _width(schedule, r)
+    step = schedule.rounds[r - 1]
+    tau = (r - 1) / (shape.rounds - 2) if shape.rounds > 2 else 1.0
+    low = shape.lowest + shape.rise * tau**shape.bend
+    high = max(low + 0.5, step.threshold / width)
+    levels = [low + (high - low) * j / _CUTS for j in range(_CUTS)]
+    middles = [level + (high - low) / (2 * _CUTS) for level in levels]
+    weight = ONE * sum(each.coefficient for each in schedule.rounds[:r])
+    needed = shape.near * (step.threshold - weight) / width
+    raw = [
+        max(z + shape.offset, 0.1) ** (shape.preference - shape.decline * tau)
+        * max(0.05, 1 - shape.spared * max(0.0, z - needed))
+        for z in middles
+    ]
+    values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
+    grain = _grain(width)
+    cuts = [grain * math.floor(level * width / grain) for level in levels]
+    return _replaced(schedule, r, replace(step, steering=StepFunction(tuple(cuts), tuple(values))))
+
+
+def _tally(mu: float, part: float, first_sigma: int, shape: RoundsLayout) -> TallySchedule:
+    reference = shape.reference * first_sigma
+    cuts = [0] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
+    values = [LARGEST_VALUE] + [
+        max(1, round(LARGEST_VALUE * (1.1 ** -(j + 0.5)) ** shape.power)) for j in range(1, 64)
+    ]
+    lowest = -(1 << 50)
+    edges = sorted({math.ceil(8 * 1.2**j) for j in range(42)})
+    return TallySchedule(
+        norm_sigma=_sigma(ONE, mu, part * shape.norm_part),
+        norm_edges=tuple(edges),
+        covered=shape.covered,
+        sigma=_sigma(ONE, mu, part * (1 - shape.norm_part)),
+        weighing=StepFunction((lowest, *cuts[1:]), tuple(values)),
+    )
+
+
+_DIGITS = 10**9
+"""The chance of noise above 0 has nine digits, rounded down: the same on every machine."""
+
+_STEPS_DOWN = 4
+"""Of the last digit: more than what floating-point numbers may have been off by."""
+
+
+def plan_single(
+    epsilon: float, delta: float, held: int, *, neighbours: Neighbours = Neighbours.ADD_REMOVE
+) -> SingleCount:
+    """The least threshold, and for it the noise that lies highest, at a cost of (ε, δ)."""
+    scale = noise_for(held * neighbours.histories, epsilon)
+    a, step = math.exp(-1 / scale), -math.expm1(-1 / scale)
+    lowest, highest = a / (1 + a), 1 / (1 + a)
+    # q = u(1-a)a^h/(1-u·a^(h+1)) ≤ δ/k₀ at the smallest u gives h; then the largest u that holds with it.
+    wanted = delta / held
+    most = math.floor(scale * (math.log((step + wanted * a) / (1 + a)) - math.log(wanted)) - 1)
+    for bound in range(max(0, most - 1), max(0, most - 1) + 5):
+        sparse = math.log(wanted) - math.log(step + wanted * a) + bound / scale
+        upward = min(highest, math.exp(min(0.0, sparse)))
+        made = SingleCount(held, scale, _rounded(upward, lowest), bound, bound + 1)
+        for _ in range(_STEPS_DOWN):
+            lower = _rounded(made.upward - 1 / _DIGITS, lowest)
+            if lower >= made.upward or disclosure(made) <= delta:
+                break
+            made = replace(made, upward=lower)
+        if upward >= lowest and disclosure(made) <= delta and _sound(made):
+            return made
+    raise InfeasibleError(
+        f"a delta of {delta!r} is too small for a count with noise at epsilon {epsilon!r}.",
+        "Give a larger delta.",
+    )
+
+
+def _rounded(upward: float, lowest: float) -> float:
+    """Down to nine digits; never below the least there may be, which is rounded up."""
+    down = math.floor(upward * _DIGITS - 1e-3) / _DIGITS
+    return max(down, math.ceil(lowest * _DIGITS + 1e-3) / _DIGITS)
+
+
+def _sound(schedule: SingleCount) -> bool:
+    """Whether the sides of the noise fit its scale, so that ε is k₀/b."""
+    upward, a = Fraction(schedule.upward), Fraction(math.exp(-1 / schedule.scale))
+    room = Fraction(1, 10**12)
+    return upward * (1 + a) <= 1 - room and a * (1 - upward) <= upward - room and loss(schedule) > 0
+
+
+def finds_more(single: SingleCount, rounds: RoundsSchedule) -> bool:
+    """Whether a single count needs fewer users for an even chance than the rounds do at their very best.
+
+    At their best, all who hold an item give it all their weight, in every round. All of it is public.
+    """
+    return even_chance_at(single) <= even_chance_of_rounds_at(rounds)

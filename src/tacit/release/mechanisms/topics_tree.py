@@ -1,0 +1,338 @@
+"""The published topics: a public tree of a few levels, and counts on it that agree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.errors import TaxonomyError
+from tacit.taxonomy import TopicTree, load_wordnet
+from tacit.taxonomy.files import WORDNET, load_taxonomy
+from tacit.text import sensitive_patterns
+
+OTHER = "other"
+"""The name of what belongs to none of the topics beside it."""
+TOP = -1
+"""In the place of the topic above, for those of the first level; of a topic, for those that count nowhere."""
+_LONGEST = 200
+
+_Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class StatedTopics:
+    """Public topics as a manifest states them: enough for the guarantee, not to publish."""
+
+    form: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the taxonomy is called."""
+        return str(self.form.get("name", ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it was stated."""
+        return dict(self.form)
+
+
+def _digest(labels: Iterable[str]) -> str:
+    """SHA-256 over the paths, one per line: who has the table can check that it lists these."""
+    return hashlib.sha256("".join(f"{label}\n" for label in sorted(labels)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTopics:
+    """Topics by their paths alone, as a published table lists them, each after the one above it."""
+
+    labels: tuple[str, ...]
+    above: _Numbers
+    level: _Numbers
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> ListedTopics:
+        """The topics of these paths; KeyError where the topic above one of them is not listed."""
+        labels = tuple(sorted(paths, key=lambda path: (path.count("/"), path)))
+        number = {label: n for n, label in enumerate(labels)} | {"": TOP}
+        above = np.array([number[label.rpartition("/")[0]] for label in labels], np.int32)
+        return cls(labels, above, np.array([label.count("/") + 1 for label in labels], np.int32))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return int(self.level.max())
+
+    @property
+    def digest(self) -> str:
+        """As :attr:`PublishedTopics.digest`."""
+        return _digest(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTopics:
+    """Topics that are published, each after the one above it.
+
+    Args:
+        tree: the whole taxonomy.
+        name: of the taxonomy.
+        source: SHA-256 of what it was read from.
+        labels: the path of each topic: ``animal/dog``.
+        above: the number of the topic above each; ``TOP`` on the first level.
+        level: of each, from 1.
+        place: for each topic of the taxonomy the published one under which it counts, or ``TOP``.
+    """
+
+    tree: TopicTree
+    name: str
+    source: str
+    labels: tuple[str, ...]
+    above: _Numbers
+    level: _Numbers
+    place: _Numbers
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return int(self.level.max())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the paths: who has the table can check that it lists these."""
+        return _digest(self.labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"name": self.name, "topics": len(self), "sha256": self.digest, "source": self.source}
+
+    def paths(self) -> NDArray[np.int32]:
+        """For each topic the topics from the first level down to it, by level; ``TOP`` below it."""
+        found = np.full((len(self), self.levels), TOP, np.int32)
+        for topic in range(len(self)):
+            if self.above[topic] != TOP:
+                found[topic] = found[self.above[topic]]
+            found[topic, self.level[topic] - 1] = topic
+        return found
+
+    def path_table(self) -> pa.Table:
+        """The same as a table: ``place`` and a column a level."""
+        paths = self.paths()
+        columns = {f"level_{n + 1}": pa.array(paths[:, n]) for n in range(self.levels)}
+        return pa.table({"place": pa.array(np.arange(len(self), dtype=np.int32)), **columns})
+
+
+def published_topics(
+    tree: TopicTree,
+    kept: NDArray[np.bool_],
+    levels: int,
+    *,
+    name: str,
+    source: str,
+    first: Sequence[int] = (),
+    called: Callable[[int], Sequence[str]] | None = None,
+) -> PublishedTopics:
+    """The kept topics of a taxonomy, at most ``levels`` of them above one another.
+
+    Args:
+        tree: the taxonomy.
+        kept: which of its topics are published, if they are not too deep.
+        levels: how many levels there are at most.
+        name: what the taxonomy is called.
+        source: SHA-256 of what it was read from.
+        first: topics that stand on the first level whatever is above them.
+        called: names that a topic may have, the best first; that of the taxonomy unless given.
+    """
+    called = called or (lambda topic: (tree.names[topic],))
+    labels: list[str] = []
+    above: list[int] = []
+    level: list[int] = []
+    place = np.full(len(tree), TOP, np.int32)
+    lifted = set(first)
+    taken: set[str] = set()
+
+    def add(upper: int, names: Sequence[str]) -> int:
+        """Publish a topic under the first of its names that is free; ``TOP`` where none may be shown."""
+        before = "" if upper == TOP else f"{labels[upper]}/"
+        for each in names:
+            label = before + each.replace("%", "%25").replace("/", "%2F")
+            if label not in taken and len(label) <= _LONGEST and not sensitive_patterns(label):
+                taken.add(label)
+                labels.append(label)
+                above.append(upper)
+                level.append(1 if upper == TOP else level[upper] + 1)
+                return len(labels) - 1
+        return TOP
+
+    for topic in range(1, len(tree)):
+        upper = TOP if topic in lifted else int(place[tree.parent[topic]])
+        deep = 0 if upper == TOP else level[upper]
+        made = TOP
+        if kept[topic] and deep < levels and (not lifted or topic in lifted or upper != TOP):
+            made = add(upper, called(topic))
+        place[topic] = upper if made == TOP else made
+    with_others = set(above) - {TOP}
+    if np.any(place[1:] == TOP):
+        with_others.add(TOP)
+    rest = {upper: add(upper, (OTHER, f"{OTHER} than these")) for upper in sorted(with_others)}
+    if not labels or TOP in rest.values():
+        raise TaxonomyError("the taxonomy has no topics that can be published.", "Give another taxonomy.")
+    settled = np.array([rest.get(int(each), int(each)) for each in place], np.int32)
+    settled[0] = TOP
+    return PublishedTopics(
+        tree, name, source, tuple(labels), np.array(above, np.int32), np.array(level, np.int32), settled
+    )
+
+
+BEGINNERS = (
+    *("act.n.02", "animal.n.01", "artifact.n.01", "attribute.n.02", "body_part.n.01", "cognition.n.01"),
+    *("communication.n.02", "event.n.01", "feeling.n.01", "food.n.01", "food.n.02", "group.n.01"),
+    *("location.n.01", "motivation.n.01", "natural_object.n.01", "phenomenon.n.01", "person.n.01"),
+    *("plant.n.02", "possession.n.02", "process.n.06", "measure.n.02", "relation.n.01", "shape.n.02"),
+    *("state.n.02", "substance.n.01", "time_period.n.01"),
+)
+"""The unique beginners (food has two meanings that are none of each other's)."""
+
+_LEAST = 0.001
+"""The least share of all meant nouns that a published topic covers."""
+_MOST_OF_ABOVE = 0.8
+"""The largest share of the published topic above it."""
+
+
+@cache
+def wordnet_levels(levels: int) -> PublishedTopics:
+    """The published topics of WordNet."""
+    wordnet = load_wordnet()
+    tree = wordnet.tree
+    share = tree.support / tree.support[0]
+    first = [wordnet.synset(name) for name in BEGINNERS]
+    kept = np.zeros(len(tree), np.bool_)
+    nearest = np.zeros(len(tree), np.int64)  # the nearest kept topic at or above each
+    kept[first] = True
+    for topic in range(1, len(tree)):
+        upper = nearest[tree.parent[topic]]
+        if not kept[topic] and upper:
+            kept[topic] = _LEAST <= share[topic] <= _MOST_OF_ABOVE * share[upper]
+        nearest[topic] = topic if kept[topic] else upper
+    content = (resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes()
+    return published_topics(
+        tree,
+        kept,
+        levels,
+        name=WORDNET,
+        source=hashlib.sha256(content).hexdigest(),
+        first=first,
+        called=lambda topic: (*wordnet.lemmas(topic), wordnet.name(topic)),
+    )
+
+
+_Floats = NDArray[np.float64]
+_Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Counts that satisfy the sums, unbiased, with the variance of each."""
+
+    counts: _Floats
+    variances: _Floats
+
+
+def estimate(topics: PublishedTopics | ListedTopics, noisy: _Whole, variance: float) -> Estimates:
+    """The least-squares estimate from numbers of equal variance and independent noise."""
+    size, above = len(topics), topics.above
+    value, spread = noisy.astype(np.float64), np.full(size, variance, np.float64)
+    total, width = np.zeros(size), np.zeros(size)  # of those right below, by topic
+    levels = [np.flatnonzero(topics.level == level) for level in range(1, topics.levels + 1)]
+    for nodes in reversed(levels[1:]):
+        np.add.at(total, above[nodes], value[nodes])
+        np.add.at(width, above[nodes], spread[nodes])
+        upper = np.unique(above[nodes])
+        share = width[upper] / (spread[upper] + width[upper])
+        value[upper] = share * value[upper] + (1 - share) * total[upper]
+        spread[upper] *= share
+    for nodes in levels[1:]:
+        upper = above[nodes]
+        share = spread[nodes] / width[upper]
+        value[nodes] += share * (value[upper] - total[upper])
+        spread[nodes] = spread[nodes] * (1 - share) + share**2 * spread[upper]
+    return Estimates(value, spread)
+
+
+def stated_deviations(found: Estimates, variance: float) -> _Whole:
+    """The standard errors as they are published: rounded up; 0 where noise is switched off."""
+    raised = np.ceil(np.sqrt(found.variances)) if variance else np.zeros(len(found.variances))
+    return raised.astype(np.int64)
+
+
+def whole_counts(topics: PublishedTopics, counts: _Floats) -> _Whole:
+    """Whole numbers of at least 0 near to estimates, level by level: each the sum of those right below it."""
+    found = np.maximum(np.rint(counts), 0).astype(np.int64)
+    order = np.argsort(topics.above, kind="stable")
+    uppers, starts = np.unique(topics.above[order], return_index=True)
+    families = dict(zip(uppers.tolist(), np.split(order, starts[1:]), strict=True))
+    for upper in range(len(topics)):  # from above: each after the one above it
+        if upper != TOP and upper in families:
+            nodes = families[upper]
+            found[nodes] = _shared_out(counts[nodes], int(found[upper]))
+    return found
+
+
+def _shared_out(counts: _Floats, total: int) -> _Whole:
+    """The nearest numbers of at least 0 with this sum, then the nearest whole ones, ties by order."""
+    falling = np.sort(counts)[::-1]
+    over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    last = int(np.flatnonzero(falling > over).max(initial=0))
+    nearest = np.maximum(counts - over[last], 0)
+    whole: _Whole = np.floor(nearest + 1e-9).astype(np.int64)
+    missing = total - int(whole.sum())
+    if missing:  # fewer than there are topics: each of them lost less than one
+        whole[np.argsort(-(nearest - whole), kind="stable")[:missing]] += 1
+    return whole
+
+
+_STATED = {"name", "topics", "sha256", "source"}
+
+
+def take_topics(taxonomy: str, levels: int) -> PublishedTopics:
+    """The topics of ``wordnet``, or of a file, to so many levels."""
+    if taxonomy == WORDNET:
+        return wordnet_levels(levels)
+    tree = load_taxonomy(taxonomy)
+    path = Path(taxonomy)
+    source = hashlib.sha256(path.read_bytes()).hexdigest()
+    every = np.ones(len(tree), np.bool_)
+    return published_topics(tree, every, levels, name=path.name, source=source)
+
+
+def check_topics(stated: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether the taxonomy is stated as it must be; the bundled one is read again and compared."""
+    form = stated["taxonomy"]
+    named = set(form) == _STATED and isinstance(form["name"], str) and type(form["topics"]) is int
+    if not named or form["name"] != WORDNET:
+        return named, form["name"] if named else ""
+    same = wordnet_levels(stated["levels"]).to_dict() == form
+    return same, f"{form['topics']} topics of {WORDNET}" if same else "not those of the bundled taxonomy"
+
+
+def check_table(table: pa.Table, form: Mapping[str, Any], variance: float) -> tuple[bool, str]:
+    """Whether a table lists the topics whose digest is stated, each with the error that its noise has."""
+    listed = ListedTopics.of(table.column("topic").to_pylist())
+    if (len(listed), listed.digest) != (form["topics"], form["sha256"]):
+        return False, f"{len(listed)} topics, not those of the digest"
+    due = stated_deviations(estimate(listed, np.zeros(len(listed), np.int64), variance or 1.0), variance)
+    stated = dict(zip(table.column("topic").to_pylist(), table.column("deviation").to_pylist(), strict=True))
+    same = [stated[label] for label in listed.labels] == due.tolist()
+    return same, "as they follow" if same else "other errors are stated than follow from the noise"

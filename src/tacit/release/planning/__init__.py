@@ -1,1 +1,0 @@
-"""How a plan is found: what the planners of all mechanisms share."""

@@ -1,0 +1,241 @@
+"""Public sets that do not depend on the log: domains of queries, and urls."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.errors import InputError
+from tacit.release.engines import Engine
+from tacit.text import STOP_WORDS, normalise, normalise_column, words
+
+BUNDLED = "wordnet"
+"""The name of the bundled domain."""
+LARGEST_DOMAIN = 64 << 20
+"""Bytes of the largest domain file that is read."""
+_ORIGIN = "# origin:"
+_LONGEST_QUERY = 200
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{4}")
+_REMEDY = "Give a text file that is public: its origin in the first line, then one query per line."
+_LEAST = 2
+_LONGEST_GRAM = 3
+
+
+@dataclass(frozen=True)
+class PublicDomain:
+    """A public set of queries, normalised, sorted, each once."""
+
+    name: str
+    queries: pa.Array
+    origin: str = "stated by the program"
+    """Where the list comes from, so that a reader can judge that it is public."""
+    from_file: bool = False
+    """Whether somebody named a file, who may have named a list taken from the log."""
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the queries, one line for each: who has the file can check that it was this one."""
+        digest = hashlib.sha256()
+        for query in self.queries:
+            digest.update(query.as_py().encode() + b"\n")
+        return digest.hexdigest()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"name": self.name, "origin": self.origin, "queries": len(self), "sha256": self.digest}
+
+    def table(self) -> pa.Table:
+        """One column, ``query``."""
+        return pa.table({"query": self.queries})
+
+
+def _domain(name: str, queries: pa.Array, origin: str, *, from_file: bool = False) -> PublicDomain:
+    distinct = pc.unique(queries)
+    distinct = distinct.filter(pc.not_equal(distinct, ""))
+    return PublicDomain(name, distinct.take(pc.sort_indices(distinct)), origin, from_file)
+
+
+def bundled_domain() -> PublicDomain:
+    """WordNet's lemmas and the n-grams of its glosses; a few seconds, the same everywhere."""
+    from tacit.taxonomy.wordnet import load_wordnet
+
+    wordnet = load_wordnet()
+    found: set[str] = set()
+    grams: Counter[str] = Counter()
+    for synset in range(len(wordnet.tree)):
+        found.update(normalise(lemma) for lemma in wordnet.lemmas(synset))
+        gloss = words(wordnet.gloss(synset))
+        for size in range(2, _LONGEST_GRAM + 1):
+            grams.update(
+                " ".join(gloss[i : i + size])
+                for i in range(len(gloss) - size + 1)
+                if gloss[i] not in STOP_WORDS and gloss[i + size - 1] not in STOP_WORDS
+            )
+    nouns: dict[str, bool] = {}
+    for gram, count in grams.items():
+        last = gram.rpartition(" ")[2]
+        if count >= _LEAST:
+            if last not in nouns:
+                nouns[last] = wordnet.lemma(last) is not None
+            if nouns[last]:
+                found.add(gram)
+    return _domain(BUNDLED, pa.array(sorted(found), pa.string()), "the nouns and glosses of WordNet 3.0")
+
+
+def read_domain(path: str | Path) -> PublicDomain:
+    """A text file in UTF-8: its origin in the first line, then one query per line.
+
+    Blank lines and repetitions do not count. What is no list of queries, or looks like a log, is refused.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}.", f"Name a domain file, or {BUNDLED}.")
+    if path.stat().st_size > LARGEST_DOMAIN:
+        raise InputError(
+            f"{path} is larger than the {LARGEST_DOMAIN >> 20} MB of the largest domain.",
+            "Give a shorter list.",
+        )
+    content = path.read_bytes()
+    if content.startswith(b"PAR1"):
+        raise InputError(f"{path} is a Parquet file, as a search log is.", _REMEDY)
+    try:
+        first, *lines = content.decode("utf-8").splitlines() or [""]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", _REMEDY) from error
+    if not first.lower().startswith(_ORIGIN) or not first[len(_ORIGIN) :].strip():
+        raise InputError(
+            f"{path} does not name its origin.", f"Begin it with a line such as `{_ORIGIN} titles of …`."
+        )
+    _refuse_log(path, lines)
+    origin = " ".join(first[len(_ORIGIN) :].split())[:_LONGEST_QUERY]
+    queries = normalise_column(pa.array(lines, pa.string()))
+    domain = _domain(path.name, queries, origin, from_file=True)
+    if not len(domain):
+        raise InputError(f"{path} holds no query.", _REMEDY)
+    return domain
+
+
+def _refuse_log(path: Path, lines: list[str]) -> None:
+    """Refuse what has the columns, the times or the long lines of something else than a list of queries."""
+    columns = next((number for number, line in enumerate(lines, start=2) if "\t" in line), None)
+    if columns is not None:
+        raise InputError(
+            f"{path} has several columns (a tab in line {columns}), as a search log has.", _REMEDY
+        )
+    sample = [line for line in lines[:1000] if line.strip()]
+    if sum(bool(_TIME.search(line)) for line in sample) * 2 > len(sample):
+        raise InputError(f"most lines of {path} hold a time, as those of a search log do.", _REMEDY)
+    long = next((n for n, line in enumerate(lines, start=2) if len(line) > _LONGEST_QUERY), None)
+    if long is not None:
+        raise InputError(f"line {long} of {path} is longer than {_LONGEST_QUERY} characters.", _REMEDY)
+
+
+def take_domain(given: str | None) -> PublicDomain | None:
+    """``wordnet``, ``none`` or the path of a file."""
+    if given is None or given == "none":
+        return None
+    return bundled_domain() if given == BUNDLED else read_domain(given)
+
+
+_RESULTS = 10
+
+
+@dataclass(frozen=True)
+class PublicUrls:
+    """A public map from a query to the urls it surfaces."""
+
+    name: str
+    urls: Callable[[str], tuple[str, ...]]
+    digest: str = ""
+    """SHA-256 of what the map is made from: who has the file, or the engine, can check it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"name": self.name, "sha256": self.digest}
+
+    def keys(self, queries: pa.Table) -> pa.Table:
+        """(query, url) for each of the given queries."""
+        found: list[str] = []
+        urls: list[str] = []
+        for query in queries.column("query").to_pylist():
+            for url in dict.fromkeys(self.urls(query)):
+                found.append(query)
+                urls.append(url)
+        return pa.table({"query": pa.array(found, pa.string()), "url": pa.array(urls, pa.string())})
+
+
+def urls_from_wordnet() -> PublicUrls:
+    """The ten best documents of the bundled WordNet engine."""
+    from tacit.world import wordnet_corpus, wordnet_engine
+
+    engine, corpus = wordnet_engine(), wordnet_corpus()
+
+    def urls(query: str) -> tuple[str, ...]:
+        return tuple(corpus[hit.document].url for hit in engine.search(query, _RESULTS))
+
+    content = (resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes()
+    made_by = f"{_RESULTS} results of tantivy {metadata.version('tantivy')}\n".encode()
+    return PublicUrls("wordnet", urls, hashlib.sha256(made_by + content).hexdigest())
+
+
+def urls_from_file(path: str | Path) -> PublicUrls:
+    """A text file in UTF-8: one line for each query, tab, url."""
+    path = Path(path)
+    listed: dict[str, list[str]] = {}
+    content = path.read_bytes()
+    for number, line in enumerate(content.decode("utf-8").splitlines(), start=1):
+        query, tab, url = line.partition("\t")
+        if not (query and tab and url.strip()):
+            raise InputError(
+                f"line {number} of {path} is not a query, a tab and a url.",
+                "Give a text file with one pair per line.",
+            )
+        listed.setdefault(normalise(query), []).append(url.strip())
+    digest = hashlib.sha256(content).hexdigest()
+    return PublicUrls(path.name, lambda query: tuple(listed.get(query, ())), digest)
+
+
+def take_urls(given: str | None) -> PublicUrls | None:
+    """``wordnet``, ``none`` or the path of a file."""
+    if given is None or given == "none":
+        return None
+    return urls_from_wordnet() if given == "wordnet" else urls_from_file(given)
+
+
+LARGEST_SHARE = 0.5
+"""Of the queries that one user alone asked, a domain may hold this share at most."""
+
+FEWEST = 100
+"""With fewer such queries nothing is judged."""
+
+
+def refuse_domain_of_log(engine: Engine, log: Any, domain: PublicDomain) -> None:
+    """Refuse a domain file that holds most of the queries that one user alone asked."""
+    asked = log.group_by("query").aggregate(users=log.user.nunique())
+    alone = engine.keep(asked.filter(asked.users == 1).select("query"))
+    listed = engine.load(domain.table())
+    held = alone.semi_join(listed, "query")
+    total = engine.table(alone.aggregate(rows=alone.count())).column("rows")[0].as_py()
+    found = engine.table(held.aggregate(rows=held.count())).column("rows")[0].as_py()
+    engine.drop(alone)
+    if total >= FEWEST and found > LARGEST_SHARE * total:
+        raise InputError(
+            f"the domain {domain.name} holds most of the queries that single users of this log asked: it was "
+            "taken from the log, or from one like it, and is not public.",
+            "Nothing was charged or published. Give a list that was public before the log, or wordnet.",
+        )

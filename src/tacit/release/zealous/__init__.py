@@ -1,1 +1,0 @@
-"""ZEALOUS (paper 004): histograms of a log's items with two thresholds."""

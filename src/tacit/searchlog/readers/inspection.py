@@ -1,0 +1,234 @@
+"""Inspect a delimited file: what each of its columns seems to hold, and what to say when that is no log.
+
+Everything said is about columns and kinds of values, in words of our own: no value of the file is ever
+repeated.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+
+from tacit.searchlog.readers.protocol import Reading, Reason
+from tacit.searchlog.readers.source import Opening
+from tacit.searchlog.readers.times import compact_instants, iso_instants
+
+NUMBER = r"^-?[0-9]+(\.[0-9]*)?$"
+"""What a rank looks like, sound or not."""
+ADDRESS = r"[./:]"
+"""What every address of a web page holds."""
+
+_WHOLE = re.compile(rb"\d+")
+_WHOLE_DECIMAL = re.compile(rb"\d+\.0*")
+_DECIMAL = re.compile(rb"-?\d*\.\d+(e[+-]?\d+)?")
+_SLASHED = re.compile(rb"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?:[ T,].*)?", re.DOTALL)
+_ADDRESS = re.compile(rb"(?:[a-z]+://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[:/]\S*)?)", re.IGNORECASE)
+
+
+class ColumnKind(StrEnum):
+    """What the values of a column look like; its text is how a message says so."""
+
+    NOTHING = "nothing"
+    DATES = "times such as 2006-03-01 07:17:12"
+    DAY_FIRST = "dates with the day first, such as 31/12/2006"
+    MONTH_FIRST = "dates with the month first, such as 12/31/2006"
+    EITHER_ORDER = "dates such as 03/04/2006, of which day and month cannot be told apart"
+    COMPACT = "times of twelve digits such as 970916105432"
+    SECONDS = "seconds since 1970 such as 1141197432, or other long numbers"
+    MILLISECONDS = "milliseconds since 1970 such as 1141197432000, or other long numbers"
+    WHOLE = "whole numbers"
+    WHOLE_DECIMALS = "decimals such as 1.0"
+    DECIMALS = "decimals such as 1.5"
+    ADDRESSES = "web addresses"
+    TEXT = "text"
+
+
+DATES = (ColumnKind.DATES, ColumnKind.DAY_FIRST, ColumnKind.MONTH_FIRST, ColumnKind.EITHER_ORDER)
+"""What can only be times."""
+
+
+def _slashed(values: Sequence[bytes]) -> ColumnKind | None:
+    found = [match for value in values if (match := _SLASHED.fullmatch(value))]
+    if len(found) * 2 <= len(values):
+        return None
+    day_first = any(int(match[1]) > 12 for match in found)
+    month_first = any(int(match[3]) > 12 for match in found)
+    if day_first == month_first:
+        return ColumnKind.EITHER_ORDER
+    return ColumnKind.DAY_FIRST if day_first else ColumnKind.MONTH_FIRST
+
+
+def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
+    whole = [value for value in values if _WHOLE.fullmatch(value)]
+    decimals = [value for value in values if _WHOLE_DECIMAL.fullmatch(value)]
+    if len(whole) * 2 > len(values):
+        if all(len(value) == 10 for value in whole):
+            return ColumnKind.SECONDS
+        if all(len(value) == 13 for value in whole):
+            return ColumnKind.MILLISECONDS
+        compact = compact_instants(pa.array(whole, pa.binary()))[1]
+        return ColumnKind.COMPACT if compact.all() else ColumnKind.WHOLE
+    if (len(whole) + len(decimals)) * 2 > len(values):
+        return ColumnKind.WHOLE_DECIMALS
+    fractions = sum(bool(_DECIMAL.fullmatch(value)) for value in values)
+    return ColumnKind.DECIMALS if (len(whole) + fractions) * 2 > len(values) else None
+
+
+def kind_of(sample: Sequence[bytes]) -> ColumnKind:
+    """What most of the values that are not empty look like."""
+    values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
+    if not values:
+        return ColumnKind.NOTHING
+    if found := _numbers(values) or _slashed(values):
+        return found
+    if int(iso_instants(pa.array(values, pa.binary()))[1].sum()) * 2 > len(values):
+        return ColumnKind.DATES
+    if sum(bool(_ADDRESS.fullmatch(value)) for value in values) * 2 > len(values):
+        return ColumnKind.ADDRESSES
+    return ColumnKind.TEXT
+
+
+DELIMITERS_IN_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
+
+_SAMPLE = 200
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUMBERS_AS_TIMES = (ColumnKind.COMPACT, ColumnKind.SECONDS, ColumnKind.MILLISECONDS)
+_RANKS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS)
+_COLUMN_OF = {Reason.USER: "user", Reason.QUERY: "query", Reason.TIME: "time", Reason.RANK: "rank"}
+
+
+def ordinal(place: int) -> str:
+    """The place of a column, from 0, in words."""
+    return _ORDINALS[place] if place < len(_ORDINALS) else f"{place + 1}th"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the beginning of a delimited file looks like."""
+
+    delimiter: str | None
+    """What separates its columns, or None when it has but one."""
+    columns: tuple[ColumnKind, ...]
+    mean_lengths: tuple[float, ...]
+    widths: Counter[int]
+    """How many lines have how many columns."""
+
+    def first(self, kinds: Sequence[ColumnKind]) -> int | None:
+        """The first column of one of ``kinds``."""
+        return next((place for place, kind in enumerate(self.columns) if kind in kinds), None)
+
+    @property
+    def time(self) -> int | None:
+        """The column that seems to hold the times."""
+        dates = self.first(DATES)
+        return self.first(_NUMBERS_AS_TIMES) if dates is None else dates
+
+    @property
+    def guess(self) -> dict[str, int] | None:
+        """Which columns could be which, when there are a user, a query and a time among them."""
+        if self.time is None:
+            return None
+        found = {"time": self.time}
+        left = [place for place in range(len(self.columns)) if place != self.time]
+        url = self.first((ColumnKind.ADDRESSES,))
+        if url is not None:
+            left.remove(url)
+        words = [place for place in left if self.columns[place] is ColumnKind.TEXT]
+        if not words:
+            return None
+        found["query"] = max(words, key=lambda place: self.mean_lengths[place])
+        left.remove(found["query"])
+        if not left:
+            return None
+        found["user"] = left.pop(0)
+        ranks = [place for place in left if self.columns[place] in _RANKS]
+        if ranks:
+            found["rank"] = ranks[0]
+        if url is not None:
+            found["url"] = url
+        order = ("user", "query", "time", "rank", "url")
+        return {column: found[column] for column in order if column in found}
+
+    @property
+    def complaint(self) -> str:
+        """Why this is no log that is understood, to follow a statement; empty when nothing can be said."""
+        if not self.columns:
+            return ": it holds no line"
+        if self.delimiter is None:
+            return ": its lines have a single column, between tabs, commas, semicolons and bars alike"
+        if self.time is None:
+            held = "; ".join(f"the {ordinal(n)} holds {kind}" for n, kind in enumerate(self.columns[:5]))
+            return f": no column holds times ({held})"
+        return f": the {ordinal(self.time)} column, of {len(self.columns)}, holds {self.columns[self.time]}"
+
+    @property
+    def remedy(self) -> str:
+        """What would probably help; empty, or a sentence that ends with a space."""
+        if not self.columns:
+            return ""
+        if self.delimiter is None:
+            return "Say what stands between its columns with `delimiter`. "
+        order = ""
+        if self.time is not None and self.columns[self.time] is ColumnKind.EITHER_ORDER:
+            order = " `time_format=day-first` (or month-first)"
+        if self.guess is None:
+            return f"Say{order}. " if order else ""
+        columns = ",".join(f"{column}={place + 1}" for column, place in self.guess.items())
+        name = "tsv" if self.delimiter == "\t" else "csv"
+        return f"Perhaps `format={name}` `columns={columns}`{order} is right. "
+
+    def about(self, reason: Reason, placed: dict[str, int]) -> str:
+        """Which column brought so many bad lines, and what it holds; empty when nothing can be said."""
+        if reason is Reason.COLUMNS and self.widths:
+            ((width, _),) = self.widths.most_common(1)
+            return f" Most lines at its beginning have {width} column{'s' if width != 1 else ''}."
+        place = placed.get(_COLUMN_OF.get(reason, ""))
+        if place is None or place >= len(self.columns):
+            return ""
+        return (
+            f" Its {ordinal(place)} column, taken for the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
+        )
+
+
+def _cut(lines: Sequence[bytes], delimiter: str) -> list[list[str]]:
+    decoded = [line.decode("latin-1") for line in lines]
+    if delimiter == "\t":
+        return [line.split("\t") for line in decoded]
+    rows = []
+    for line in decoded:
+        try:
+            rows.append(next(csv.reader((line,), delimiter=delimiter)))
+        except (csv.Error, StopIteration):
+            continue
+    return rows
+
+
+def looked_at(opening: Opening, reading: Reading) -> Look:
+    """Look at how a file begins."""
+    lines = [line for line in opening.lines[:_SAMPLE] if line.strip()]
+    candidates = (reading.delimiter,) if reading.delimiter else tuple("\t,;|")
+    best: tuple[int, str, list[list[str]]] = (0, "", [])
+    for delimiter in candidates:
+        rows = _cut(lines, delimiter)
+        agreeing = max((n for width, n in Counter(map(len, rows)).items() if width > 1), default=0)
+        if agreeing > best[0]:
+            best = (agreeing, delimiter, rows)
+    _, delimiter, rows = best
+    if not rows:
+        kinds = (kind_of(lines),) if lines else ()
+        return Look(None, kinds, (0.0,) * len(kinds), Counter())
+    widths = Counter(map(len, rows))
+    width = widths.most_common(1)[0][0]
+    columns = [[row[place].encode("latin-1") for row in rows if len(row) > place] for place in range(width)]
+    return Look(
+        delimiter,
+        tuple(kind_of(column) for column in columns),
+        tuple(sum(map(len, column)) / max(len(column), 1) for column in columns),
+        widths,
+    )

@@ -1,0 +1,139 @@
+"""The formats of the published logs, with fixed columns between tabs: AOL's and Excite's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.searchlog.readers.delimited import HEADER, in_aol_order, readable_share
+from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
+from tacit.searchlog.readers.protocol import Block, Parsed, Reading, Reason, lines_in_blocks
+from tacit.searchlog.readers.records import Written, split_fields, to_records
+from tacit.searchlog.readers.source import Opening, Source
+from tacit.searchlog.readers.times import compact_instants
+
+_LEAST = 3
+_SAMPLE = 100
+
+
+class AolReader:
+    """The format of AOL's log of 2006."""
+
+    name = "aol"
+
+    def __init__(self, reading: Reading | None = None) -> None:
+        self._read_times = (reading or Reading()).read_times
+
+    def recognises(self, opening: Opening) -> bool:
+        """A header like AOL's, or lines of three columns or more with a time in the third."""
+        lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
+        if not lines:
+            return False
+        if lines[0][:_LEAST] == [name.encode() for name in HEADER[:_LEAST]]:
+            return True
+        third = [line[2] for line in lines if len(line) >= _LEAST]
+        return len(third) * readable_share(third, self._read_times) * 2 > len(lines)
+
+    def placed(self, opening: Opening) -> dict[str, int]:
+        """Where the file keeps which column of the log."""
+        rows = [line.split(b"\t") for line in opening.lines if line.count(b"\t") >= _LEAST - 1]
+        layout = in_aol_order(rows, self._read_times, "\t") if rows else None
+        clicks = {"rank": 3, "url": 4} if layout is None else layout.positions
+        return {"user": 0, "query": 1, "time": 2} | clicks
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Blocks of whole lines."""
+        return lines_in_blocks(source)
+
+    def parse(self, block: Block) -> Parsed:
+        """The records of a block of lines."""
+        fields = split_fields(block.content, b"\t")
+        blank = fields.empty
+        fitting = (fields.width >= _LEAST) & ~blank
+        lines = np.flatnonzero(fitting)
+        misfits = np.flatnonzero(~(fitting | blank))
+        columns = [fields.column(position, lines) for position in range(len(HEADER))]
+        columns[3], columns[4] = _told_apart(columns[3], columns[4])
+        written = Written(block.first_line + lines, tuple(columns), fields.is_ascii)
+        headers = _headers(written)
+        if headers.any():
+            written = written.only(~headers)
+        passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
+        return to_records(
+            written, self._read_times, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
+        )
+
+
+def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    """Rank and url, line by line: a fourth column with an address is the url, and the fifth then the rank."""
+    written = fourth.view(pa.string())
+    plain = pc.or_kleene(pc.ascii_is_decimal(written), pc.equal(pc.binary_length(fourth), 0))
+    if pc.all(plain, skip_nulls=True).as_py() is not False:
+        return fourth, fifth
+    is_url = pc.fill_null(
+        pc.and_(
+            pc.match_substring_regex(fourth, ADDRESS), pc.invert(pc.match_substring_regex(fourth, NUMBER))
+        ),
+        False,
+    )
+    return pc.if_else(is_url, fifth, fourth), pc.if_else(is_url, fourth, fifth)
+
+
+def _headers(written: Written) -> npt.NDArray[np.bool_]:
+    """Which lines repeat the names of the columns."""
+    user, query = written.columns[:2]
+    named = pc.equal(user, HEADER[0].encode())
+    if pc.any(named).as_py():
+        named = pc.and_(named, pc.equal(query, HEADER[1].encode()))
+    return np.asarray(named)
+
+
+_WIDTH = 3
+_WORDLESS = pa.scalar(b"-", pa.binary())
+
+
+class ExciteReader:
+    """The format of Excite's logs of 1997 to 2001."""
+
+    name = "excite"
+
+    def __init__(self, reading: Reading | None = None) -> None:
+        self._clock = (reading or Reading()).clock
+
+    def placed(self, _opening: Opening) -> dict[str, int]:
+        """Where the file keeps which column of the log."""
+        return {"user": 0, "time": 1, "query": 2}
+
+    def recognises(self, opening: Opening) -> bool:
+        """Lines of three columns with a time of twelve digits in the second."""
+        lines = [line.split(b"\t") for line in opening.lines[:100]]
+        fitting = [line[1] for line in lines if len(line) == _WIDTH]
+        _, readable = compact_instants(pa.array(fitting, pa.binary()))
+        return int(readable.sum()) * 2 > len(lines)
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Blocks of whole lines."""
+        return lines_in_blocks(source)
+
+    def parse(self, block: Block) -> Parsed:
+        """The records of a block of lines."""
+        fields = split_fields(block.content, b"\t")
+        blank = fields.blank
+        fitting = fields.width == _WIDTH
+        lines = np.flatnonzero(fitting)
+        misfits = np.flatnonzero(~(fitting | blank))
+        user, time, query = (fields.column(position, lines) for position in range(_WIDTH))
+        query = pc.if_else(pc.equal(pc.binary_length(query), 0), _WORDLESS, query)
+        none = pa.nulls(len(lines), pa.binary())
+        written = Written(block.first_line + lines, (user, query, time, none, none), fields.is_ascii)
+        passed_over = {"blank": int(blank.sum())}
+        return to_records(
+            written,
+            lambda column: compact_instants(column, self._clock),
+            [(Reason.COLUMNS, block.first_line + misfits)],
+            passed_over,
+        )

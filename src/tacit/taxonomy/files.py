@@ -1,0 +1,247 @@
+"""Load a taxonomy by its name or from a file.
+
+Files that list topics by path are read in three shapes, recognised by their content:
+
+- **path lines**: ``Top/Arts/Music<TAB>206``, the count optional (Open Directory extracts);
+- **Markdown tables** with a column of paths: ``| 23 | /Arts & Entertainment/Music & Audio |`` (Chrome's
+  Topics taxonomy);
+- **tier tables**, tab- or comma-separated with columns ``Tier 1``, ``Tier 2``, … (IAB's content taxonomy).
+
+The Open Directory's RDF dumps are read as a stream: ``content.rdf.u8`` lists pages with the topic each
+belongs to; ``structure.rdf.u8`` lists topics. The dumps are gigabytes of XML with stray control characters
+and broken UTF-8, so they are cleaned on the way into the parser and never held whole: memory grows with the
+number of topics only.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+from xml.parsers import expat
+
+from tacit.errors import InputError, TaxonomyError
+from tacit.taxonomy.tree import TopicTree
+from tacit.taxonomy.wordnet import load_wordnet
+
+_Paths = Iterator[tuple[tuple[str, ...], float]]
+
+
+def load_path_file(file: str | Path, root: str = "Top") -> TopicTree:
+    """The topic tree in ``file``.
+
+    If every path begins with the same topic, that is the root; otherwise all hang below ``root``. A
+    topic without a count weighs nothing by itself; if no topic has one, every leaf weighs the same.
+
+    Raises:
+        TaxonomyError: a line cannot be read; its number is said.
+    """
+    file = Path(file)
+    # Old directory extracts hold a few bytes that are not UTF-8; a topic is worth more than its accent.
+    lines = file.read_text("utf-8-sig", errors="replace").split("\n")
+    content = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not content:
+        raise TaxonomyError(f"{file} holds no topics.")
+    header = _tier_header(content)
+    if header is not None:
+        found = list(_tier_paths(file, content, *header))
+    elif content[0][1].lstrip().startswith("|"):
+        found = list(_markdown_paths(file, content))
+    else:
+        found = list(_line_paths(file, content))
+    if not found:
+        raise TaxonomyError(f"{file} holds no topics.")
+    shared = {path[0] for path, _ in found}
+    if len(shared) == 1 and any(len(path) > 1 for path, _ in found):
+        (root,) = shared
+        found = [(path[1:], count) for path, count in found]
+    return TopicTree.from_paths(found, root=root)
+
+
+def _split(file: Path, number: int, text: str) -> tuple[str, ...]:
+    path = tuple(part.strip() for part in text.strip().strip("/").split("/"))
+    if not all(path):
+        raise TaxonomyError(f"{file}, line {number}: a path has an empty part.", "Write Top/Arts/Music.")
+    return path
+
+
+def _line_paths(file: Path, content: list[tuple[int, str]]) -> _Paths:
+    for number, line in content:
+        text, _, count = line.partition("\t")
+        try:
+            weight = float(count) if count.strip() else 0.0
+        except ValueError:
+            raise TaxonomyError(f"{file}, line {number}: what follows the tab is not a count.") from None
+        yield _split(file, number, text), weight
+
+
+def _markdown_paths(file: Path, content: list[tuple[int, str]]) -> _Paths:
+    for number, line in content:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        paths = [cell for cell in cells if cell.startswith("/")]
+        if len(paths) > 1:
+            raise TaxonomyError(f"{file}, line {number}: a row has {len(paths)} paths; one is expected.")
+        if paths:
+            yield _split(file, number, paths[0]), 0.0
+
+
+def _tier_header(content: list[tuple[int, str]]) -> tuple[int, str, list[int]] | None:
+    """(place of the header in ``content``, delimiter, columns of the tiers), if there is one."""
+    for place, (_, line) in enumerate(content[:5]):
+        for delimiter in ("\t", ","):
+            cells = [cell.strip().lower() for cell in line.split(delimiter)]
+            tiers = [column for column, cell in enumerate(cells) if cell.startswith("tier ")]
+            if tiers:
+                return place, delimiter, tiers
+    return None
+
+
+def _tier_paths(
+    file: Path, content: list[tuple[int, str]], header: int, delimiter: str, tiers: list[int]
+) -> _Paths:
+    numbers = [number for number, _ in content[header + 1 :]]
+    rows = csv.reader((line for _, line in content[header + 1 :]), delimiter=delimiter)
+    for number, row in zip(numbers, rows, strict=False):
+        cells = [row[column].strip() if column < len(row) else "" for column in tiers]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells or not all(cells):
+            raise TaxonomyError(f"{file}, line {number}: a tier is missing above another, or all are.")
+        yield tuple(cells), 0.0
+
+
+_BLOCK = 1 << 20
+# Characters that XML 1.0 does not allow, as the dumps contain them.
+_FORBIDDEN = dict.fromkeys([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0xFFFE, 0xFFFF])
+
+
+@dataclass(frozen=True, slots=True)
+class OdpPage:
+    """A page that the directory's editors filed under a topic."""
+
+    url: str
+    title: str
+    description: str
+    topic: tuple[str, ...]
+
+
+class _Reader:
+    """Collects pages and topics as the parser meets them."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.pages: list[OdpPage] = []
+        self.topics: list[tuple[str, ...]] = []
+        self._text: list[str] = []
+        self._page: dict[str, str] | None = None
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text.append
+        self.parser.EntityDeclHandler = self._entity
+
+    def _entity(self, *_: object) -> None:
+        raise TaxonomyError(f"{self._file} declares XML entities.", "Dumps have none; this file is not one.")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._text.clear()
+        if name == "ExternalPage":
+            self._page = {"url": attributes.get("about", "")}
+        elif name == "Topic":
+            self.topics.append(_topic_path(attributes.get("r:id", "")))
+
+    def _end(self, name: str) -> None:
+        if self._page is None:
+            return
+        if name == "ExternalPage":
+            topic = _topic_path(self._page.get("topic", ""))
+            if topic:
+                self.pages.append(
+                    OdpPage(
+                        self._page["url"],
+                        self._page.get("d:Title", ""),
+                        self._page.get("d:Description", ""),
+                        topic,
+                    )
+                )
+            self._page = None
+        else:
+            self._page[name] = "".join(self._text).strip()
+
+    def take(self) -> tuple[list[OdpPage], list[tuple[str, ...]]]:
+        pages, topics = self.pages, self.topics
+        self.pages, self.topics = [], []
+        return pages, topics
+
+
+def _topic_path(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.strip().split("/") if part)
+
+
+def _blocks(file: Path) -> Iterator[tuple[list[OdpPage], list[tuple[str, ...]]]]:
+    reader = _Reader(file)
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    with cast(BinaryIO, gzip.open(file) if file.suffix == ".gz" else file.open("rb")) as stream:
+        while True:
+            block = stream.read(_BLOCK)
+            text = decode(block, final=not block).translate(_FORBIDDEN)
+            try:
+                reader.parser.Parse(text.encode("utf-8"), not block)
+            except expat.ExpatError as error:
+                raise TaxonomyError(f"{file}, line {error.lineno}: this is not well-formed XML.") from None
+            yield reader.take()
+            if not block:
+                return
+
+
+def odp_pages(file: str | Path) -> Iterator[OdpPage]:
+    """The pages of a content dump (plain or .gz), one after another."""
+    for pages, _ in _blocks(Path(file)):
+        yield from pages
+
+
+def load_odp(file: str | Path) -> TopicTree:
+    """The topic tree of a dump (plain or .gz); a topic's count is the number of its pages.
+
+    In a content dump, topics without pages below them carry no support and are left out. A structure
+    dump has no pages: all its topics are kept, and every leaf weighs the same.
+    """
+    file = Path(file)
+    counted: Counter[tuple[str, ...]] = Counter()
+    listed: set[tuple[str, ...]] = set()
+    for pages, topics in _blocks(file):
+        counted.update(page.topic for page in pages)
+        listed.update(topic for topic in topics if topic)
+    paths = counted if counted else dict.fromkeys(listed, 0)
+    if not paths:
+        raise TaxonomyError(
+            f"{file} holds no topics.", "Give the Open Directory's content or structure dump."
+        )
+    roots = {path[0] for path in paths}
+    if roots == {"Top"}:
+        return TopicTree.from_paths((path[1:], float(count)) for path, count in paths.items())
+    return TopicTree.from_paths((path, float(count)) for path, count in paths.items())
+
+
+WORDNET = "wordnet"
+"""The name of the bundled taxonomy."""
+
+
+def load_taxonomy(name: str) -> TopicTree:
+    """The taxonomy of that name: ``wordnet``, or a file (paths, tiers, Topics table, Open Directory dump)."""
+    if name == WORDNET:
+        return load_wordnet().tree
+    if not Path(name).is_file():
+        raise InputError(f"there is no taxonomy at {name}.", f"Give a file, or {WORDNET}.")
+    return load_odp(name) if is_dump(name) else load_path_file(name)
+
+
+def is_dump(name: str) -> bool:
+    """Whether a file is a dump of the Open Directory, by its name."""
+    return bool({".rdf", ".u8"} & set(Path(name).suffixes))

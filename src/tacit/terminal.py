@@ -1,0 +1,124 @@
+"""The terminal: results on stdout (readable, or one JSON document), progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich import progress as rich_progress
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+class ResultsConsole(Console):
+    """A console that unfolds tables which do not fit."""
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """As :meth:`rich.console.Console.print`."""
+        super().print(*(self._fitting(each) for each in objects), **settings)
+
+    def _fitting(self, shown: Any) -> Any:
+        if not isinstance(shown, Table) or not shown.show_header:
+            return shown
+        unlimited = self.options.update(width=10_000)
+        return _unfolded(shown) if self.measure(shown, options=unlimited).minimum > self.width else shown
+
+
+def _unfolded(table: Table) -> RenderableType:
+    """Each row as lines of a column's name and its value; rows without a value leave it out."""
+    headers = [column.header for column in table.columns]
+    rows: list[RenderableType] = []
+    for cells in zip(*(list(column.cells) for column in table.columns), strict=True):
+        lines = Table.grid(padding=(0, 2))
+        lines.add_column(style="bold", overflow="fold")
+        lines.add_column(overflow="fold")
+        for header, cell in zip(headers, cells, strict=True):
+            if cell != "":
+                lines.add_row(header, cell)
+        rows += [lines, ""]
+    return Group(*rows[:-1])
+
+
+def stdout() -> Console:
+    """The console for results (made anew each time, so that tests may replace ``sys.stdout``)."""
+    return ResultsConsole(file=sys.stdout, highlight=False)
+
+
+def stderr() -> Console:
+    """The console for progress and errors."""
+    return Console(file=sys.stderr, highlight=False)
+
+
+def emit(result: Mapping[str, Any], *, as_json: bool, render: Callable[[Console], None]) -> None:
+    """Print ``result`` as JSON, or let ``render`` draw it for a person.
+
+    Both must say the same: ``render`` draws from the same values that ``result`` holds.
+    """
+    if as_json:
+        sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        sys.stdout.flush()
+    else:
+        render(stdout())
+
+
+class Progress:
+    """A running count that a worker advances. Without a display it only counts."""
+
+    def __init__(self, display: rich_progress.Progress | None, task: rich_progress.TaskID | None) -> None:
+        self._display = display
+        self._task = task
+        self.done = 0
+
+    def advance(self, steps: int = 1) -> None:
+        """``steps`` more units are done."""
+        self.done += steps
+        if self._display is not None and self._task is not None:
+            self._display.update(self._task, advance=steps)
+
+    def describe(self, description: str) -> None:
+        """Change what is said to be under way."""
+        if self._display is not None and self._task is not None:
+            self._display.update(self._task, description=description)
+
+
+class _Rate(rich_progress.ProgressColumn):
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: rich_progress.Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:,.0f} {self._unit}/s", style="progress.data.speed")
+
+
+@contextmanager
+def progress(description: str, *, total: float | None = None, unit: str = "records") -> Iterator[Progress]:
+    """Show progress while the block runs; the block calls :meth:`Progress.advance`.
+
+    On a terminal this is a live bar; elsewhere one closing line says how much was done and how fast.
+    """
+    console = stderr()
+    if not console.is_terminal:
+        plain = Progress(None, None)
+        begun = time.monotonic()
+        yield plain
+        seconds = max(time.monotonic() - begun, 1e-9)
+        if plain.done:
+            console.print(f"{description}: {plain.done:,} {unit} in {seconds:.1f} s", markup=False)
+        return
+    columns = [
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        _Rate(unit),
+        rich_progress.TimeRemainingColumn(),
+    ]
+    with rich_progress.Progress(*columns, console=console, transient=True) as display:
+        yield Progress(display, display.add_task(description, total=total))

@@ -1,0 +1,414 @@
+"""The kinds of engines, and engines written as text: ``searxng=http://127.0.0.1:8888``.
+
+Most engines are described by data: an address with ``{query}`` in it, and paths to the list of results and,
+within each, to the address, the title and the snippet. A path is names and numbers with dots between them;
+the address of a result may also be a template: ``https://host/wiki/?curid={pageid}``. Feeds (OpenSearch
+1.1) and Tacit search servers have classes of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus, urlsplit
+
+from defusedxml import DefusedXmlException
+from defusedxml import ElementTree as Safe
+
+from tacit.errors import InputError
+from tacit.web.engines.interface import (
+    NOTHING_EXPOSED,
+    RESULTS_ASKED,
+    Carriage,
+    EngineDescription,
+    Exposed,
+    Outgoing,
+    SearchResult,
+    Upstream,
+    clean_result,
+    outgoing_request,
+)
+
+MEDIAWIKI: Mapping[str, Any] = {
+    "path": "/api.php?action=query&list=search&format=json&formatversion=2"
+    "&srprop=snippet&srlimit={count}&srsearch={query}",
+    "results": "query.search",
+    "title": "title",
+    "link": "{base}/index.php?curid={pageid}",
+    "snippet": "snippet",
+}
+"""MediaWiki's search, under the address of its script path (for Wikipedia: https://en.wikipedia.org/w)."""
+
+OPENSEARCH: Mapping[str, Any] = {
+    "path": "/_search",
+    "body": {
+        "size": "{count}",
+        "_source": ["url", "title", "text"],
+        "query": {"multi_match": {"query": "{query}", "fields": ["title^2", "text"]}},
+    },
+    "results": "hits.hits",
+    "title": "_source.title",
+    "link": "_source.url",
+    "snippet": "_source.text",
+}
+"""OpenSearch's ``_search``, under the address of an index whose documents have url, title and text."""
+
+SEARXNG: Mapping[str, Any] = {
+    "path": "/search?q={query}&format=json",
+    "results": "results",
+    "title": "title",
+    "link": "url",
+    "snippet": "content",
+}
+"""SearXNG's JSON interface; its settings must list ``json`` among ``search.formats``."""
+
+_KNOWN = {"path", "body", "headers", "results", "title", "link", "snippet"}
+_PLACE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
+
+
+def at_path(tree: object, path: str) -> object:
+    """What stands at a dotted path in decoded JSON; None where nothing does."""
+    for step in path.split(".") if path else ():
+        if isinstance(tree, dict):
+            tree = tree.get(step)
+        elif isinstance(tree, list) and step.isdigit() and int(step) < len(tree):
+            tree = tree[int(step)]
+        else:
+            return None
+    return tree
+
+
+def expanded(query: str, told: Exposed, carriage: Carriage) -> str:
+    """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
+    if carriage is not Carriage.EXPANSION:
+        return query
+    present = query.casefold()
+    return " ".join([query, *(word for word in told.words if word.casefold() not in present)])
+
+
+@dataclass(frozen=True)
+class DescribedEngine:
+    """An engine that answers in JSON."""
+
+    address: str
+    description: Mapping[str, Any]
+    carriage: Carriage = Carriage.NOTHING
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.description) - _KNOWN)
+        if unknown:
+            raise InputError(
+                f"a description has no field {unknown[0][:40]!r}.",
+                f"The fields are {', '.join(sorted(_KNOWN))}.",
+            )
+        for name in ("results", "title", "link", "snippet", "path"):
+            if not isinstance(self.description.get(name, ""), str):
+                raise InputError(f"{name} of a description must be text.", "Give a path such as hits.hits.")
+        if not self.description.get("link"):
+            raise InputError("a description must say where the address of a result stands.", "Give link.")
+        if "{query}" not in self._template and "{query}" not in json.dumps(self.description.get("body", "")):
+            raise InputError(
+                "neither the address nor the body has {query} in it.", "Put it where the words go."
+            )
+
+    @property
+    def _template(self) -> str:
+        return self.address + str(self.description.get("path", ""))
+
+    def request(self, query: str, told: Exposed) -> Outgoing:
+        """The address (and body) with the query in its place."""
+        words = expanded(query, told, self.carriage)
+        url = self._template.replace("{query}", quote_plus(words)).replace("{count}", str(RESULTS_ASKED))
+        headers = self.description.get("headers", {})
+        if "body" not in self.description:
+            return outgoing_request("GET", url, headers)
+        body = json.dumps(_filled(self.description["body"], words), ensure_ascii=False).encode()
+        return outgoing_request("POST", url, headers, body, "application/json")
+
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+        """The results, in the engine's order; those without a usable address are left out."""
+        del content_type
+        try:
+            found = at_path(json.loads(body), self.description.get("results", ""))
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise ValueError("not JSON") from error
+        if not isinstance(found, list):
+            raise ValueError("no list of results where the description says")
+        results = []
+        for item in found[: 4 * RESULTS_ASKED]:
+            title, snippet = (
+                at_path(item, self.description.get(name, name)) for name in ("title", "snippet")
+            )
+            result = clean_result(self._link(item), title, snippet)
+            if result is not None:
+                results.append(result)
+        return results
+
+    def _link(self, item: object) -> object:
+        link = str(self.description["link"])
+        if "{" not in link:
+            return at_path(item, link)
+
+        def fill(match: re.Match[str]) -> str:
+            if match[1] == "base":
+                return self.address.rstrip("/")
+            value = at_path(item, match[1])
+            return quote(str(value), safe="") if isinstance(value, str | int) else ""
+
+        return _PLACE.sub(fill, link)
+
+
+def _filled(template: object, query: str) -> object:
+    if isinstance(template, dict):
+        return {name: _filled(value, query) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, query) for value in template]
+    if template == "{count}":
+        return RESULTS_ASKED
+    return template.replace("{query}", query) if isinstance(template, str) else template
+
+
+def mediawiki(address: str, carriage: Carriage = Carriage.NOTHING) -> DescribedEngine:
+    """A wiki, by the address of its script path."""
+    return DescribedEngine(address.rstrip("/").removesuffix("/api.php"), MEDIAWIKI, carriage)
+
+
+def opensearch(address: str, carriage: Carriage = Carriage.NOTHING) -> DescribedEngine:
+    """An OpenSearch index, by its address."""
+    return DescribedEngine(address.rstrip("/").removesuffix("/_search"), OPENSEARCH, carriage)
+
+
+_FILLED = {"count": str(RESULTS_ASKED), "startPage": "1", "startIndex": "1", "inputEncoding": "UTF-8"}
+_FILLED |= {"outputEncoding": "UTF-8", "language": "*"}
+_PLACE_FEED = re.compile(r"\{([A-Za-z:]+)(\??)\}")
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_RSS_1 = "{http://purl.org/rss/1.0/}"
+
+
+@dataclass(frozen=True)
+class FeedEngine:
+    """An engine with an OpenSearch address template, such as ``https://host/?q={searchTerms}&format=rss``."""
+
+    template: str
+    carriage: Carriage = Carriage.NOTHING
+
+    def __post_init__(self) -> None:
+        if "{searchTerms}" not in self.template:
+            raise InputError("the address has no {searchTerms} in it.", "Put it where the words go.")
+        for name, optional in _PLACE_FEED.findall(self.template):
+            if name != "searchTerms" and name not in _FILLED and not optional:
+                raise InputError(
+                    f"the address asks for {{{name}}}, which Tacit does not fill.", "Take it out."
+                )
+
+    def request(self, query: str, told: Exposed) -> Outgoing:
+        """The template with its places filled; optional ones that are not known stay empty."""
+        words = quote_plus(expanded(query, told, self.carriage))
+
+        def fill(match: re.Match[str]) -> str:
+            return words if match[1] == "searchTerms" else _FILLED.get(match[1], "")
+
+        return outgoing_request("GET", _PLACE_FEED.sub(fill, self.template))
+
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+        """The entries of the feed. Entities, document types and outside references are refused."""
+        del content_type
+        try:
+            root = Safe.fromstring(body, forbid_dtd=True)
+        except (Safe.ParseError, DefusedXmlException, RecursionError, LookupError) as error:
+            raise ValueError("not a feed") from error
+        entries = [
+            (item.findtext("link"), item.findtext("title"), item.findtext("description"))
+            for item in root.iterfind("./channel/item")
+        ]
+        entries += [
+            (
+                item.findtext(f"{_RSS_1}link"),
+                item.findtext(f"{_RSS_1}title"),
+                item.findtext(f"{_RSS_1}description"),
+            )
+            for item in root.iterfind(f"./{_RSS_1}item")
+        ]
+        for item in root.iterfind(f"./{_ATOM}entry"):
+            links = [link for link in item.iterfind(f"{_ATOM}link") if link.get("rel") in {None, "alternate"}]
+            summary = item.findtext(f"{_ATOM}summary") or item.findtext(f"{_ATOM}content")
+            entries.append((links[0].get("href") if links else None, item.findtext(f"{_ATOM}title"), summary))
+        if not entries and root.tag not in {"rss", f"{_ATOM}feed"}:
+            raise ValueError("neither RSS nor Atom")
+        cleaned = [clean_result(*entry) for entry in entries[: 4 * RESULTS_ASKED]]
+        return [result for result in cleaned if result is not None]
+
+
+@dataclass(frozen=True)
+class TacitServer:
+    """A server of this project, by its address."""
+
+    address: str
+    carriage: Carriage = Carriage.PROFILE
+
+    def request(self, query: str, told: Exposed) -> Outgoing:
+        """Query and profile in the body, where they do not end up in a server's log of addresses."""
+        message: dict[str, Any] = {"query": query, "count": RESULTS_ASKED}
+        if self.carriage is Carriage.PROFILE and told.topics:
+            message["topics"] = list(told.topics)
+            if told.preferences:
+                message["preferences"] = dict(told.preferences)
+        body = json.dumps(message, ensure_ascii=False).encode()
+        return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
+
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+        """The results in the server's order, with their places before it personalised."""
+        del content_type
+        try:
+            found = json.loads(body)["results"]
+            rows = [
+                (row["url"], row.get("title"), row.get("content"), row.get("plain_place")) for row in found
+            ]
+        except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError("not the answer of a Tacit search server") from error
+        cleaned = [clean_result(*row) for row in rows[: 4 * RESULTS_ASKED]]
+        return [result for result in cleaned if result is not None]
+
+
+EMBEDDED = "embedded"
+"""The kind of the engine inside this process."""
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """A kind of engine, for the person to choose."""
+
+    name: str
+    title: str
+    carriages: tuple[Carriage, ...]
+    """How it can carry a profile, the usual way first."""
+    example: str
+
+
+_WORDS = (Carriage.NOTHING, Carriage.EXPANSION)
+
+KINDS: Mapping[str, EngineKind] = {
+    kind.name: kind
+    for kind in (
+        EngineKind(EMBEDDED, "The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,), ""),
+        EngineKind(
+            "tacit",
+            "A Tacit search server",
+            (Carriage.PROFILE, Carriage.NOTHING),
+            "http://127.0.0.1:8480",
+        ),
+        EngineKind("searxng", "SearXNG", _WORDS, "http://127.0.0.1:8888"),
+        EngineKind("mediawiki", "MediaWiki", _WORDS, "https://en.wikipedia.org/w"),
+        EngineKind("opensearch", "An OpenSearch index", _WORDS, "http://127.0.0.1:9200/pages"),
+        EngineKind(
+            "feed", "OpenSearch 1.1 (RSS or Atom)", _WORDS, "https://host/?q={searchTerms}&format=rss"
+        ),
+        EngineKind("json", "Any JSON search API", _WORDS, "https://host/search?q={query}"),
+    )
+}
+
+_NAME = re.compile(r"[\w.][\w .:@-]{0,59}")
+_FIELDS = {"name", "kind", "address", "carries", "local", "timeout", "description"}
+
+
+def upstream_of(engine: EngineDescription) -> Upstream:
+    """What speaks with the engine."""
+    match engine.kind:
+        case "tacit":
+            return TacitServer(engine.address, engine.carriage)
+        case "searxng":
+            return DescribedEngine(
+                engine.address.rstrip("/").removesuffix("/search"), SEARXNG, engine.carriage
+            )
+        case "mediawiki":
+            return mediawiki(engine.address, engine.carriage)
+        case "opensearch":
+            return opensearch(engine.address, engine.carriage)
+        case "feed":
+            return FeedEngine(engine.address, engine.carriage)
+        case "json":
+            return DescribedEngine(engine.address, engine.description, engine.carriage)
+    raise InputError(f"there is no kind of engine {engine.kind[:40]!r}.", f"Choose from {', '.join(KINDS)}.")
+
+
+def check_engine(engine: EngineDescription) -> EngineDescription:
+    """The same engine, if it can be used.
+
+    Raises:
+        InputError: it cannot, and why.
+    """
+    kind = KINDS.get(engine.kind)
+    if kind is None:
+        raise InputError(
+            f"there is no kind of engine {engine.kind[:40]!r}.", f"Choose from {', '.join(KINDS)}."
+        )
+    if not _NAME.fullmatch(engine.name):
+        raise InputError("an engine's name must be 1 to 60 letters, digits, spaces or . _ : @ -.")
+    if engine.carriage not in kind.carriages:
+        raise InputError(
+            f"an engine of the kind {kind.name} cannot carry a profile as {engine.carriage}.",
+            f"Choose from {', '.join(kind.carriages)}.",
+        )
+    if not 0.1 <= engine.timeout <= 60:
+        raise InputError(f"timeout must be in [0.1, 60] seconds; found {engine.timeout:g}.")
+    if engine.kind != EMBEDDED:
+        if urlsplit(engine.address).username is not None:
+            raise InputError(
+                "the address must not hold a name or password.", "Use a header in a JSON description."
+            )
+        upstream_of(engine).request("words", NOTHING_EXPOSED)
+    return engine
+
+
+def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
+    """An engine from decoded JSON, as :func:`parse_engine` reads it from a file."""
+    unknown = sorted(set(data) - _FIELDS)
+    if unknown:
+        raise InputError(
+            f"an engine has no field {unknown[0][:40]!r}.", f"The fields are {', '.join(sorted(_FIELDS))}."
+        )
+    kind = KINDS.get(str(data.get("kind", "json")))
+    usual = kind.carriages[0] if kind is not None else Carriage.NOTHING
+    address = str(data.get("address", ""))
+    try:
+        return check_engine(
+            EngineDescription(
+                name=str(data.get("name") or urlsplit(address).hostname or (kind.name if kind else "")),
+                kind=str(data.get("kind", "json")),
+                address=address,
+                carriage=Carriage(data.get("carries", usual)),
+                local=bool(data.get("local", False)),
+                timeout=float(data.get("timeout", 4.0)),
+                description=dict(data.get("description", {})),
+            )
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "a field of the engine has the wrong form.", "See the reference of `tacit serve`."
+        ) from error
+
+
+def parse_engine(text: str) -> EngineDescription:
+    """An engine as ``embedded``, as ``KIND=ADDRESS``, or as a file of JSON that describes it."""
+    kind, equals, address = text.partition("=")
+    if text == EMBEDDED:
+        return engine_from_data({"name": EMBEDDED, "kind": EMBEDDED})
+    if equals and kind in KINDS:
+        return engine_from_data({"kind": kind, "address": address})
+    path = Path(text)
+    if not path.is_file():
+        raise InputError(
+            f"{text[:80]!r} is neither an engine nor a file that describes one.",
+            "Write embedded, KIND=ADDRESS (as in searxng=http://127.0.0.1:8888), or a JSON file.",
+        )
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON.") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{path} must hold one JSON object.")
+    return engine_from_data(data)

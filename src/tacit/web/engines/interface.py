@@ -1,0 +1,219 @@
+"""The interface to search engines: the request that is sent, the answer in one form, what an engine can take.
+
+An :class:`Upstream` writes requests to one kind of engine and reads its answers; it has no network and no
+state. Titles and snippets are untrusted: they are reduced to plain text here, and addresses to http and
+https.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from tacit.errors import InputError
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """An HTTP/1.1 request in full: nothing is added to it on its way to the socket."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    """All of them, the host first."""
+    body: bytes = b""
+
+    @property
+    def target(self) -> str:
+        """The path with its query, as the request line has it."""
+        parts = urlsplit(self.url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+    def wire(self) -> bytes:
+        """The exact bytes."""
+        lines = [
+            f"{self.method} {self.target} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in self.headers),
+        ]
+        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + self.body
+
+
+def outgoing_request(
+    method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"", content: str = ""
+) -> Outgoing:
+    """A request with the few headers that every engine gets: the same for all people.
+
+    No version, no language, no cookie and no referrer tell people apart. Compressed answers are not asked
+    for: a small answer could then unpack into a huge one.
+    """
+    if not url.isascii() or any(ord(letter) < 33 for letter in url):
+        raise InputError("the address of an engine must be plain ASCII without spaces.", "Percent-encode it.")
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InputError("the address of an engine must begin with http:// or https://.")
+    usual = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": "tacit", "Accept": "*/*"}
+    usual["Accept-Encoding"] = "identity"
+    if body:
+        usual["Content-Type"] = content
+        usual["Content-Length"] = str(len(body))
+    for name, value in (headers or {}).items():
+        known = {present.lower(): present for present in usual}
+        if name.lower() in {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}:
+            raise InputError(f"an engine's description may not set the header {name}.", "Leave it out.")
+        if not (name + value).isascii() or any(ord(letter) < 32 for letter in name + value):
+            raise InputError(f"the header {name[:40]!r} must be plain ASCII in one line.")
+        usual[known.get(name.lower(), name)] = value
+    return Outgoing(method, url, tuple(usual.items()), body)
+
+
+LONGEST_TITLE = 300
+LONGEST_SNIPPET = 600
+LONGEST_URL = 4_000
+
+USUAL_ADDRESS = re.compile(
+    r"https?://([a-z0-9.-]+)(/[^\x00-\x20?#]*)?(?:\?([^\x00-\x20#]*))?(?:#[^\x00-\x20]*)?"
+)
+"""Host, path and query of nearly every address, found several times as fast as by taking it apart in full."""
+
+_TAG = re.compile(r"<[^<>]{0,1000}>")
+_NO_ADDRESS = re.compile("[\x00-\x20]")
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One result: plain text, and an address a browser may be sent to."""
+
+    url: str
+    title: str
+    snippet: str
+    plain_place: int | None = None
+    """Its place in the engine's own order before the engine personalised it, where the engine says."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one engine answered, or why it did not."""
+
+    engine: str
+    results: tuple[SearchResult, ...] = ()
+    milliseconds: float = 0.0
+    problem: str = ""
+    """What went wrong, for the person to read; empty if nothing did. Never contains the query."""
+    remedy: str = ""
+
+
+def plain_text(marked: object, longest: int) -> str:
+    """The readable text of a string that may carry HTML: tags dropped, entities read, spaces joined.
+
+    Characters that are not seen but change how a line reads (such as those that turn its direction) are
+    dropped too, since a hostile title could use them to pose as another address.
+    """
+    if not isinstance(marked, str):
+        return ""
+    text = html.unescape(_TAG.sub("", marked[: 8 * longest]))
+    if not text.isprintable():
+        text = _UNSEEN.sub("", text)
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def clean_result(
+    url: object, title: object, snippet: object, plain_place: object = None
+) -> SearchResult | None:
+    """A result fit to show, or None where its address is not one that a page may link to."""
+    if not isinstance(url, str):
+        return None
+    address = url.strip()
+    if len(address) > LONGEST_URL:
+        return None
+    usual = USUAL_ADDRESS.fullmatch(address)
+    host = usual[1] if usual is not None else _host(address)
+    if not host:
+        return None
+    shown = plain_text(title, LONGEST_TITLE) or host
+    place = plain_place if isinstance(plain_place, int) and not isinstance(plain_place, bool) else None
+    return SearchResult(address, shown, plain_text(snippet, LONGEST_SNIPPET), place)
+
+
+def _host(address: str) -> str | None:
+    """The host of an address that a page may link to."""
+    if _NO_ADDRESS.search(address):
+        return None
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port  # a port that is no number raises
+    except ValueError:
+        return None
+    return host if parts.scheme in {"http", "https"} else None
+
+
+RESULTS_ASKED = 50
+"""How many results an engine is asked for, so that further pages need no further request."""
+
+
+class Carriage(StrEnum):
+    """How an engine can carry a profile."""
+
+    HERE = "here"
+    """It runs in this process: nothing leaves the machine."""
+    PROFILE = "profile"
+    """It takes the generalised profile beside the query, and personalises on its side."""
+    EXPANSION = "expansion"
+    """It takes words only: the names of exposed topics are added to the query."""
+    NOTHING = "nothing"
+    """It gets the query alone; all personalising happens on the device."""
+
+
+@dataclass(frozen=True)
+class EngineDescription:
+    """What the person said about an engine, as it is kept."""
+
+    name: str
+    kind: str
+    address: str = ""
+    carriage: Carriage = Carriage.NOTHING
+    enabled: bool = True
+    local: bool = False
+    """Whether its name may lead to this machine or the network around it, though it is no local address."""
+    timeout: float = 4.0
+    """Seconds for the whole answer, retries included."""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    """For an engine described in JSON: where things stand in its answer."""
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """What of a profile goes to one engine with one query."""
+
+    topics: tuple[str, ...] = ()
+    """Labels of the exposed topics, from the root down."""
+    preferences: Mapping[str, float] = field(default_factory=dict)
+    """The person's preferences among the exposed leaves, where they are told."""
+    words: tuple[str, ...] = ()
+    """Readable names of the exposed leaves, to expand a query by."""
+
+
+NOTHING_EXPOSED = Exposed()
+"""The query goes alone."""
+
+
+class Upstream(Protocol):
+    """Writes requests to one kind of engine and reads its answers; no network, no state."""
+
+    def request(self, query: str, told: Exposed) -> Outgoing:
+        """What to send for ``query`` with what is exposed of the profile."""
+        ...
+
+    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+        """The results in an answer.
+
+        Raises:
+            ValueError: the answer is not of the form that this engine speaks.
+        """
+        ...

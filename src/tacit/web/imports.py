@@ -1,0 +1,384 @@
+"""Import a browsing history: a browser's own file, Google Takeout, bookmarks, a table, or a search log.
+
+Every reader yields :class:`Visit`: pages the person opened. Pages that only list search results are left
+out.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tacit.errors import InputError
+
+_SEARCH_WORDS = ("q", "query", "p", "wd", "text", "search_query")
+_SEARCH_HOSTS = (
+    "google.",
+    "bing.",
+    "duckduckgo.",
+    "search.yahoo.",
+    "yandex.",
+    "baidu.",
+    "ecosia.",
+    "startpage.",
+    "search.brave.",
+    "qwant.",
+    "kagi.",
+    "127.0.0.1",
+    "localhost",
+)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A page, when it was opened last, and the query that led to it if one is known."""
+
+    url: str
+    title: str
+    time: datetime
+    text: str = ""
+    query: str = ""
+
+
+def from_epoch(microseconds: float, epoch: datetime = datetime(1970, 1, 1, tzinfo=UTC)) -> datetime:
+    """A time stored as microseconds since an epoch; the epoch itself where the number means no time."""
+    try:
+        return epoch + timedelta(microseconds=microseconds)
+    except (OverflowError, ValueError):
+        return epoch
+
+
+def readable(visits: Iterable[Visit]) -> Iterator[Visit]:
+    """Visits to pages of the web with a title, without pages that list search results."""
+    for visit in visits:
+        try:
+            parts = urlsplit(visit.url)
+            host = parts.hostname or ""
+        except ValueError:
+            continue
+        if parts.scheme not in {"http", "https"} or not (visit.title.strip() or visit.text.strip()):
+            continue
+        listed = any(host.startswith(name) or f".{name}" in f".{host}" for name in _SEARCH_HOSTS)
+        if listed and any(word in parse_qs(parts.query) for word in _SEARCH_WORDS):
+            continue
+        yield visit
+
+
+_WINDOWS_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+_CHROME = "SELECT url, title, last_visit_time FROM urls WHERE hidden = 0 ORDER BY last_visit_time"
+_FIREFOX = (
+    "SELECT url, coalesce(title, ''), coalesce(last_visit_date, 0), coalesce(description, '') "
+    "FROM moz_places WHERE hidden = 0 AND visit_count > 0 ORDER BY last_visit_date"
+)
+_OLD_FIREFOX = _FIREFOX.replace("coalesce(description, '')", "''")
+
+_PLACES = {
+    "Chrome": (".config/google-chrome/*/History", "Library/Application Support/Google/Chrome/*/History"),
+    "Chromium": (
+        ".config/chromium/*/History",
+        "snap/chromium/common/chromium/*/History",
+        "Library/Application Support/Chromium/*/History",
+    ),
+    "Brave": (".config/BraveSoftware/Brave-Browser/*/History",),
+    "Edge": (".config/microsoft-edge/*/History",),
+    "Vivaldi": (".config/vivaldi/*/History",),
+    "Opera": (".config/opera/History",),
+    "Firefox": (
+        ".mozilla/firefox/*/places.sqlite",
+        "snap/firefox/common/.mozilla/firefox/*/places.sqlite",
+        ".var/app/org.mozilla.firefox/.mozilla/firefox/*/places.sqlite",
+        "Library/Application Support/Firefox/Profiles/*/places.sqlite",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class BrowserHistory:
+    """A history found on this machine."""
+
+    browser: str
+    profile: str
+    path: Path
+
+
+def browser_histories(home: Path | None = None) -> list[BrowserHistory]:
+    """The histories of the browsers in the person's home folder."""
+    home = home or Path.home()
+    return [
+        BrowserHistory(browser, path.parent.name, path)
+        for browser, patterns in _PLACES.items()
+        for pattern in patterns
+        for path in sorted(home.glob(pattern))
+    ]
+
+
+def browser_visits(path: str | Path) -> Iterator[Visit]:
+    """The pages of a browser's history file, the oldest first.
+
+    Raises:
+        InputError: it is no history of Chrome's or Firefox's kind.
+    """
+    path = Path(path)
+    with tempfile.TemporaryDirectory(prefix="tacit-history-") as folder:  # made with mode 0700
+        copy = Path(folder) / "history"
+        shutil.copyfile(path, copy)
+        for ending in ("-wal", "-journal"):
+            beside = path.with_name(path.name + ending)
+            if beside.is_file():
+                shutil.copyfile(beside, copy.with_name(copy.name + ending))
+        connection = sqlite3.connect(copy)
+        try:
+            yield from readable(_rows(connection))
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                "the file is not a history of Chrome's or Firefox's kind.", "Give History or places.sqlite."
+            ) from error
+        finally:
+            connection.close()
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[Visit]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "urls" in tables:
+        for url, title, time in connection.execute(_CHROME):
+            yield Visit(str(url), str(title or ""), from_epoch(time or 0, _WINDOWS_EPOCH))
+    elif "moz_places" in tables:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(moz_places)")}
+        selection = _FIREFOX if "description" in columns else _OLD_FIREFOX
+        for url, title, time, description in connection.execute(selection):
+            yield Visit(str(url), str(title), from_epoch(time), str(description))
+    else:
+        raise sqlite3.DatabaseError("neither urls nor moz_places")
+
+
+_LARGEST = 500_000_000
+
+
+def takeout_visits(path: str | Path) -> Iterator[Visit]:
+    """The pages in an archive.
+
+    Raises:
+        InputError: it holds neither a browser history nor an activity.
+    """
+    path = Path(path)
+    if not zipfile.is_zipfile(path):
+        yield from _visits(path.read_bytes())
+        return
+    found = 0
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            name = entry.filename.rsplit("/", 1)[-1]
+            if name in {"BrowserHistory.json", "History.json", "MyActivity.json", "My Activity.json"}:
+                if entry.file_size > _LARGEST:
+                    raise InputError(f"{name} in the archive is larger than {_LARGEST / 1e6:g} MB.")
+                found += 1
+                with archive.open(entry) as opened:
+                    content = opened.read(_LARGEST + 1)
+                if len(content) > _LARGEST:
+                    raise InputError(f"{name} in the archive is larger than {_LARGEST / 1e6:g} MB.")
+                yield from _visits(content)
+    if not found:
+        raise InputError(
+            "the archive holds neither History.json nor MyActivity.json.",
+            "Ask Takeout for Chrome or My Activity, in the format JSON.",
+        )
+
+
+def _visits(content: bytes) -> Iterator[Visit]:
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError("the file is not JSON.") from error
+    if isinstance(data, dict) and isinstance(data.get("Browser History"), list):
+        return readable(_history(data["Browser History"]))
+    if isinstance(data, list):
+        return readable(_activity(data))
+    raise InputError("the file is neither a browser history nor an activity of Google's archive.")
+
+
+def _history(rows: list[Any]) -> Iterator[Visit]:
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("url"), str):
+            time = row.get("time_usec")
+            moment = from_epoch(time if isinstance(time, int | float) else 0)
+            yield Visit(row["url"], str(row.get("title") or ""), moment)
+
+
+def _activity(rows: list[Any]) -> Iterator[Visit]:
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("titleUrl"), str):
+            continue
+        title = str(row.get("title") or "")
+        if title.startswith("Visited "):
+            url = row["titleUrl"].removeprefix("https://www.google.com/url?q=").partition("&usg=")[0]
+            yield Visit(url, title.removeprefix("Visited "), _moment(row.get("time")))
+        elif title.startswith("Watched "):
+            yield Visit(row["titleUrl"], title.removeprefix("Watched "), _moment(row.get("time")))
+
+
+def _moment(text: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return from_epoch(0)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[Visit] = []
+        self._folders: list[str] = []
+        self._open: dict[str, str] | None = None
+        self._heading = False
+        self._text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self._open, self._text = {name: value or "" for name, value in attrs}, ""
+        elif tag == "h3":
+            self._heading, self._text = True, ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None or self._heading:
+            self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._open is not None:
+            added = self._open.get("add_date", "")
+            seconds = float(added) if added.isdigit() else 0.0
+            seconds = seconds / 1e6 if seconds > 1e14 else seconds  # Firefox writes microseconds at times
+            folder = self._folders[-1] if self._folders else ""
+            self.found.append(
+                Visit(self._open.get("href", ""), self._text.strip(), from_epoch(seconds * 1e6), folder)
+            )
+            self._open = None
+        elif tag == "h3":
+            self._heading = False
+            self._folders.append(self._text.strip())
+        elif tag == "dl" and self._folders:
+            self._folders.pop()
+
+
+def bookmark_visits(path: str | Path) -> Iterator[Visit]:
+    """The pages among the bookmarks; the name of a bookmark's folder counts as its text.
+
+    Raises:
+        InputError: the file has no links.
+    """
+    parser = _Links()
+    parser.feed(Path(path).read_text(encoding="utf-8", errors="replace"))
+    parser.close()
+    if not parser.found:
+        raise InputError("the file has no bookmarks.", "Export them from your browser as HTML.")
+    return readable(parser.found)
+
+
+def visits_of(path: str | Path) -> Iterator[Visit]:
+    """The pages of any file that can be imported.
+
+    Raises:
+        InputError: it is none of the known kinds.
+    """
+    path = Path(path)
+    with path.open("rb") as opened:
+        beginning = opened.read(2048)
+    if beginning.startswith(b"SQLite format 3\x00"):
+        return browser_visits(path)
+    if beginning.startswith(b"PK"):
+        return takeout_visits(path)
+    if beginning.startswith(b"PAR1"):
+        return _click_log(path)
+    head = beginning.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    if head[:100].lower().startswith(("<!doctype netscape", "<!doctype html", "<html")):
+        return bookmark_visits(path)
+    if _is_json_lines(head):
+        return readable(_json_lines(path))
+    if head.startswith(("{", "[")):
+        return takeout_visits(path)
+    if "," in head.partition("\n")[0] or "\t" in head.partition("\n")[0]:
+        return readable(_table(path))
+    raise InputError(
+        "the file is of no known kind.",
+        "Give History or places.sqlite of a browser, Takeout's JSON or zip, bookmarks as HTML, or a table.",
+    )
+
+
+def _is_json_lines(head: str) -> bool:
+    try:
+        first = json.loads(head.partition("\n")[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and "url" in first
+
+
+def _json_lines(path: Path) -> Iterator[Visit]:
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"line {number} of the file is not JSON.") from error
+            yield _visit(row if isinstance(row, dict) else {})
+
+
+def _table(path: Path) -> Iterator[Visit]:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+        first = lines.readline()
+        lines.seek(0)
+        reader = csv.DictReader(lines, delimiter="\t" if "\t" in first else ",")
+        named = {(name or "").strip().lower() for name in reader.fieldnames or ()}
+        if "url" not in named or not named & {"title", "text", "query"}:
+            raise InputError("the table needs the columns url and title.", "Name them in its first line.")
+        try:
+            for row in reader:
+                yield _visit({(name or "").strip().lower(): value for name, value in row.items()})
+        except csv.Error as error:
+            raise InputError(f"line {reader.line_num} of the table cannot be read.") from error
+
+
+def _visit(row: dict[str, object]) -> Visit:
+    url, title, text, query, time = (
+        str(row.get(name) or "") for name in ("url", "title", "text", "query", "time")
+    )
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        moment = from_epoch(0)
+    return Visit(url, title or query, moment if moment.tzinfo else moment.replace(tzinfo=UTC), text, query)
+
+
+def _click_log(path: Path) -> Iterator[Visit]:
+    """The clicks of one person's search log in Tacit's own form, with the text where it is known."""
+    import pyarrow.parquet as pq
+
+    from tacit.searchlog import check_log
+    from tacit.world import wordnet_corpus
+
+    corpus = wordnet_corpus()
+    table = pq.read_table(check_log(path), columns=["user", "query", "time", "url"], partitioning=None)
+    if len(table["user"].unique()) > 1:
+        raise InputError(
+            "the log holds several users; a profile is one person's.", "Take one person's records out."
+        )
+    for row in table.to_pylist():
+        if row["url"]:
+            number = corpus.number_of(row["url"])
+            title, text = (
+                (corpus[number].title, corpus[number].text) if number is not None else (row["query"], "")
+            )
+            moment = row["time"] if row["time"].tzinfo else row["time"].replace(tzinfo=UTC)
+            yield Visit(row["url"], title, moment, text, row["query"])

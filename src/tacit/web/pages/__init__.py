@@ -1,1 +1,0 @@
-"""The pages, one module each; every module has ``routes(console)``."""

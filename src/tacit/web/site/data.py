@@ -1,0 +1,254 @@
+"""The data page: import a history, export everything, erase everything."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from anyio import sleep, to_thread
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tacit.errors import InputError, TacitError
+from tacit.web.imports import Visit, browser_histories, visits_of
+from tacit.web.site.console import Console
+
+
+@dataclass
+class Job:
+    """A piece of work under way, or done."""
+
+    what: str
+    done: int = 0
+    new: int = 0
+    finished: bool = False
+    problem: str = ""
+
+    def advance(self, steps: int) -> None:
+        """So many more pages were dealt with."""
+        self.done += steps
+
+
+class Jobs:
+    """Runs one job at a time in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.latest: Job | None = None
+        self._lock = threading.Lock()
+
+    def start(self, what: str, work: Callable[[Job], int], after: Callable[[], None]) -> Job | None:
+        """Start ``work``, which gives how many pages were new; None where another job runs still.
+
+        Args:
+            what: the work, in words.
+            work: the work itself.
+            after: always called at the end, for cleaning up.
+        """
+        with self._lock:
+            if self.latest is not None and not self.latest.finished:
+                return None
+            self.latest = job = Job(what)
+
+        def run() -> None:
+            try:
+                job.new = work(job)
+            except TacitError as error:
+                job.problem = str(error)
+            except Exception as error:  # whatever a foreign file provokes; its content must not be told
+                job.problem = f"the file could not be read ({type(error).__name__})."
+            finally:
+                after()
+                job.finished = True
+
+        threading.Thread(target=run, name="tacit-import", daemon=True).start()
+        return job
+
+
+_PATIENCE = 1.5
+"""Seconds that a page waits for a short import to finish."""
+
+
+def routes(console: Console) -> list[Route]:
+    """The routes of the data page."""
+    room = _Room(console)
+    return [
+        Route("/data", room.show),
+        Route("/data/progress", room.progress),
+        Route("/data/import", room.bring, methods=["POST"]),
+        Route("/data/browser", room.bring_browser, methods=["POST"]),
+        Route("/data/export", room.export),
+        Route("/data/erase", room.erase, methods=["POST"]),
+        Route("/data/sign-out", room.sign_out, methods=["POST"]),
+    ]
+
+
+class _Room:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._jobs = Jobs()
+
+    async def show(self, request: Request) -> Response:
+        """What there is, and what can be done with it."""
+        console = self._console
+        root = await to_thread.run_sync(console.guard.topic)
+        return console.render(
+            request,
+            "data.html",
+            documents=round(root.documents),
+            requests=sum(console.sent.count().values()),
+            file=str(console.state.path),
+            size=_readable_size(console.state.size()),
+            histories=await to_thread.run_sync(browser_histories),
+            job=self._jobs.latest,
+        )
+
+    async def progress(self, request: Request) -> Response:
+        """How far the import is."""
+        del request
+        job = self._jobs.latest
+        if job is None:
+            return JSONResponse({"finished": True, "done": 0, "new": 0, "problem": ""})
+        return JSONResponse(
+            {"finished": job.finished, "done": job.done, "new": job.new, "problem": job.problem}
+        )
+
+    async def bring(self, request: Request) -> Response:
+        """Import a file that was given to the page."""
+        async with request.form(max_files=1, max_fields=5) as form:
+            given = form.get("file")
+            if not isinstance(given, UploadFile) or not given.filename:
+                return self._console.done("/data", "Choose a file first.", problem=True)
+            folder = Path(tempfile.mkdtemp(prefix="tacit-import-"))  # readable by its owner only
+            path = folder / "given"
+            with path.open("wb") as copy:
+                while part := await given.read(1 << 20):
+                    copy.write(part)
+        return await self._start("the file", path, lambda: shutil.rmtree(folder, ignore_errors=True))
+
+    async def bring_browser(self, request: Request) -> Response:
+        """Import the history of a browser on this machine; its file is copied first."""
+        form = await request.form(max_files=0)
+        known = {str(one.path): one for one in browser_histories()}
+        chosen = known.get(str(form.get("path", "")))
+        if chosen is None:
+            raise InputError("there is no such history.", "Choose one from the list.")
+        return await self._start(f"the history of {chosen.browser}", chosen.path, lambda: None)
+
+    async def _start(self, what: str, path: Path, after: Callable[[], None]) -> Response:
+        job = self._jobs.start(what, lambda job: self._learn(job, path), after)
+        if job is None:
+            after()
+            return self._console.done("/data", "Another import is under way.", problem=True)
+        begun = time.monotonic()
+        while not job.finished and time.monotonic() - begun < _PATIENCE:
+            await sleep(0.02)
+        if not job.finished:
+            return self._console.done("/data", f"Importing {what}…")
+        if job.problem:
+            return self._console.done("/data", f"Nothing was imported: {job.problem}", problem=True)
+        known = job.done - job.new
+        said = f"{job.new:,} pages were added to your profile" + (
+            f", {known:,} were known." if known else "."
+        )
+        return self._console.done("/data", said)
+
+    def _learn(self, job: Job, path: Path) -> int:
+        visits = visits_of(path)
+        new = self._console.guard.learn(_pages(visits), job.advance)
+        if job.done == 0:
+            raise InputError("it has no pages with a title.")
+        self._console.changed()
+        return new
+
+    async def export(self, request: Request) -> Response:
+        """Everything, as one JSON file."""
+        del request
+        text = await to_thread.run_sync(
+            lambda: json.dumps(export_everything(self._console), indent=2, ensure_ascii=False)
+        )
+        name = f"tacit-{datetime.now().date().isoformat()}.json"
+        return Response(
+            text,
+            media_type="application/json",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+
+    async def erase(self, request: Request) -> Response:
+        """Erase the profile, the record and all choices. Only this browser stays known."""
+        form = await request.form(max_files=0)
+        if str(form.get("sure", "")).strip().lower() != "erase":
+            return self._console.done(
+                "/data#erase", "Nothing was erased: write “erase” to confirm.", problem=True
+            )
+        await to_thread.run_sync(self._erased)
+        return self._console.done(
+            "/data", "Everything is erased from this machine. Engines keep what they were told."
+        )
+
+    def _erased(self) -> None:
+        self._console.behind.discard()
+        with self._console.state.transaction() as connection:
+            for table in ("page_engine", "page_rule", "page_sent", "page_query"):
+                connection.execute(f"DELETE FROM {table}")
+            connection.execute("DELETE FROM page_setting WHERE key = 'settings'")
+        try:
+            self._console.guard.forget(everything=True)  # writes the file anew
+        finally:
+            self._console.forget_notices()
+            self._console.changed()
+
+    async def sign_out(self, request: Request) -> Response:
+        """Forget all browsers."""
+        self._console.admission.withdraw_all()
+        return self._console.render(request, "door.html", kind="unknown", again="")
+
+
+def _readable_size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datetime]]:
+    for visit in visits:
+        yield visit.query, {"url": visit.url, "title": visit.title, "snippet": visit.text}, visit.time
+
+
+def export_everything(console: Console) -> dict[str, Any]:
+    """All that the file holds about the person, ready for JSON."""
+    state = console.state
+    console.behind.flush()
+    return {
+        **console.guard.export(),
+        "requests": [
+            {
+                "engine": one.engine,
+                "time": one.time.isoformat(),
+                "address": one.address,
+                "exposure": one.exposure,
+                "request": one.text,
+            }
+            for one in reversed(console.sent.all())
+        ],
+        "queries": [
+            {"query": query, "last": last, "times": times}
+            for query, last, times in state.rows("SELECT query, time, times FROM page_query ORDER BY time")
+        ],
+        "settings": json.loads(state.setting("settings") or "{}"),
+        "engines": [
+            json.loads(str(text))
+            for (text,) in state.rows("SELECT description FROM page_engine ORDER BY place")
+        ],
+        "rules": [
+            {"action": rule.action, "pattern": rule.pattern, "source": rule.source}
+            for rule in console.rules.rules
+        ],
+    }

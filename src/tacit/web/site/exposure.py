@@ -1,0 +1,174 @@
+"""The exposure page: the risk of everything each engine was told over time, under its bound, and every
+request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from tacit.device import CoursePoint, ExposureCourse
+from tacit.errors import InputError
+from tacit.web.site.console import Console
+from tacit.web.topics import leaf_labels, readable_topic
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 56, 12, 26
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Places in a drawing of 640 by 180."""
+
+    line: str
+    """The steps of the risk of the union, as points of a polyline."""
+    area: str
+    dots: tuple[tuple[float, float], ...]
+    """Queries that took topics along."""
+    bound: float
+    """Where the bound lies."""
+    levels: tuple[tuple[float, str], ...]
+    """Grid lines with their names."""
+    times: tuple[tuple[float, str], ...]
+    highest: float
+    top: float
+
+
+def draw(course: Sequence[CoursePoint], bound: float) -> Picture:
+    """The picture of the course of one engine's exposures, oldest first."""
+    begin, end = course[0].time, course[-1].time
+    span = max((end - begin).total_seconds(), 1.0)
+    highest = max(one.union_risk for one in course)
+    top = min(1.0, max(1.25 * max(bound, highest), 0.05))
+
+    def x(time: datetime) -> float:
+        return round(_LEFT + (time - begin).total_seconds() / span * (_WIDTH - _LEFT - 10), 1)
+
+    def y(risk: float) -> float:
+        return round(_HEIGHT - _BOTTOM - risk / top * (_HEIGHT - _TOP - _BOTTOM), 1)
+
+    points: list[tuple[float, float]] = [(_LEFT, y(0.0))]
+    for one in course:
+        points += [(x(one.time), points[-1][1]), (x(one.time), y(one.union_risk))]
+    points.append((_WIDTH - 10, points[-1][1]))
+    line = " ".join(f"{across},{down}" for across, down in points)
+    return Picture(
+        line=line,
+        area=f"{line} {points[-1][0]},{y(0.0)}",
+        dots=tuple((x(one.time), y(one.union_risk)) for one in course if one.with_topics),
+        bound=y(bound),
+        levels=tuple((y(top * share), f"{100 * top * share:.3g}\u00a0%") for share in (0.0, 0.5, 1.0)),
+        times=((_LEFT, _day(begin)), (_WIDTH - 10, _day(end))),
+        highest=highest,
+        top=top,
+    )
+
+
+def _day(time: datetime) -> str:
+    return time.astimezone().strftime("%-d %b %Y, %H:%M")
+
+
+_ON_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What one engine was told."""
+
+    course: ExposureCourse
+    topics: list[str]
+    picture: Picture
+
+
+def routes(console: Console) -> list[Route]:
+    """The routes of exposure."""
+    room = _Room(console)
+    return [
+        Route("/exposure", room.show),
+        Route("/exposure/requests.txt", room.text),
+        Route("/exposure/forget", room.forget, methods=["POST"]),
+    ]
+
+
+class _Room:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def show(self, request: Request) -> Response:
+        """A picture for each engine, and the newest requests."""
+        return await to_thread.run_sync(self._drawn, request)
+
+    def _drawn(self, request: Request) -> Response:
+        console = self._console
+        engine = request.query_params.get("engine") or None
+        text = request.query_params.get("page", "1")
+        part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
+        counts = console.sent.count()
+        total = counts.get(engine, 0) if engine else sum(counts.values())
+        listed = console.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+        entries = console.guard.exposure_entries(
+            sent.exposure for sent in listed if sent.exposure is not None
+        )
+        requests = [
+            (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
+        ]
+        since = console.settings.exposure_bound.since(datetime.now(UTC))
+        return console.render(
+            request,
+            "exposure.html",
+            told=[self._told(course) for course in console.guard.courses(since)],
+            requests=requests,
+            engine=engine,
+            part=part,
+            parts=-(-total // _ON_A_PAGE),
+            total=total,
+            leaves=lambda entry: [readable_topic(label) for label in leaf_labels(entry.labels)],
+        )
+
+    def _told(self, course: ExposureCourse) -> _Told:
+        return _Told(
+            course,
+            [readable_topic(label) for label in leaf_labels(course.labels)],
+            draw(course.points, self._console.settings.exposure_bound.risk),
+        )
+
+    async def text(self, request: Request) -> Response:
+        """All requests as they left, oldest first, each after a line that says when and to whom."""
+        del request
+        sent = await to_thread.run_sync(self._console.sent.all)
+        pieces = [
+            f"=== {one.time.isoformat()} to {one.engine} at {one.address}\n{one.text}\n"
+            for one in reversed(sent)
+        ]
+        return PlainTextResponse(
+            "\n".join(pieces), headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'}
+        )
+
+    async def forget(self, request: Request) -> Response:
+        """Forget the record of one query that was sent, or of all that one engine was."""
+        form = await request.form(max_files=0)
+        engine = str(form.get("engine", ""))
+        if engine:
+            return await to_thread.run_sync(self._forget_engine, engine)
+        which = str(form.get("exposure", ""))
+        if not (which.isascii() and which.isdigit()):
+            raise InputError("say which record to forget.")
+        await to_thread.run_sync(self._console.sent.forget, {int(which)})
+        await to_thread.run_sync(lambda: self._console.guard.forget(exposure=int(which)))
+        return self._console.done(
+            "/exposure", "The record is forgotten here. What an engine was told, it still knows."
+        )
+
+    def _forget_engine(self, engine: str) -> Response:
+        self._console.sent.forget_upstream(engine)
+        gone = self._console.guard.forget(upstream=engine).exposures
+        return self._console.done(
+            "/exposure",
+            f"{gone:,} records about {engine} are forgotten here. What it was told, it still knows; "
+            "its bound starts anew.",
+        )

@@ -1,0 +1,256 @@
+"""Searching: the front page, the results, what was sent with them, the way to a result."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tacit.device import ClickedPage, Protection
+from tacit.errors import InputError
+from tacit.taxonomy import load_wordnet
+from tacit.web.engines.interface import Carriage
+from tacit.web.rules import without_tracking
+from tacit.web.search import FoundPage, ShownResult
+from tacit.web.site.console import Console
+from tacit.web.topics import leaf_labels, readable_topic
+from tacit.world import wordnet_corpus
+
+DELTAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""The risk bounds that the slider offers."""
+
+_STEPS = " ".join(map(str, DELTAS))
+_ON_A_PAGE = 10
+_LONGEST_QUERY = 1_000
+
+
+def routes(console: Console) -> list[Route]:
+    """The routes of searching."""
+    room = _Room(console)
+    return [
+        Route("/", room.front),
+        Route("/search", room.search, methods=["GET", "POST"]),
+        Route("/go/{key}/{number:int}", room.go),
+        Route("/clicked/{key}/{number:int}", room.clicked, methods=["POST"]),
+        Route("/trade-off", room.trade_off),
+        Route("/read/{name}", room.read),
+    ]
+
+
+class _Target(NamedTuple):
+    """Where a result's link leads: to the page itself, and by way of the record of clicks."""
+
+    direct: str
+    recorded: str
+    beacon: str
+    place: str
+    letter: str
+    """What stands for the place in the small round sign before it."""
+
+
+class _Room:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def front(self, request: Request) -> Response:
+        """The box, and for a newcomer what to do first."""
+        root = await to_thread.run_sync(self._console.guard.topic)
+        return self._console.render(
+            request,
+            "front.html",
+            documents=round(root.documents),
+            sensitive=len(self._console.guard.sensitive_topics()),
+            requests=sum(self._console.sent.count().values()),
+            engines=[engine for engine in self._console.engines if engine.enabled],
+        )
+
+    async def search(self, request: Request) -> Response:
+        """The results of a query."""
+        asked = dict(request.query_params)
+        if request.method == "POST":
+            asked |= {name: str(value) for name, value in (await request.form(max_files=0)).items()}
+        query = " ".join(asked.get("q", "").split())
+        if not query:
+            return RedirectResponse("/", 303)
+        if len(query) > _LONGEST_QUERY:
+            raise InputError(f"a query must be at most {_LONGEST_QUERY:,} characters; found {len(query):,}.")
+        delta = _delta(asked.get("delta"), self._console.settings.delta)
+        page = self._console.desk.known(query, delta) if "again" not in asked else None
+        if page is None:
+            page = await self._console.desk.search(
+                query, self._console.engines, self._console.rules, self._console.settings, delta
+            )
+        return self._draw(request, page, plain=asked.get("order") == "plain", part=_part(asked.get("page")))
+
+    def _draw(self, request: Request, page: FoundPage, *, plain: bool, part: int) -> Response:
+        settings = self._console.settings
+        results = page.plain if plain else page.personal
+        shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
+
+        same = "/search?" + urlencode({"q": page.query})
+        if page.delta != settings.delta:
+            same += f"&delta={page.delta}"
+
+        def link(number: int = part, *, plain: bool = plain) -> str:
+            return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
+
+        return self._console.render(
+            request,
+            "results.html",
+            query=page.query,
+            page=page,
+            results=[
+                (one, one.result, self._target(page, one), () if plain else _read_before(one))
+                for one in shown
+            ],
+            total=len(results),
+            part=part,
+            parts=-(-len(results) // _ON_A_PAGE),
+            plain=plain,
+            new_tab=settings.new_tab,
+            several=len(page.turns) > 1,
+            link=link,
+            turns=[(turn, _requests_of(turn)) for turn in page.turns],
+            carried=any(
+                turn.engine.carriage in {Carriage.PROFILE, Carriage.EXPANSION} for turn in page.turns
+            ),
+            only_here=all(turn.engine.carriage is Carriage.HERE for turn in page.turns),
+            step=DELTAS.index(page.delta) if page.delta in DELTAS else 4,
+            steps=_STEPS,
+            last_step=len(DELTAS) - 1,
+        )
+
+    def _target(self, page: FoundPage, one: ShownResult) -> _Target:
+        """Where a result's link leads."""
+        name = _entry_name(one.result.url)
+        address, place = (f"/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
+        if not name and self._console.settings.strip_tracking:
+            address = without_tracking(address)
+        if not self._console.settings.remember_clicks:
+            return _Target(address, address, "", place, place[:1].upper())
+        by_way = f"{page.key}/{one.number}"
+        return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place, place[:1].upper())
+
+    async def go(self, request: Request) -> Response:
+        """Record a click and go on to the result."""
+        page, one = self._found(request)
+        await self._record(page, one)
+        return RedirectResponse(
+            self._target(page, one).direct, 303, headers={"Referrer-Policy": "no-referrer"}
+        )
+
+    async def clicked(self, request: Request) -> Response:
+        """Record a click; the browser goes to the result by itself."""
+        page, one = self._found(request)
+        await self._record(page, one)
+        return Response(status_code=204)
+
+    def _found(self, request: Request) -> tuple[FoundPage, ShownResult]:
+        page = self._console.desk.page(request.path_params["key"])
+        one = page.result(request.path_params["number"]) if page is not None else None
+        if page is None or one is None:
+            raise InputError("this page of results is too old.", "Search again.")
+        return page, one
+
+    async def _record(self, page: FoundPage, one: ShownResult) -> None:
+        if self._console.settings.remember_clicks:
+            result = {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet}
+            await to_thread.run_sync(self._console.guard.clicked, page.query, result)
+
+    async def trade_off(self, request: Request) -> Response:
+        """What would be sent at each risk bound; nothing is sent."""
+        query = " ".join(request.query_params.get("q", "").split())[:_LONGEST_QUERY]
+        engines = [e for e in self._console.engines if e.carriage in {Carriage.PROFILE, Carriage.EXPANSION}]
+        name = request.query_params.get("engine") or (engines[0].name if engines else "a Tacit server")
+        self._console.guard.bound = self._console.settings.exposure_bound
+        choices = await to_thread.run_sync(
+            lambda: self._console.guard.trade_off(query, DELTAS, upstream=name) if query else []
+        )
+        rows = [_choice(choice) for choice in choices]
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"engine": name, "choices": rows})
+        return self._console.render(
+            request,
+            "trade_off.html",
+            query=query,
+            engine=name,
+            choices=choices,
+            used=self._console.settings.delta,
+            leaves=lambda choice: [readable_topic(label) for label in leaf_labels(choice.topics)],
+        )
+
+    async def read(self, request: Request) -> Response:
+        """An entry of the embedded dictionary."""
+        wordnet = load_wordnet()
+        number = wordnet.find(request.path_params["name"])
+        if number is None:
+            raise InputError("the dictionary has no such entry.", "Search for it.")
+
+        def entries(numbers: Any) -> list[tuple[str, str]]:
+            return [(wordnet.name(one), ", ".join(wordnet.lemmas(one))) for one in list(numbers)[:60]]
+
+        definition, _, examples = wordnet.gloss(number).partition('; "')
+        return self._console.render(
+            request,
+            "entry.html",
+            title=", ".join(wordnet.lemmas(number)),
+            definition=definition,
+            examples=f'"{examples}' if examples else "",
+            above=entries(wordnet.hypernyms(number)),
+            below=entries(wordnet.hyponyms(number)),
+            path=[(name, name) for name in wordnet.tree.path(number)[:-1]],
+        )
+
+
+def _delta(text: str | None, usual: float) -> float:
+    if text is None or text == "":
+        return usual
+    try:
+        delta = float(text)
+    except ValueError:
+        delta = -1.0
+    if not 0 <= delta <= 1:
+        raise InputError(f"the risk bound δ must be from 0 to 1; found {text[:20]}.", "The usual one is 0.1.")
+    return delta
+
+
+def _part(text: str | None) -> int:
+    return (
+        max(1, int(text)) if text is not None and text.isascii() and text.isdigit() and len(text) < 4 else 1
+    )
+
+
+def _entry_name(url: str) -> str | None:
+    """The name of an entry of the embedded dictionary, whose addresses lead nowhere outside."""
+    number = wordnet_corpus().number_of(url)
+    return load_wordnet().name(number) if number is not None else None
+
+
+def _read_before(one: ShownResult) -> list[ClickedPage]:
+    """The first three pages that speak for a result, those of the same title once."""
+    if not one.because:
+        return []
+    titles: dict[str, ClickedPage] = {}
+    for page in one.because:
+        titles.setdefault(page.title.lower(), page)
+    return list(titles.values())[:3]
+
+
+def _requests_of(turn: Any) -> list[str]:
+    return [request.wire().decode("utf-8", errors="backslashreplace") for request in turn.sent]
+
+
+def _choice(choice: Protection) -> dict[str, Any]:
+    return {
+        "delta": choice.delta,
+        "sent": choice.sent,
+        "reason": choice.reason,
+        "topics": [readable_topic(label) for label in leaf_labels(choice.topics)],
+        "count": len(choice.topics),
+        "risk": choice.risk,
+        "utility": choice.utility,
+    }
