@@ -103,7 +103,8 @@ def _box(parts: list[str], top: int, title: str, lines: Sequence[str], style: st
     )
     if style == "noise":
         parts.append(
-            f'<text class="tag" x="{_STEPS_LEFT + _BOX - 14}" y="{top + _TITLE}" text-anchor="end">noise</text>'
+            f'<text class="tag" x="{_STEPS_LEFT + _BOX - 14}" y="{top + _TITLE}"'
+            ' text-anchor="end">noise</text>'
         )
     for number, line in enumerate(lines, start=1):
         y = top + _TITLE + _LINE * number
