@@ -22,7 +22,7 @@ from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
-from tacit.privacy.accounting.events import Event, GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release.analysis import fresh_key_delta
 from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms import click, session, zealous
@@ -235,7 +235,7 @@ def weeks_that_a_budget_lasts() -> str:
     ):
         tight = Account(budget, CompositionRule.PLD)
         added = Account(budget, CompositionRule.BASIC).repetitions_left(event)
-        opaque = tight.repetitions_left(GuaranteedRelease(promise))
+        opaque = tight.repetitions_left(ApproximateDp(promise))
         rows.append((name, added, opaque, tight.repetitions_left(event)))
     return table("each week | weeks by `basic` | by `pld`, if known by (ε, δ) alone | by `pld`", rows)
 

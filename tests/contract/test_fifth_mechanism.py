@@ -73,7 +73,7 @@ class Weekdays(ScheduledMechanism[WeekdayParameters]):
         if asked.given:
             return asked
         epsilon, _ = asked_budget(asked, pure=True)
-        return replace(asked, noise=noise_for(asked.days_per_user * asked.neighbours.histories, epsilon))
+        return replace(asked, noise=noise_for(asked.days_per_user * asked.neighbours.users_changed, epsilon))
 
     def schedule(self):
         p = self.parameters

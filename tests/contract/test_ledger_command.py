@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tacit.privacy.accounting.events import GuaranteedRelease, KQueryRelease
+from tacit.privacy.accounting.events import ApproximateDp, KQueryRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
@@ -32,9 +32,9 @@ def path(tmp_path: Path) -> Path:
     answer("init", path, "--budget-epsilon", 2, "--budget-delta", "1e-6", "--label", "weekly log")
     promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
     ledger = Ledger(path)
-    ledger.note_release(ledger.spend(GuaranteedRelease(promise), "week 1"), "0" * 64)
+    ledger.note_release(ledger.spend(ApproximateDp(promise), "week 1"), "0" * 64)
     ledger.confirm_release(1)
-    ledger.spend(GuaranteedRelease(promise), "week 2")
+    ledger.spend(ApproximateDp(promise), "week 2")
     return path
 
 

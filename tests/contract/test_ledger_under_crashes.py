@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import TacitError
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
 SPENDER = """
 import sys
 from tacit.errors import BudgetError
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
 path, epsilon = sys.argv[1], float(sys.argv[2])
-event = GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
+event = ApproximateDp(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 ledger = Ledger(path)
 while True:
     try:
@@ -88,7 +88,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from tacit.errors import TacitError
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
@@ -98,7 +98,7 @@ size = path.stat().st_size if path.exists() else 0
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, size + room))
 try:
     if size:
-        Ledger(path).spend(GuaranteedRelease(guarantee), "no room")
+        Ledger(path).spend(ApproximateDp(guarantee), "no room")
     else:
         Ledger.create(path, guarantee)
 except TacitError as error:
@@ -110,7 +110,7 @@ except TacitError as error:
 @pytest.mark.parametrize("room", [0, 1, 100, 300])
 def test_a_full_disk_is_told_and_leaves_the_ledger_as_it_was(room: int, tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "ledger.jsonl", pure(1.0))
-    ledger.spend(GuaranteedRelease(pure(0.25)), "before")
+    ledger.spend(ApproximateDp(pure(0.25)), "before")
     before = ledger.path.read_bytes()
     command = [sys.executable, "-c", FULL_DISK, str(ledger.path), str(room)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -118,20 +118,20 @@ def test_a_full_disk_is_told_and_leaves_the_ledger_as_it_was(room: int, tmp_path
     assert os.strerror(errno.EFBIG) in done.stdout
     assert done.stderr == ""
     assert ledger.path.read_bytes() == before
-    ledger.spend(GuaranteedRelease(pure(0.75)), "after")
+    ledger.spend(ApproximateDp(pure(0.75)), "after")
     assert ledger.remaining().epsilon == 0
 
 
 @pytest.mark.parametrize("room", [0, 100])
 def test_a_full_disk_during_a_repair_loses_nothing_that_was_acknowledged(room: int, tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "ledger.jsonl", pure(1.0))
-    ledger.spend(GuaranteedRelease(pure(0.25)), "before")
+    ledger.spend(ApproximateDp(pure(0.25)), "before")
     with ledger.path.open("ab") as file:
         file.write(b'{"entry":2,"type":"sp')
     command = [sys.executable, "-c", FULL_DISK, str(ledger.path), str(room)]
     assert subprocess.run(command, capture_output=True, text=True).returncode == 1
     assert ledger.verify().torn == 1
-    ledger.spend(GuaranteedRelease(pure(0.75)), "after")
+    ledger.spend(ApproximateDp(pure(0.75)), "after")
     assert [entry.purpose for entry in ledger.verify().entries] == ["before", "after"]
 
 
@@ -157,7 +157,7 @@ def test_a_charge_is_synced_before_it_returns(tmp_path: Path, monkeypatch: pytes
         synced.append(ledger.path.read_bytes())
 
     monkeypatch.setattr(os, "fsync", fsync)
-    entry = ledger.spend(GuaranteedRelease(pure(0.5)), "synced")
+    entry = ledger.spend(ApproximateDp(pure(0.5)), "synced")
     assert synced[-1] == ledger.path.read_bytes()
     assert json.loads(synced[-1].splitlines()[-1])["hash"] == entry.hash
 
@@ -171,7 +171,7 @@ def test_a_disk_that_fails_to_sync_charges_nothing(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(TacitError, match="could not be written: Input/output error"):
-        ledger.spend(GuaranteedRelease(pure(0.5)), "never")
+        ledger.spend(ApproximateDp(pure(0.5)), "never")
     monkeypatch.undo()
     assert ledger.path.read_bytes() == before
 
@@ -179,5 +179,5 @@ def test_a_disk_that_fails_to_sync_charges_nothing(tmp_path: Path, monkeypatch: 
 def test_a_ledger_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "ledger.jsonl", pure(1.0))
     with pytest.raises(TacitError, match="cannot be opened: Is a directory"):
-        Ledger(tmp_path).spend(GuaranteedRelease(pure(0.5)), "a folder")
+        Ledger(tmp_path).spend(ApproximateDp(pure(0.5)), "a folder")
     assert ledger.verify().length == 1

@@ -12,7 +12,7 @@ from tests.short_forms import mechanism_for
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
@@ -87,7 +87,7 @@ def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
     assert event.guarantee == promise
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
     assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == 8
-    assert Account(budget, CompositionRule.PLD).repetitions_left(GuaranteedRelease(promise)) == 8
+    assert Account(budget, CompositionRule.PLD).repetitions_left(ApproximateDp(promise)) == 8
     assert Account(budget, CompositionRule.PLD).repetitions_left(event) == weeks
 
 

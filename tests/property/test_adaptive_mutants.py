@@ -310,7 +310,7 @@ def single_mutants(case: str, stated: SingleCount) -> Iterator[Mutant]:
     if stated.held > 1:
         single = charging_by("disclosure", lambda s: replace(s, held=1))
         yield Mutant(case, "fewer items of a user charged than are counted", charges, single)
-    relation = patched(Neighbours, "histories", property(lambda self: 1))
+    relation = patched(Neighbours, "users_changed", property(lambda self: 1))
     yield Mutant(case, "replacing charged as adding", charges, relation)
     if stated.held == 1:
         yield Mutant(case, "replacing planned as adding", "diverges_when_replaced", relation)

@@ -22,12 +22,12 @@ from tacit.privacy.accounting.composition import (
     repeated_epsilon,
 )
 from tacit.privacy.accounting.events import (
+    ApproximateDp,
+    Composed,
     Event,
-    GuaranteedRelease,
     KQueryRelease,
     LaplaceCounts,
     RareDisclosure,
-    Together,
     event_from_dict,
 )
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
@@ -92,7 +92,7 @@ def randomised_response(epsilon: float, times: int) -> tuple[np.ndarray, np.ndar
 @pytest.mark.parametrize(("epsilon", "times"), [(0.5, 2), (0.1, 10), (1.0, 8)])
 def test_privacy_loss_of_repetitions_is_exact_for_the_worst_mechanism(epsilon: float, times: int) -> None:
     """Randomised response attains (ε, 0): its exact divergence bounds the result from below, nearly."""
-    event = GuaranteedRelease(Guarantee(GuaranteeKind.PURE, AR, epsilon))
+    event = ApproximateDp(Guarantee(GuaranteeKind.PURE, AR, epsilon))
     p, q = randomised_response(epsilon, times)
     for total in np.linspace(0, epsilon * times, 7)[:-1]:
         exact = divergence(p, q, total)
@@ -134,7 +134,7 @@ def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> N
     assert shown.sum() == pytest.approx(appears)
     p = np.outer(laplace(scale, 0), absent).ravel()
     q = np.outer(laplace(scale, 1), present).ravel()
-    event = Together((LaplaceCounts(scale, 1), RareDisclosure(appears)))
+    event = Composed((LaplaceCounts(scale, 1), RareDisclosure(appears)))
     for epsilon in (0.3, 0.7, 1.0, 1.5):
         exact = both_ways(p, q, epsilon)
         assert exact <= repeated_delta(event, 1, epsilon) + 1e-12
@@ -143,7 +143,7 @@ def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> N
 
 
 def test_unequal_events_compose_as_their_exact_product() -> None:
-    first, second = LaplaceCounts(2.0, 1), GuaranteedRelease(Guarantee(GuaranteeKind.PURE, AR, 0.3))
+    first, second = LaplaceCounts(2.0, 1), ApproximateDp(Guarantee(GuaranteeKind.PURE, AR, 0.3))
     p2, q2 = randomised_response(0.3, 1)
     p, q = np.outer(laplace(2.0, 0), p2).ravel(), np.outer(laplace(2.0, 1), q2).ravel()
     for delta in (0.2, 0.1, 0.02):
@@ -175,7 +175,7 @@ def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[
     account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), CompositionRule.BASIC)
     epsilon = delta = Fraction(0)
     for price in spendings:
-        event = GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, *price))
+        event = ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, *price))
         total = epsilon + decimal(price[0]), delta + decimal(price[1])
         if total[0] <= 1 and total[1] <= decimal(1e-6) * (1 + Fraction(1, 10**12)):
             account = account.charge(event)
@@ -190,7 +190,7 @@ def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[
 @pytest.mark.parametrize("rule", list(CompositionRule))
 def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
     account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), rule)
-    event = GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.05, 1e-9))
+    event = ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.05, 1e-9))
     left = account.repetitions_left(event)
     assert left == 20 if rule is CompositionRule.BASIC else left > 20
     for _ in range(left):
@@ -206,8 +206,8 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
     [
         (LaplaceCounts(20.0, 1), 80, 284),
         (LaplaceCounts(40.0, 20), 8, 56),
-        (Together((LaplaceCounts(40.0, 20), RareDisclosure(1e-8))), 8, 53),
-        (GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
+        (Composed((LaplaceCounts(40.0, 20), RareDisclosure(1e-8))), 8, 53),
+        (ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
     ],
 )
 def test_the_weeks_that_a_budget_lasts(event: Event, by_adding: int, by_privacy_loss: int) -> None:
@@ -222,13 +222,13 @@ events = st.recursive(
         st.builds(LaplaceCounts, st.floats(0.1, 1e6), st.integers(0, 50), st.integers(1, 5)),
         st.builds(RareDisclosure, st.floats(0, 1)),
         st.builds(
-            GuaranteedRelease,
+            ApproximateDp,
             st.builds(
                 Guarantee, st.just(GuaranteeKind.PROBABILISTIC), st.just(AR), st.floats(0, 9), st.floats(0, 1)
             ),
         ),
     ),
-    lambda inner: st.builds(Together, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+    lambda inner: st.builds(Composed, st.lists(inner, min_size=1, max_size=3).map(tuple)),
     max_leaves=6,
 )
 
@@ -248,9 +248,9 @@ def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(ParameterError, match="without a finite epsilon"):
         basic_composition([k_query.guarantee], AR)
     with pytest.raises(ParameterError, match="cannot be composed"):
-        Together((LaplaceCounts(1.0, 1), k_query))
+        Composed((LaplaceCounts(1.0, 1), k_query))
     with pytest.raises(ParameterError, match="different neighbour relations"):
-        Together((LaplaceCounts(1.0, 1), LaplaceCounts(1.0, 1, neighbours=RO)))
+        Composed((LaplaceCounts(1.0, 1), LaplaceCounts(1.0, 1, neighbours=RO)))
     with pytest.raises(ParameterError, match="k-query anonymity implies no"):
         k_query.guarantee.as_indistinguishability()
     with pytest.raises(ParameterError, match="greater than 0 for composition"):
@@ -260,14 +260,14 @@ def test_what_cannot_be_composed_is_refused() -> None:
 @pytest.mark.parametrize(
     ("guarantee", "words"),
     [
-        (Guarantee(GuaranteeKind.PURE, AR, 0.5), "0.5-differential privacy for adding or removing a user"),
+        (Guarantee(GuaranteeKind.PURE, AR, 0.5), "0.5-differential privacy, user level, add/remove"),
         (
             Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6),
-            "(1, 1e-06)-indistinguishability for adding or removing a user",
+            "(1, 1e-06)-differential privacy, user level, add/remove",
         ),
         (
             Guarantee(GuaranteeKind.PROBABILISTIC, RO, 2.0, 1e-3),
-            "(2, 0.001)-probabilistic differential privacy for replacing a user's history",
+            "(2, 0.001)-probabilistic differential privacy, user level, replace",
         ),
         (
             Guarantee(GuaranteeKind.K_QUERY, AR, k=7),

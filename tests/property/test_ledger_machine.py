@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tacit.errors import BudgetError
-from tacit.privacy.accounting.events import GuaranteedRelease, KQueryRelease
+from tacit.privacy.accounting.events import ApproximateDp, KQueryRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger import journal
 from tacit.privacy.ledger.entries import Entry
@@ -29,8 +29,8 @@ class Crash(BaseException):
     """The power goes out."""
 
 
-def release(epsilon: float) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
+def release(epsilon: float) -> ApproximateDp:
+    return ApproximateDp(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 
 
 class LedgerMachine(RuleBasedStateMachine):

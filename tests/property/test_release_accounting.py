@@ -13,7 +13,7 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tacit.audit import exact
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule, repeated_delta
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
 
@@ -115,7 +115,7 @@ def test_a_budget_lasts_longer_than_by_adding(event, promise: Guarantee) -> None
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 12 * promise.epsilon, 1e-5)
     by_adding = Account(budget, CompositionRule.BASIC).repetitions_left(event)
     known = Account(budget, CompositionRule.PLD).repetitions_left(event)
-    unknown = Account(budget, CompositionRule.PLD).repetitions_left(GuaranteedRelease(promise))
+    unknown = Account(budget, CompositionRule.PLD).repetitions_left(ApproximateDp(promise))
     assert by_adding <= 12
     assert known > by_adding
     assert known > unknown

@@ -32,7 +32,7 @@ from tests.schedule_counts import Count, counted
 
 import tacit.release.mechanism as mechanisms
 from tacit.privacy import Neighbours
-from tacit.privacy.accounting.events import LaplaceCounts, Together
+from tacit.privacy.accounting.events import Composed, LaplaceCounts
 from tacit.release import analysis as accounting
 from tacit.release import execution
 from tacit.release import mechanism as scheduled_mechanism
@@ -221,7 +221,7 @@ def dropped(kind: type) -> Iterator[None]:
         parts = list(real(schedule, neighbours).parts)  # type: ignore[attr-defined]
         forgotten = next(part for part in parts if isinstance(part, kind))
         parts.remove(forgotten)
-        return Together(tuple(parts))
+        return Composed(tuple(parts))
 
     with mock.patch.object(mechanisms, "event_of", event_of):
         yield
@@ -310,7 +310,7 @@ def listed() -> list[Mutant]:
     found.append(Mutant("topics", "a path for every search", bounds, every_search_counted))
     what = "a public key below the minimum charged as one step"
     found.append(Mutant("click, minimum", what, diverges, patched("_step", lambda part: 1)))
-    one_history = mock.patch.object(Neighbours, "histories", property(lambda self: 1))
+    one_history = mock.patch.object(Neighbours, "users_changed", property(lambda self: 1))
     found.append(Mutant("zealous", "replacing charged as one history", diverges, lambda: one_history))
     return found
 

@@ -76,7 +76,7 @@ def test_a_plan_costs_what_was_asked_and_wastes_nothing(
 ) -> None:
     made = plan_single(epsilon, delta, held, neighbours=neighbours)
     assert made.least == made.most + 1
-    assert neighbours.histories * float(loss(made)) <= epsilon
+    assert neighbours.users_changed * float(loss(made)) <= epsilon
     assert 0.999 * delta <= disclosure(made) <= delta or made.most == 0
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import InputError, IntegrityError
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.data_set import LEAST_SHARE, MARKS, found_in, sketch_of
 from tacit.privacy.ledger.ledger import Ledger
@@ -91,7 +91,7 @@ def test_nothing_of_a_record_is_kept_and_everything_is_private(tmp_path: Path) -
 
 def _spend(ledger: Ledger, register: Register) -> None:
     promise = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)
-    ledger.spend(GuaranteedRelease(promise), "a release")
+    ledger.spend(ApproximateDp(promise), "a release")
     register.remember(ledger)
 
 
@@ -149,7 +149,7 @@ def test_an_older_copy_of_the_ledger_is_refused(tmp_path: Path) -> None:
         open_ledger(None, log, None, register)
     # Even a copy that went on by itself is another one.
     Ledger(ledger.path).spend(
-        GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1)), "fork"
+        ApproximateDp(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1)), "fork"
     )
     with pytest.raises(IntegrityError, match="went separate ways"):
         open_ledger(None, log, None, register)

@@ -16,11 +16,11 @@ import pytest
 from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError, TacitError
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.privacy.accounting.events import (
-    GuaranteedRelease,
+    ApproximateDp,
+    Composed,
     KQueryRelease,
     LaplaceCounts,
     RareDisclosure,
-    Together,
 )
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.journal import Journal
@@ -34,8 +34,8 @@ def budget(epsilon: float = 1.0, delta: float = 1e-6, neighbours: Neighbours = A
     return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta)
 
 
-def release(epsilon: float, delta: float = 0.0, neighbours: Neighbours = AR) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
+def release(epsilon: float, delta: float = 0.0, neighbours: Neighbours = AR) -> ApproximateDp:
+    return ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_relations_do_not_mix(ledger: Ledger) -> None:
 
 
 def test_a_probabilistic_guarantee_is_charged_as_what_it_implies(ledger: Ledger) -> None:
-    ledger.spend(GuaranteedRelease(Guarantee(GuaranteeKind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
+    ledger.spend(ApproximateDp(Guarantee(GuaranteeKind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
     assert ledger.remaining().epsilon == 0.5
     assert ledger.remaining().delta == 6e-7
 
@@ -95,7 +95,7 @@ def test_a_k_query_release_is_recorded_and_marks_the_data_set(ledger: Ledger) ->
 
 def test_events_come_back_as_they_went_in(ledger: Ledger) -> None:
     counts = LaplaceCounts(40.0, 4, 1), LaplaceCounts(100.0, 2, 3)
-    event = Together((*counts, RareDisclosure(1e-8), release(0.1)))
+    event = Composed((*counts, RareDisclosure(1e-8), release(0.1)))
     written = ledger.spend(event, "all kinds")
     assert written.event == event
     assert Ledger.open(ledger.path).state().entries == (written,)

@@ -23,13 +23,13 @@ from tacit.privacy.accounting.composition import (
     repeated_epsilon,
 )
 from tacit.privacy.accounting.events import (
+    ApproximateDp,
+    Composed,
     Event,
     GaussianRounds,
-    GuaranteedRelease,
     KQueryRelease,
     LaplaceCounts,
     RareDisclosure,
-    Together,
     event_from_dict,
 )
 from tacit.privacy.accounting.loss import LossDistribution, gaussian_delta, laplace_loss, together
@@ -146,8 +146,8 @@ def test_parts_gather_what_events_are_made_of() -> None:
     pure = Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.5)
     events = [
         LaplaceCounts(4.0, 3, 2),
-        Together((LaplaceCounts(4.0, 2, 2), RareDisclosure(1e-9))),
-        GuaranteedRelease(pure),
+        Composed((LaplaceCounts(4.0, 2, 2), RareDisclosure(1e-9))),
+        ApproximateDp(pure),
         GaussianRounds(0.5, 0.0, 1.0),
         GaussianRounds(0.5, 0.0, 2.0),
     ]
@@ -178,11 +178,11 @@ BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.
 SERIES: dict[str, list[Event]] = {
     "small counts": [LaplaceCounts(15.0, 5)],
     "rounds": [GaussianRounds(0.15, 1e-10, 0.6)],
-    "known by epsilon alone": [GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1))],
+    "known by epsilon alone": [ApproximateDp(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 0.1))],
     "all kinds": [
         LaplaceCounts(20.0, 5),
         GaussianRounds(0.12, 1e-10, 0.5),
-        GuaranteedRelease(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
+        ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
     ],
 }
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.privacy.accounting.events import GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
 
-def release(epsilon: float) -> GuaranteedRelease:
-    return GuaranteedRelease(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
+def release(epsilon: float) -> ApproximateDp:
+    return ApproximateDp(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, epsilon))
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ class Neighbours(StrEnum):
         return "adding or removing a user" if self is Neighbours.ADD_REMOVE else "replacing a user's history"
 
     @property
-    def histories(self) -> int:
-        """How many histories differ: one is added or removed, or one goes and another comes.
+    def users_changed(self) -> int:
+        """How many users' histories differ: one is added or removed, or one goes and another comes.
 
         Noise on counts costs so many times the ε of a single history. δ is not multiplied: see the lemma in
         :mod:`tacit.release.analysis`, whose max(σ, σ') is over the two histories.
@@ -83,8 +83,8 @@ class Guarantee:
         elif self.kind is GuaranteeKind.PROBABILISTIC:
             promise = f"({self.epsilon:g}, {self.delta:g})-probabilistic differential privacy"
         else:
-            promise = f"({self.epsilon:g}, {self.delta:g})-indistinguishability"
-        return f"{promise} for {self.neighbours.words}"
+            promise = f"({self.epsilon:g}, {self.delta:g})-differential privacy"
+        return f"{promise}, user level, {self.neighbours.value.replace('-', '/')}"
 
     def _repr_html_(self) -> str:
         return f"<span>{self}</span>"

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.accounting.events import Event, GuaranteedRelease, LaplaceCounts, RareDisclosure, Together
+from tacit.privacy.accounting.events import ApproximateDp, Composed, Event, LaplaceCounts, RareDisclosure
 from tacit.privacy.arithmetic import per_scale, sum_up
 from tacit.release.schedule import Contribution, Keys, Part, Schedule, occurrences
 
@@ -260,12 +260,14 @@ class PaperFigure:
 def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
     """The ε of a release that makes all these charges."""
     losses = [charge.epsilon if charge.loss is None else charge.loss for charge in charges]
-    return sum_up(losses) * neighbours.histories  # doubling a float is exact
+    return sum_up(losses) * neighbours.users_changed  # doubling a float is exact
 
 
 def parts_document(charges: Iterable[Charge], neighbours: Neighbours) -> list[dict[str, Any]]:
     """The charges that make up a guarantee, under its neighbour relation."""
-    return [{"part": c.what, "epsilon": neighbours.histories * c.epsilon, "delta": c.delta} for c in charges]
+    return [
+        {"part": c.what, "epsilon": neighbours.users_changed * c.epsilon, "delta": c.delta} for c in charges
+    ]
 
 
 _LAST_BITS = 1 + 1e-12
@@ -299,14 +301,14 @@ def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
         if part.chance == 1:
             parts += _moved(part, _scale(part), _step(part), neighbours)
         else:  # a sampled set is more than noise on counts: known by its ε
-            cost = _selection(part).epsilon * neighbours.histories
-            parts.append(GuaranteedRelease(Guarantee(GuaranteeKind.PURE, neighbours, epsilon=cost)))
+            cost = _selection(part).epsilon * neighbours.users_changed
+            parts.append(ApproximateDp(Guarantee(GuaranteeKind.PURE, neighbours, epsilon=cost)))
         if part.fresh is not None:
             parts += _moved(part, part.fresh.scale, 1, neighbours)
     whole = guarantee_of(schedule, neighbours)
     if whole.kind is not GuaranteeKind.PURE:
         parts.append(RareDisclosure(whole.delta, neighbours))
-    return Together(tuple(_gathered(parts)))
+    return Composed(tuple(_gathered(parts)))
 
 
 def whole_loss(schedule: Schedule) -> float:
@@ -420,9 +422,9 @@ def _sampled_loss(part: Part, records: int) -> float:
 def _moved(part: Part, scale: float, step: int, neighbours: Neighbours) -> list[Event]:
     """Counts under noise that a user moves: each key by one step, or one key by all records of a group."""
     if part.contribution.largest == 1:
-        return [LaplaceCounts(scale, part.contribution.total * neighbours.histories, step, neighbours)]
+        return [LaplaceCounts(scale, part.contribution.total * neighbours.users_changed, step, neighbours)]
     return [
-        LaplaceCounts(scale, neighbours.histories, records * step, neighbours)
+        LaplaceCounts(scale, neighbours.users_changed, records * step, neighbours)
         for records in part.contribution.groups
         if records
     ]

@@ -12,12 +12,12 @@ from functools import lru_cache
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy.accounting.events import (
+    Composed,
     Event,
     GaussianRounds,
     LaplaceCounts,
     RareDisclosure,
     ThresholdedCounts,
-    Together,
 )
 from tacit.privacy.accounting.loss import LossDistribution, laplace_loss, lattice_delta, root_above, together
 from tacit.privacy.arithmetic import round_up, sum_up
@@ -54,7 +54,7 @@ def parts_of_events(events: Iterable[Event], times: int = 1) -> Parts:
 
 
 def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[Fraction]) -> None:
-    if isinstance(event, Together):
+    if isinstance(event, Composed):
         for part in event.parts:
             _gather(part, counts, gathered)
         return
@@ -194,7 +194,7 @@ def repeated_delta(event: Event, times: int, epsilon: float) -> float:
 
 def composed_epsilon(events: Sequence[Event], delta: float) -> float:
     """The ε of all ``events`` at a total of δ, by privacy loss; their series must be fixed in advance."""
-    return repeated_epsilon(Together(tuple(events)), 1, delta) if events else 0.0
+    return repeated_epsilon(Composed(tuple(events)), 1, delta) if events else 0.0
 
 
 @lru_cache(maxsize=32)
@@ -205,7 +205,7 @@ def _repeated_loss(event: Event, times: int) -> LossDistribution:
       are independent, and a shift by at most ``step`` is dominated by a shift by ``step``: as many
       one-dimensional discrete Laplace mechanisms, composed. With a step of 1 that is a binomial sum.
     - Gaussian rounds: normal, with Σμ², and a disclosure.
-    - Together: the parts' distributions, composed.
+    - Composed: the parts' distributions, composed.
     - anything else: the worst pair of distributions that its (ε, δ) admits (randomised response with
       failure δ).
     """

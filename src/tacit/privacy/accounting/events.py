@@ -36,7 +36,7 @@ class Event(Protocol):
 
 
 @dataclass(frozen=True)
-class GuaranteedRelease:
+class ApproximateDp:
     """A release known only by its guarantee: any mechanism that provably gives it."""
 
     promise: Guarantee
@@ -62,7 +62,7 @@ class LaplaceCounts:
     of two outcomes is then at most exp(counts·step/scale): pure ε = counts·step/scale.
 
     Both bounds must hold at once. Where a user's d contributions may also pile up on a single count, use
-    :class:`GuaranteedRelease` with the pure ε = d/scale instead: one count moved by d loses more, in the
+    :class:`ApproximateDp` with the pure ε = d/scale instead: one count moved by d loses more, in the
     long run, than d counts moved by 1.
 
     Args:
@@ -168,7 +168,7 @@ class GaussianRounds:
 
 
 @dataclass(frozen=True)
-class Together:
+class Composed:
     """Several events on the same data set, under one neighbour relation; ε and δ add (basic composition)."""
 
     parts: tuple[Event, ...]
@@ -247,7 +247,7 @@ class ThresholdedCounts:
 
 def _losses(event: Event) -> list[Fraction | float]:
     """The ε of an event's parts, exactly where it is known exactly, so that a sum is rounded once."""
-    if isinstance(event, Together):
+    if isinstance(event, Composed):
         return [loss for part in event.parts for loss in _losses(part)]
     return [event.loss if isinstance(event, LaplaceCounts) else event.guarantee.epsilon]
 
@@ -271,7 +271,7 @@ def event_from_dict(form: Mapping[str, Any]) -> Event:
     try:
         match form["event"]:
             case "guaranteed-release":
-                return GuaranteedRelease(Guarantee.from_dict(form["guarantee"]))
+                return ApproximateDp(Guarantee.from_dict(form["guarantee"]))
             case "laplace-counts":
                 neighbours = Neighbours(form["neighbours"])
                 return LaplaceCounts(float(form["scale"]), form["counts"], form["step"], neighbours)
@@ -281,7 +281,7 @@ def event_from_dict(form: Mapping[str, Any]) -> Event:
                 mu, chance, epsilon = (float(form[name]) for name in ("mu", "disclosure", "epsilon"))
                 return GaussianRounds(mu, chance, epsilon, Neighbours(form["neighbours"]))
             case "together":
-                return Together(tuple(event_from_dict(part) for part in form["parts"]))
+                return Composed(tuple(event_from_dict(part) for part in form["parts"]))
             case "thresholded-counts":
                 scale, chance, epsilon = (float(form[name]) for name in ("scale", "chance", "epsilon"))
                 neighbours = Neighbours(form["neighbours"])

@@ -304,7 +304,7 @@ def plan_single(
     epsilon: float, delta: float, held: int, *, neighbours: Neighbours = Neighbours.ADD_REMOVE
 ) -> SingleCount:
     """The least threshold, and for it the noise that lies highest, at a cost of (ε, δ)."""
-    scale = noise_for(held * neighbours.histories, epsilon)
+    scale = noise_for(held * neighbours.users_changed, epsilon)
     a, step = math.exp(-1 / scale), -math.expm1(-1 / scale)
     lowest, highest = a / (1 + a), 1 / (1 + a)
     # q = u(1-a)a^h/(1-u·a^(h+1)) ≤ δ/k₀ at the smallest u gives h; then the largest u that holds with it.

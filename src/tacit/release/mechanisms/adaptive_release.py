@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.accounting.events import Event, GaussianRounds, GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp, Event, GaussianRounds
 from tacit.privacy.accounting.loss import ROUNDING, lattice_delta
 from tacit.privacy.arithmetic import sum_up
 from tacit.privacy.noise.randomness import RandomSource
@@ -181,7 +181,7 @@ class Steered:
         """The noise of all rounds, and what may be found by chance."""
         noise = lattice_delta(epsilon, self.cost.mu)
         return (
-            Charge("the noise of all rounds and counts", epsilon / self.neighbours.histories, noise),
+            Charge("the noise of all rounds and counts", epsilon / self.neighbours.users_changed, noise),
             Charge("items of one user alone, found by chance", 0.0, self.cost.disclosure),
         )
 
@@ -235,17 +235,19 @@ class CountedOnce:
         return disclosure(self.schedule) if self._epsilon() <= epsilon else 1.0
 
     def _epsilon(self) -> float:
-        return self.neighbours.histories * sum_up([loss(self.schedule)])
+        return self.neighbours.users_changed * sum_up([loss(self.schedule)])
 
     def charges(self, epsilon: float) -> tuple[Charge, ...]:
         """Noise and threshold pay for one another: a single part."""
         return (
-            Charge("one noisy count of each item", epsilon / self.neighbours.histories, self.delta(epsilon)),
+            Charge(
+                "one noisy count of each item", epsilon / self.neighbours.users_changed, self.delta(epsilon)
+            ),
         )
 
     def event(self, epsilon: float) -> Event:
         """By its guarantee: a moved count tells e^(1/b), the one way or the other, or all."""
-        return GuaranteedRelease(
+        return ApproximateDp(
             Guarantee(
                 GuaranteeKind.INDISTINGUISHABILITY,
                 self.neighbours,

@@ -374,7 +374,7 @@ class _Request:
     @property
     def one_way(self) -> float:
         """ε for a single history."""
-        return self.epsilon / self.p.neighbours.histories
+        return self.epsilon / self.p.neighbours.users_changed
 
     @property
     def sampling(self) -> float:

@@ -267,7 +267,7 @@ def plan(asked: SessionParameters) -> SessionParameters:
         return shape
     epsilon, delta = asked_budget(asked)
     same = asked.same_counts is not False
-    one_way = epsilon / asked.neighbours.histories
+    one_way = epsilon / asked.neighbours.users_changed
     one, one_counts, two, two_counts = split(_portions(shape, same), one_way, delta)
     clicks = bool(shape.clicks_per_user)
     parameters = replace(

@@ -43,7 +43,9 @@ class Topics(ScheduledMechanism[TopicsParameters]):
         if asked.given:
             return asked
         epsilon, _ = asked_budget(asked, pure=True)
-        return replace(asked, noise=noise_for(asked.counts_per_user * asked.neighbours.histories, epsilon))
+        return replace(
+            asked, noise=noise_for(asked.counts_per_user * asked.neighbours.users_changed, epsilon)
+        )
 
     def schedule(self) -> Schedule:
         """One part over all topics."""

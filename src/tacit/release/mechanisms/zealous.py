@@ -207,7 +207,7 @@ def probabilistic_charges(
         # Of a replaced user one history does so at a time: half of it here, since both are charged.
         excess = m * max(0.0, _miss_loss(parameters) - 1 / noise)
         if excess:
-            share = excess / neighbours.histories
+            share = excess / neighbours.users_changed
             charge = Charge(charge.what, sum_up([charge.epsilon, share]), delta)
     return tuple(replace(charge, what=item.value) for item in parameters.items)
 
@@ -310,7 +310,7 @@ def plan(asked: ZealousParameters) -> ZealousParameters:
         far = tried(scale, 1, 1 << 60)
         return max(guarantee(far).epsilon, event(far).guarantee.epsilon)
 
-    noise = noise_for(asked.per_user * asked.histograms * asked.neighbours.histories, epsilon, cost)
+    noise = noise_for(asked.per_user * asked.histograms * asked.neighbours.users_changed, epsilon, cost)
 
     def least_second(first: int) -> ZealousParameters:
         def holds(second: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.errors import InfeasibleError
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.privacy.accounting.events import Event, GuaranteedRelease
+from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release.analysis import Charge, PaperFigure
 from tacit.release.contribution import bounded_items, items_of
 from tacit.release.engines import Engine
@@ -45,13 +45,13 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
             return analysis.probabilistic_charges(p, p.users)
         if p.at_epsilon is not None:
             delta = self.guarantee().delta
-            return (Charge("all histograms by exact loss", p.at_epsilon / p.neighbours.histories, delta),)
+            return (Charge("all histograms by exact loss", p.at_epsilon / p.neighbours.users_changed, delta),)
         return analysis.charges(p)
 
     def event(self) -> Event:
         """What is charged: noisy counts and a rare disclosure; a probabilistic guarantee as it is stated."""
         if self.parameters.kind is GuaranteeKind.PROBABILISTIC:
-            return GuaranteedRelease(self.guarantee())
+            return ApproximateDp(self.guarantee())
         if self.parameters.at_epsilon is not None:
             return analysis.exact_event(self.parameters, self.parameters.at_epsilon)
         return super().event()
