@@ -169,7 +169,7 @@ def test_a_redis_that_restarts_begins_with_the_whole_domain() -> None:
             pool.tick(first.until + 1)
         server.start()
         again = pool.tick(first.until + 5)
-        assert again.phase is Phase.OPEN and again.epoch > first.epoch
+        assert again.phase is Phase.OPEN and again.epoch != first.epoch
         public = pool.publication()
         assert public is not None and len(public.table) == 0
         assert pool.first(FirstMessage(first.epoch, -1, token(1))) is Reply.GONE

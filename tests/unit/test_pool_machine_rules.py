@@ -65,7 +65,7 @@ class TestPool:
 
     def test_phases_follow_each_other_and_a_table_follows(self) -> None:
         pool, epoch = self.open_pool()
-        assert epoch == 1000 and pool.expires_in(1000.0) == RULES.lifetime
+        assert pool.expires_in(1000.0) == RULES.lifetime
         end = self.identify(pool, epoch, [1, 2, 3, 50])
         assert pool.asked() == [UNGROUPED]
         assert pool.tick(end).phase is Phase.OPEN
@@ -143,6 +143,39 @@ class TestPool:
         self.identify(pool, epoch, [1, 2, 3])
         assert pool.tick(10.0).epoch == epoch + 1
         assert pool.store.counts() == {} and pool.store.batches(0) == {}
+
+    def test_no_epoch_comes_twice_when_the_store_is_lost_and_the_clock_set_back(self) -> None:
+        pool, epoch = self.open_pool()
+        pool.tick(pool.tick(1000.0).until)
+        said = FirstMessage(epoch, UNGROUPED, token(1))
+        assert pool.first(said) is Reply.ACCEPTED
+        again = Pool(RULES, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
+        now = 990.0
+        for _ in range(20):  # as many epochs as the clock was set back by seconds, and more
+            standing = again.tick(now)
+            assert standing.epoch != epoch and standing.phase is Phase.OPEN
+            now = standing.until
+            assert again.tick(now).phase is Phase.COUNT
+            assert again.first(said) is Reply.GONE
+            now += RULES.phases
+
+    @pytest.mark.parametrize("back", [0.6, 1.0, 10.0])
+    @pytest.mark.parametrize("replaced", [False, True])
+    def test_a_clock_set_back_by_little_begins_anew_too(self, back: float, replaced: bool) -> None:
+        pool, epoch = self.open_pool()
+        pool.tick(1005.0)
+        pool = Pool(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope()) if replaced else pool
+        assert pool.tick(1005.0 - back).epoch == epoch + 1
+        public = pool.publication()
+        assert public is not None and len(public.table) == 0
+        assert pool.expires_in(1005.0 - back - 0.4) == RULES.lifetime  # never more than a table's life
+        assert pool.tick(1005.0 - back + 1.0).epoch == epoch + 1
+
+    def test_workers_that_look_at_the_clock_a_moment_apart_do_not_begin_anew(self) -> None:
+        pool, epoch = self.open_pool()
+        other = Pool(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope())
+        for now in (1003.0, 1002.8, 1004.0, 1003.6):
+            assert pool.tick(now).epoch == other.tick(now - 0.05).epoch == epoch
 
     def test_a_full_epoch_says_so(self) -> None:
         rules = Rules(k=3, window=60.0, capacity=3)
@@ -276,6 +309,14 @@ class TestAgent:
         assert agent.region_for_query(RULES.lifetime - 0.01) is not None
         assert agent.region_for_query(RULES.lifetime) is None
         assert agent.state is AgentState.EXPIRED
+
+    def test_a_table_that_claims_a_longer_life_lasts_no_longer(self) -> None:
+        agent = self.agent()
+        agent.on_table(table_of((0, 49), surviving=((0, 99),)), "", RULES.lifetime + 1.0, 0.0)
+        agent.on_time(RULES.lifetime)
+        assert agent.state is AgentState.EXPIRED and not agent.guarded
+        agent.on_time(RULES.lifetime + RULES.open_length)
+        assert agent.state is AgentState.NEW
 
     def test_unasked_groups_stay_silent(self) -> None:
         agent = self.guarded()

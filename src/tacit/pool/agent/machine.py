@@ -101,7 +101,7 @@ class Agent:
             self._table_digest = table.digest
         self._region = self.template.domain if self.group == UNGROUPED else table.region(self.group)
         self.state = AgentState.WAITING if self.group == UNGROUPED else AgentState.GUARDED
-        self._deadline = now + expires_in
+        self._deadline = now + min(expires_in, self.rules.lifetime)  # whatever the pool's clock thinks
         self._asked_at = self._first = self._second = None
 
     def wants_table(self, now: float) -> bool:

@@ -393,8 +393,7 @@ class _Service:
         public = await self.ask(self.pool.publication)
         if public is None:
             return _busy("the pool has just begun")
-        now = await self.ask(self.broadcast.clock)
-        left = max(0.0, public.since + self.pool.rules.lifetime - now)
+        left = self.pool.expires_in(await self.ask(self.broadcast.clock))
         left = math.floor(2 * left) / 2  # never more than it is, and the same for a while
         if self.table is None or self.table[0] != (public.table.epoch, left):
             head = json.dumps({"expires_in": left, "public_key": public.public_key})[:-1]

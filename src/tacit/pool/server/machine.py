@@ -7,6 +7,7 @@ first that a phase is over moves on, and the store lets only one of them do it.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -170,10 +171,14 @@ class Pool:
 
     def step(self, now: float) -> bool:
         """Move on by one phase at most; True if there was nothing to do."""
-        standing = self.store.standing()
+        standing, latest = self.store.standing(), self.store.look(now)
         if standing is None:
-            self._publish(None, whole_domain(int(now), self.template), now)
-        elif now < standing.since - max(self.rules.skew, _HURRY):  # the clock ran back
+            # A store that lost everything cannot tell which numbers were used, nor can a clock that was set
+            # back: a number drawn from 2^52 does not come twice, so no old message fits a new epoch.
+            self._publish(None, whole_domain(secrets.randbelow(2**52), self.template), now)
+        elif now < max(latest, standing.since) - _HURRY:
+            # The clock was set back: phases would last longer than they say, and people count on each other
+            # who asked further apart than the window. Nobody can say by how much: begin again.
             self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
         elif now < standing.until:
             return True
@@ -272,7 +277,9 @@ class Pool:
     def expires_in(self, now: float) -> float:
         """How long the present table may still be used."""
         public = self.publication()
-        return 0.0 if public is None else max(0.0, public.since + self.rules.lifetime - now)
+        if public is None:
+            return 0.0
+        return min(max(0.0, public.since + self.rules.lifetime - now), self.rules.lifetime)
 
     def groups_before(self) -> int:
         """How many groups the table before this one had; the table says which of them survived."""

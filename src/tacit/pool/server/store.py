@@ -36,6 +36,9 @@ class PoolStore(Protocol):
     def standing(self) -> Standing | None:
         """Where the pool stands; None before its first epoch, or when the store has lost everything."""
 
+    def look(self, now: float) -> float:
+        """Note that a worker's clock says ``now``; the latest time that any clock said in this epoch."""
+
     def advance(
         self,
         seen: Standing | None,
@@ -82,6 +85,13 @@ class MemoryStore:
         self._counts: dict[int, int] = {}
         self._sealed: dict[int, dict[str, str]] = {}
         self._asked: set[int] = set()
+        self._latest = float("-inf")
+
+    def look(self, now: float) -> float:
+        """The latest time that any clock said in this epoch."""
+        with self._lock:
+            self._latest = max(self._latest, now)
+            return self._latest
 
     def standing(self) -> Standing | None:
         """Where the pool stands."""
@@ -164,7 +174,7 @@ if fresh == '1' then
   for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
     redis.call('UNLINK', base .. 'sealed:' .. group)
   end
-  for _, name in ipairs({'groups', 'counted', 'counts', 'asked', 'documents'}) do
+  for _, name in ipairs({'groups', 'counted', 'counts', 'asked', 'documents', 'clock'}) do
     redis.call('UNLINK', base .. name)
   end
 end
@@ -177,6 +187,13 @@ if ARGV[6] ~= '' then
 end
 redis.call('SET', base .. 'standing', after, 'PX', life)
 return 1
+"""
+
+_LOOK = """
+local latest = redis.call('GET', KEYS[1] .. 'clock')
+if latest and tonumber(latest) >= tonumber(ARGV[1]) then return latest end
+redis.call('SET', KEYS[1] .. 'clock', ARGV[1], 'PX', ARGV[2])
+return ARGV[1]
 """
 
 _FIRST = """
@@ -247,6 +264,7 @@ class RedisStore:
         self._scripts = {
             name: self._redis.register_script(text)
             for name, text in (
+                ("look", _LOOK),
                 ("advance", _ADVANCE),
                 ("first", _FIRST),
                 ("second", _SECOND),
@@ -261,6 +279,10 @@ class RedisStore:
         """Redis's own clock: the one that all workers share."""
         seconds, micros = self._redis.time()
         return float(seconds) + float(micros) / 1e6
+
+    def look(self, now: float) -> float:
+        """The latest time that any clock said in this epoch."""
+        return float(self._run("look", repr(now), self._life))
 
     def standing(self) -> Standing | None:
         """Where the pool stands."""
