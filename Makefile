@@ -4,13 +4,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test check bench docs lock clean
+.PHONY: demo test fuzz check bench docs lock clean
 
 demo: .venv/.runtime
 	$(BIN)/tacit demo
 
 test: .venv/.development
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# Look for counterexamples at random, for as long as SECONDS says.
+fuzz: .venv/.development
+	$(BIN)/python scripts/fuzz.py $(or $(SECONDS),600)
 
 check: .venv/.development
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ nobody who asked under a region can be told from fewer than k (Definition 2).
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import defaultdict
 from typing import Any
@@ -45,9 +46,10 @@ class SpyingEnvelope(OpenEnvelope):
 
     def __init__(self) -> None:
         self.opened: dict[tuple[int, int], set[str]] = defaultdict(set)
+        self._sealed = itertools.count()
 
     def seal(self, public: str, epoch: int, group: int, record: Record) -> str:
-        return f"{super().seal(public, epoch, group, record)};{random.random()}"
+        return f"{super().seal(public, epoch, group, record)};{next(self._sealed)}"
 
     def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
         self.opened[epoch, group].add(sealed)

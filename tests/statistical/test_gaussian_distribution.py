@@ -1,6 +1,6 @@
 """Discrete Gaussian noise has the distribution it claims, from the operating system's bits.
 
-α, the probability to fail although all is right, is 1e-8 a check, in about 60 checks.
+α, the probability to fail although all is right, is 1e-11 a check, in about 60 checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import stats
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian
 
-ALPHA = 1e-8
+ALPHA = 1e-11
 SIGMAS = [0.4, 1.0, 6.5, 300.0, 513.0, 3e5, 2.0**33]
 
 
@@ -48,7 +48,7 @@ def p_value(drawn: np.ndarray, sigma: float) -> float:
 
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_the_discrete_gaussian_is_distributed_as_claimed(sigma: float) -> None:
-    """α = 1e-8 a σ (chi-square, one million draws)."""
+    """α = 1e-11 a σ (chi-square, one million draws)."""
     assert p_value(discrete_gaussian(sigma, 1_000_000, OperatingSystemRandomness()), sigma) > ALPHA
 
 
@@ -62,7 +62,7 @@ def test_the_same_test_fails_for_more_or_less_noise(sigma: float, factor: float)
 
 @pytest.mark.parametrize("sigma", [0.8, 700.0])
 def test_the_noise_is_symmetric_and_neighbouring_draws_are_uncorrelated(sigma: float) -> None:
-    """α = 1e-8 a check."""
+    """α = 1e-11 a check."""
     drawn = discrete_gaussian(sigma, 1_000_000, OperatingSystemRandomness())
     for part in (drawn[drawn != 0], drawn[np.abs(drawn) > 2 * sigma]):
         assert stats.binomtest(int((part > 0).sum()), part.size, 0.5).pvalue > ALPHA
@@ -72,7 +72,7 @@ def test_the_noise_is_symmetric_and_neighbouring_draws_are_uncorrelated(sigma: f
 
 
 def test_far_tails_have_the_right_weight() -> None:
-    """α = 1e-8 a tail: exact binomial counts where the table's last cells decide."""
+    """α = 1e-11 a tail: exact binomial counts where the table's last cells decide."""
     sigma = 40_000.0
     drawn = np.abs(discrete_gaussian(sigma, 8_000_000, OperatingSystemRandomness()))
     for z in (3.5, 4.0, 4.5, 5.0):
@@ -81,13 +81,13 @@ def test_far_tails_have_the_right_weight() -> None:
 
 
 def test_the_low_digits_of_a_draw_are_uniform() -> None:
-    """α = 1e-8: where σ is a million, the last 8 binary digits are uniform to within 1e-12."""
+    """α = 1e-11: where σ is a million, the last 8 binary digits are uniform to within 1e-12."""
     drawn = discrete_gaussian(1e6, 1_000_000, OperatingSystemRandomness())
     assert stats.chisquare(np.bincount(drawn & 255, minlength=256)).pvalue > ALPHA
 
 
 def test_opendp_draws_from_the_same_distribution() -> None:
-    """α = 1e-8: two-sample chi-square against an independent exact sampler; 30% off is told apart."""
+    """α = 1e-11: two-sample chi-square against an independent exact sampler; 30% off is told apart."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")

@@ -1,7 +1,7 @@
 """The noise has the distribution it claims, from the operating system's bits.
 
-Each test states its false-alarm rate α, the probability to fail although all is right: 1e-8 a check,
-in about 200 checks, so one false alarm in half a million runs. The tests of distribution are shown to
+Each test states its false-alarm rate α, the probability to fail although all is right: 1e-11 a check,
+in about 200 checks, so one false alarm in half a billion runs. The tests of distribution are shown to
 fail for 30% (and 5%) more or less noise.
 """
 
@@ -16,7 +16,7 @@ from scipy import stats
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import bernoulli, discrete_laplace, geometric
 
-ALPHA = 1e-8
+ALPHA = 1e-11
 SCALES = [0.05, 0.5, 1.0, 4.7, 60.0, 513.0, 1e6, 3e9]
 
 
@@ -51,7 +51,7 @@ def p_value(drawn: np.ndarray, scale: float) -> float:
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_discrete_laplace_is_distributed_as_claimed(scale: float) -> None:
-    """α = 1e-8 a scale (chi-square, one million draws)."""
+    """α = 1e-11 a scale (chi-square, one million draws)."""
     drawn = discrete_laplace(scale, 1_000_000, OperatingSystemRandomness())
     assert p_value(drawn, scale) > ALPHA
 
@@ -66,14 +66,14 @@ def test_the_same_test_fails_for_more_or_less_noise(scale: float, factor: float)
 
 @pytest.mark.parametrize("scale", [0.5, 3.0, 700.0])
 def test_the_noise_is_symmetric(scale: float) -> None:
-    """α = 1e-8: given that a draw is not 0, its sign is a fair coin, whatever its size."""
+    """α = 1e-11: given that a draw is not 0, its sign is a fair coin, whatever its size."""
     drawn = discrete_laplace(scale, 1_000_000, OperatingSystemRandomness())
     for part in (drawn[np.abs(drawn) > 0], drawn[np.abs(drawn) > scale], drawn[np.abs(drawn) > 3 * scale]):
         assert stats.binomtest(int((part > 0).sum()), part.size, 0.5).pvalue > ALPHA
 
 
 def test_far_tails_beyond_the_table_have_the_right_weight() -> None:
-    """α = 1e-8 a tail: exact binomial counts far out, where the table's last cells decide."""
+    """α = 1e-11 a tail: exact binomial counts far out, where the table's last cells decide."""
     drawn = np.abs(discrete_laplace(2.0, 8_000_000, OperatingSystemRandomness()))
     a = math.exp(-0.5)
     for t in (10, 15, 20, 24):
@@ -83,7 +83,7 @@ def test_far_tails_beyond_the_table_have_the_right_weight() -> None:
 
 @pytest.mark.parametrize("scale", [0.3, 8.0, 5000.0, 2.0**35])
 def test_geometric_draws_are_distributed_as_claimed(scale: float) -> None:
-    """α = 1e-8: Kolmogorov's bound at the integers (Dvoretzky, Kiefer, Wolfowitz, Massart)."""
+    """α = 1e-11: Kolmogorov's bound at the integers (Dvoretzky, Kiefer, Wolfowitz, Massart)."""
     size = 1_000_000
     drawn = np.sort(geometric(scale, size, OperatingSystemRandomness()))
     at = np.unique(drawn)
@@ -94,7 +94,7 @@ def test_geometric_draws_are_distributed_as_claimed(scale: float) -> None:
 
 @pytest.mark.parametrize("scale", [3.0, 900.0, 1e6, 2.0**35])
 def test_every_binary_digit_of_a_geometric_draw_is_right(scale: float) -> None:
-    """α = 1e-8 a digit: digit j is 1 with probability c/(1+c), c = exp(-2^j/scale), digits independent."""
+    """α = 1e-11 a digit: digit j is 1 with probability c/(1+c), c = exp(-2^j/scale), digits independent."""
     size = 400_000
     drawn = geometric(scale, size, OperatingSystemRandomness())
     before = drawn & 1
@@ -111,13 +111,13 @@ def test_every_binary_digit_of_a_geometric_draw_is_right(scale: float) -> None:
 
 @pytest.mark.parametrize("p", [0.001, 1 / 3, 0.5, 0.97])
 def test_bernoulli_draws_hit_as_often_as_claimed(p: float) -> None:
-    """α = 1e-8 a probability (exact binomial test)."""
+    """α = 1e-11 a probability (exact binomial test)."""
     hits = int(bernoulli(p, 1_000_000, OperatingSystemRandomness()).sum())
     assert stats.binomtest(hits, 1_000_000, p).pvalue > ALPHA
 
 
 def test_neighbouring_draws_are_uncorrelated() -> None:
-    """α = 1e-8: the correlation of draw i with draw i+lag, under independence about N(0, 1/n)."""
+    """α = 1e-11: the correlation of draw i with draw i+lag, under independence about N(0, 1/n)."""
     drawn = discrete_laplace(20.0, 1_000_000, OperatingSystemRandomness()).astype(np.float64)
     for lag in (1, 2, 3, 4, 65_536):
         r = np.corrcoef(drawn[:-lag], drawn[lag:])[0, 1]
@@ -126,7 +126,7 @@ def test_neighbouring_draws_are_uncorrelated() -> None:
 
 @pytest.mark.parametrize("scale", [0.8, 12.0])
 def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
-    """α = 1e-8: two-sample chi-square against an independent exact sampler; 30% off is told apart."""
+    """α = 1e-11: two-sample chi-square against an independent exact sampler; 30% off is told apart."""
     theirs = opendp_draws(scale, 20_000)
 
     def homogeneous(ours: np.ndarray) -> float:
@@ -151,7 +151,7 @@ def opendp_draws(scale: float, size: int) -> np.ndarray:
 
 
 def epsilon_shown(low: np.ndarray, high: np.ndarray, scale: float) -> float:
-    """The largest ε that counts of two neighbouring logs prove, at a confidence of 1 - 1e-8.
+    """The largest ε that counts of two neighbouring logs prove, at a confidence of 1 - 1e-11.
 
     For the outputs "at least t", Clopper and Pearson's bounds on both probabilities, t over 9 values.
     """
@@ -167,7 +167,7 @@ def epsilon_shown(low: np.ndarray, high: np.ndarray, scale: float) -> float:
 
 @pytest.mark.parametrize("scale", [0.7, 3.0])
 def test_an_attacker_learns_no_more_than_epsilon_and_catches_weak_noise(scale: float) -> None:
-    """Audit of a noisy count, 1 against 0: no proof of more than ε = 1/b (α = 1e-8); nearly ε is shown.
+    """Audit of a noisy count, 1 against 0: no proof of more than ε = 1/b (α = 1e-11); nearly ε is shown.
 
     The same attack on noise of 0.7 times the scale proves that ε is broken.
     """
