@@ -34,6 +34,8 @@ def show(code: str, names: dict[str, Any]) -> str:
         exec(compile(ast.Module(body, []), "cell", "exec"), names)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
     shown = printed.getvalue()
+    if hasattr(value, "_repr_html_"):  # a notebook shows its table, which `print` writes as text
+        return f"{shown}{value}\n"
     return shown if value is None else f"{shown}{value!r}\n"
 
 

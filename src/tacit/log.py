@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MEMORY = "2GB"
 
 
-class Log:
+class Log(Displayed):
     """A search log in canonical Parquet. Made by :func:`read_log` or :func:`synthetic_log`.
 
     Args:
@@ -62,13 +62,11 @@ class Log:
             ("columns", "user, query, time, rank, url"),
         ]
 
-    def __repr__(self) -> str:
-        return shown_as_text(f"Log {self._name}", self._rows())
+    def _summary(self) -> str:
+        return f"Log {self._name}: {len(self):,} records"
 
-    def _repr_html_(self) -> str:
-        return shown_as_html(
-            f"Log {self._name}", self._rows(), ["Its records are private; .stats() shows figures."]
-        )
+    def _notes(self) -> tuple[str, ...]:
+        return ("Its records are private; .stats() shows figures.",)
 
     def table(self) -> pa.Table:
         """All records as an Arrow table. This is what people searched for: handle it as such."""

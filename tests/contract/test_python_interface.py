@@ -96,7 +96,7 @@ def test_sessions_are_counted_within_each_user() -> None:
 def test_nothing_shows_what_people_searched_for(tmp_path: Path) -> None:
     log = tacit.read_log(write_log(tmp_path / "log.parquet", 50))
     queries = {query for query in log.table()["query"].to_pylist() if len(query) > 4}
-    shown = f"{log!r}{log._repr_html_()}{log.stats()!r}{log.stats()._repr_html_()}"
+    shown = f"{log!r}{log}{log._repr_html_()}{log.stats()!r}{log.stats()}{log.stats()._repr_html_()}"
     assert not [query for query in queries if query in shown]
 
 
@@ -119,7 +119,7 @@ def test_a_changed_release_is_not_true(tmp_path: Path) -> None:
     (tmp_path / "out/queries.tsv").write_text("query\tcount\nforged\t99\n")
     found = tacit.verify(tmp_path / "out", ledger)
     assert not found
-    assert "✗" in repr(found) and "does not hold" in found._repr_html_()
+    assert "✗" in str(found) and "does not hold" in found._repr_html_()
 
 
 def test_every_public_name_is_there_and_nothing_heavy_is_loaded_before() -> None:

@@ -101,8 +101,8 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
     assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
     assert "nan" not in str(found.as_dict())
-    assert repr(found).splitlines()[:3] == [
-        "What privacy costs",
+    assert str(found).splitlines()[:3] == [
+        "What privacy costs: 3 settings",
         "  release      rows  adhoc: nDCG@10",
         "  original     10    0.5000",
     ]

@@ -128,15 +128,6 @@ def test_a_noted_release_is_told_from_one_in_its_place(ledger: Ledger) -> None:
     assert ledger.verify().account.spent().epsilon == 0.1
 
 
-def test_a_ledger_of_an_earlier_version_has_one_note(ledger: Ledger) -> None:
-    """Then written before publication: whether that came about, it does not say."""
-    entry = ledger.spend(release(0.1), "week 1")
-    note = {"type": "released", "time": entry.time, "of": entry.number, "manifest": "ab" * 32}
-    ledger._journal.append(lambda chain: note, describe_fragment=dict)
-    (found,) = Ledger.open(ledger.path).state().entries
-    assert (found.standing, found.manifest) == ("released", "ab" * 32)
-
-
 def test_a_ledger_is_never_made_over_another(ledger: Ledger) -> None:
     before = ledger.path.read_bytes()
     with pytest.raises(InputError, match="exists already"):

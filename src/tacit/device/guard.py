@@ -48,7 +48,7 @@ from tacit.device.sending.protection import (
     protection_of_query_alone,
 )
 from tacit.device.sending.withholding import SendableHistory, Sending
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.taxonomy.files import WORDNET
 from tacit.text.vectors import load_word_table
@@ -375,7 +375,7 @@ _BATCH = 200
 Results = Sequence[Mapping[str, Any]]
 
 
-class Guard(OwnedProfile):
+class Guard(OwnedProfile, Displayed):
     """A person's guard, kept in one private file.
 
     Several threads and processes may use it at once: each call sees what others changed before it.
@@ -435,11 +435,8 @@ class Guard(OwnedProfile):
             ("risk of all that one engine is told, at most", bound),
         ]
 
-    def __repr__(self) -> str:
-        return shown_as_text(f"Guard {self.path}", self._rows())
-
-    def _repr_html_(self) -> str:
-        return shown_as_html(f"Guard {self.path}", self._rows())
+    def _summary(self) -> str:
+        return f"Guard {self.path}"
 
     # -- what is sent --------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.display import shown_as_html
+from tacit.display import Displayed
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundler, Bundling
 from tacit.groups.criterion import CompiledCriterion, Criterion, Scratch, released_terms
@@ -213,7 +213,7 @@ def rank_by_interest(
     return [results[at] for at in sorted(range(len(results)), key=place)]
 
 
-class Groups:
+class Groups(Displayed):
     """The groups in a folder that ``tacit group`` made. Use it as a context manager, or close it.
 
     Safe for threads; changes made by other processes are seen.
@@ -247,16 +247,14 @@ class Groups:
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Groups({len(self):,} users in {self.count_groups():,} groups, p = {self._criterion.p:g})"
+    def _summary(self) -> str:
+        return f"Groups at p = {self._criterion.p:g}: {len(self):,} users in {self.count_groups():,} groups"
 
-    def _repr_html_(self) -> str:
-        counts = [("users", f"{len(self):,}"), ("groups", f"{self.count_groups():,}")]
-        return shown_as_html(
-            f"Groups at p = {self._criterion.p:g}",
-            counts,
-            ["No term that is shown links to a member more surely."],
-        )
+    def _rows(self) -> list[tuple[str, str]]:
+        return [("users", f"{len(self):,}"), ("groups", f"{self.count_groups():,}")]
+
+    def _notes(self) -> tuple[str, ...]:
+        return ("No term that is shown links to a member more surely.",)
 
     def __len__(self) -> int:
         with self._lock:

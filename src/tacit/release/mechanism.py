@@ -199,11 +199,6 @@ class Mechanism(ABC, Generic[P]):
         """The mechanism that a manifest describes: for its guarantee, not to run."""
         return cls(cls.Parameters.from_dict(form))
 
-    @classmethod
-    def from_format_1(cls, form: Mapping[str, Any]) -> Self:
-        """The same for a manifest of the first form; mechanisms that came later have none."""
-        raise KeyError(f"{cls.Parameters.name}: {len(form)} parameters of an unknown form")
-
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.parameters == getattr(other, "parameters", None)
 

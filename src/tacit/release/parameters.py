@@ -172,8 +172,6 @@ class Parameters(ABC):
     """Whether it protects against somebody who knows the method; if not, a release is asked for twice."""
     publishes_queries: ClassVar[bool] = True
     """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
-    since_format: ClassVar[int] = 1
-    """The first form of the manifest in which there are releases of this mechanism."""
 
     epsilon: float | None = declared(
         None, "ε: what the whole release may cost at most.", above=0, most=LARGEST_EPSILON

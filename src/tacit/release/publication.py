@@ -23,13 +23,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit.display import Displayed
 from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, TacitError
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
@@ -85,14 +85,14 @@ class Order:
     about: About = field(default_factory=About)
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Displayed):
     """A release that was made. Its tables are attributes too: ``release.queries``."""
 
     folder: Path
     manifest: dict[str, Any]
     entry: Entry
-    tables: Mapping[str, pa.Table] = field(repr=False)
+    tables: Mapping[str, pa.Table]
 
     @property
     def guarantee(self) -> Guarantee:
@@ -105,19 +105,11 @@ class Release:
             raise AttributeError(f"this release has no {name}; its tables: {', '.join(tables)}.")
         return tables[name]
 
-    def __repr__(self) -> str:
-        rows = ", ".join(f"{name}: {table.num_rows:,} rows" for name, table in self.tables.items())
-        return f"{self.folder}: {self.guarantee}\n{rows}"
+    def _summary(self) -> str:
+        return f"Release {self.folder}: {self.guarantee}"
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{table.num_rows:,}</td></tr>"
-            for name, table in self.tables.items()
-        )
-        return (
-            f"<div><strong>{escape(str(self.folder))}</strong><br>{escape(str(self.guarantee))}"
-            f"<table><thead><tr><th>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        )
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(name, f"{table.num_rows:,} rows") for name, table in self.tables.items()]
 
 
 def refuse_overwriting(folder: Path) -> None:

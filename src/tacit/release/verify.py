@@ -18,16 +18,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
-from tacit.privacy.ledger.entries import Entry
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.document.manifest import (
     FIELDS,
-    FIRST_FORMAT,
-    FORMAT,
-    LATER_FIELDS,
     MANIFEST,
     About,
     file_hash,
@@ -94,8 +90,7 @@ def _same(one: object, other: object) -> bool:
 
 def _form(folder: Path, manifest: dict[str, Any]) -> Check:
     def test() -> Finding:
-        fields = FIELDS - LATER_FIELDS if manifest["format"] == FIRST_FORMAT else FIELDS
-        whole = set(manifest) == fields and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
+        whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
         entry, versions = manifest["ledger"], manifest["versions"]
         datetime.fromisoformat(manifest["released"])
         return (
@@ -113,23 +108,9 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
 def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Check]:
     """What the parameters provably give is what the manifest states."""
     stated = manifest["parameters"]
-    since = mechanism.Parameters.since_format
-    yield _made(
-        "there were releases of the mechanism when manifests had this form",
-        lambda: (since <= manifest["format"], ""),
-    )
-    if manifest["format"] == FIRST_FORMAT:
-        yield _made("the guarantee follows from the parameters", lambda: _covers(manifest, mechanism))
-        for what, test in mechanism.checks(mechanism.to_dict()):
-            yield _made(what, test)
-        return
-
-    now = manifest["format"] == FORMAT
 
     def guarantee() -> Finding:
         found = mechanism.guarantee()
-        if not now:
-            return _covers(manifest, mechanism)
         return _same(found.to_dict(), manifest["guarantee"]), str(found)
 
     def stated_about() -> Finding:
@@ -146,10 +127,7 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
 
     def parts() -> Finding:
         cost, paid = parts_of(mechanism), manifest["parts"]
-        paper, printed = paper_of(mechanism), manifest["paper"]
-        if now:
-            return _same([cost, paper], [paid, printed]), ""
-        return _cover(cost, paid) and _same(_figures(paper), _figures(printed)), ""
+        return _same([cost, paper_of(mechanism)], [paid, manifest["paper"]]), ""
 
     def parameters() -> Finding:
         prepared = Preparation.from_dict(manifest["preparation"]).to_dict()
@@ -157,12 +135,7 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
         return _same(mechanism.to_dict(), stated) and flag and _same(prepared, manifest["preparation"]), ""
 
     def schedule() -> Finding:
-        executed = mechanism.schedule().to_dict()
-        if not now:
-            for bound in (part["contribution"] for part in executed if "contribution" in part):
-                for later in ("sessions", "queries"):
-                    bound.pop(later, None)
-        return _same(executed, manifest["schedule"]), ""
+        return _same(mechanism.schedule().to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
     yield _made("the strength of the protection is the one that follows from it", stated_about)
@@ -172,35 +145,6 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
     yield _made("what was drawn and compared follows from the parameters", schedule)
     for what, test in mechanism.checks(stated):
         yield _made(what, test)
-
-
-def _cover(cost: list[dict[str, Any]], stated: list[dict[str, Any]]) -> bool:
-    """Of a release of an earlier form: each part is charged with no less than it costs."""
-    return [part["part"] for part in cost] == [part["part"] for part in stated] and all(
-        set(due) == set(paid)
-        and _same(due["epsilon"], paid["epsilon"])
-        and type(paid["delta"]) is float
-        and due["delta"] <= paid["delta"] <= 1
-        for due, paid in zip(cost, stated, strict=True)
-    )
-
-
-def _figures(paper: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What a paper prints, without the words on why the provable figures differ."""
-    return paper and {name: value for name, value in paper.items() if name != "why"}
-
-
-def _covers(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Finding:
-    """Of a release of an earlier form: what it states is no less than what its parameters give."""
-    form, found = manifest["guarantee"], mechanism.guarantee()
-    stated = Guarantee.from_dict(form)
-    first = manifest["format"] == FIRST_FORMAT  # ε was computed in another way then
-    return (
-        _same(stated.to_dict(), form)
-        and (stated.kind, stated.neighbours, stated.k) == (found.kind, found.neighbours, found.k)
-        and (found.epsilon <= stated.epsilon if first else found.epsilon == stated.epsilon)
-        and found.delta <= stated.delta
-    ), str(stated)
 
 
 def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterator[Check]:
@@ -240,24 +184,15 @@ def _ledger(
     yield Check("the charge is in the ledger", True, f"entry {entry.number}")
     yield _made(
         "the charge is that of the release",
-        lambda: (_charged(manifest, mechanism, entry), str(entry.guarantee)),
+        lambda: (_same(mechanism.event().to_dict(), entry.event.to_dict()), str(entry.guarantee)),
     )
     bound = entry.manifest == file_hash(folder / MANIFEST)
     found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""
     yield Check("the ledger notes this very manifest", bound, found)
 
 
-def _charged(manifest: dict[str, Any], mechanism: Mechanism[Any], entry: Entry) -> bool:
-    """The very event; of a release of an earlier form, one that costs no less."""
-    event = mechanism.event()
-    if manifest["format"] == FORMAT:
-        return _same(event.to_dict(), entry.event.to_dict())
-    paid, due = entry.guarantee, event.guarantee
-    return paid.kind is due.kind and due.epsilon <= paid.epsilon and due.delta <= paid.delta
-
-
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Displayed):
     """What was checked of a release. ``if tacit.verify(folder):`` asks whether all of it holds."""
 
     folder: Path
@@ -273,7 +208,7 @@ class Verification:
     def __bool__(self) -> bool:
         return self.holds
 
-    def _title(self) -> str:
+    def _summary(self) -> str:
         return f"{self.folder}: {'holds' if self.holds else 'does not hold'}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
@@ -284,11 +219,8 @@ class Verification:
             return []
         return ["Only consistency was checked; give the ledger to check that this release was charged to it."]
 
-    def __repr__(self) -> str:
-        return shown_as_text(self._title(), self._rows(), self._notes())
-
-    def _repr_html_(self) -> str:
-        return shown_as_html(self._title(), self._rows(), self._notes(), heading=("", "what", "found"))
+    def _heading(self) -> tuple[str, ...]:
+        return ("", "what", "found")
 
 
 def verify(folder: str | Path, ledger: Ledger | str | Path | None = None) -> Verification:

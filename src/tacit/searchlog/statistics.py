@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.files import literal_path
 from tacit.searchlog.schema import check_log
@@ -101,8 +101,8 @@ _QUANTILES = (0.5, 0.9, 0.99)
 _BATCH = 1 << 17
 
 
-@dataclass(frozen=True)
-class LogStatistics:
+@dataclass(frozen=True, repr=False)
+class LogStatistics(Displayed):
     """What a log amounts to."""
 
     records: int
@@ -150,11 +150,11 @@ class LogStatistics:
             ),
         ]
 
-    def __repr__(self) -> str:
-        return shown_as_text("The log in figures", self.rows())
+    def _summary(self) -> str:
+        return f"The log in figures: {self.records:,} records of {self.users:,} users"
 
-    def _repr_html_(self) -> str:
-        return shown_as_html("The log in figures", self.rows())
+    def _rows(self) -> list[tuple[str, str]]:
+        return self.rows()
 
 
 @dataclass(frozen=True)

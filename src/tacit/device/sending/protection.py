@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.device.profile.store import outgoing
 from tacit.device.profile.user import UserProfile
 from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 
 if TYPE_CHECKING:
     from tacit.device.profile.history import HistoryDocument
@@ -34,8 +34,8 @@ class SentTopic:
     below: tuple[SentTopic, ...] = ()
 
 
-@dataclass(frozen=True)
-class Protection:
+@dataclass(frozen=True, repr=False)
+class Protection(Displayed):
     """What was decided for one query: what goes out with it, and why."""
 
     query: str
@@ -73,11 +73,8 @@ class Protection:
             ("recorded", "no: a preview" if self.exposure is None else f"as exposure {self.exposure}"),
         ]
 
-    def __str__(self) -> str:
-        return shown_as_text(f"Query for {self.upstream}", self._rows())
-
-    def _repr_html_(self) -> str:
-        return shown_as_html(f"Query for {self.upstream}", self._rows())
+    def _summary(self) -> str:
+        return f"Query for {self.upstream}"
 
 
 @dataclass(frozen=True)

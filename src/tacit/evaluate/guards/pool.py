@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from tacit.files import atomic_file
+from tacit.pages import render
 from tacit.pool.simulation.population import Population
 from tacit.pool.simulation.traffic import LEAVERS, MODES, Simulated, SimulationSetting, simulate
 from tacit.pool.simulation.verification import AuditedLog, verify_log
@@ -394,8 +394,9 @@ def write_report(sweeps: Sweeps, path: str | Path) -> None:
     import altair
 
     charts = {"6": _figure_6(altair, sweeps), "7": _figure_7(altair, sweeps), "8": _figure_8(altair, sweeps)}
-    environment = Environment(loader=PackageLoader("tacit.evaluate"), autoescape=True)
-    page = environment.get_template("pool_sweeps.html.j2").render(
+    page = render(
+        "tacit.evaluate",
+        "pool_sweeps.html.j2",
         base=sweeps.base,
         seeds=sweeps.seeds,
         figures=[

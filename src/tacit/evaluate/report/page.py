@@ -15,7 +15,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pyarrow.parquet as pq
 
 from tacit.evaluate.charts import Figure, cell, vega_script
@@ -24,6 +23,7 @@ from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.sweep.results import Results
 from tacit.evaluate.sweep.sweeping import NamedQueries
 from tacit.files import atomic_file
+from tacit.pages import templates
 from tacit.searchlog.schema import ORIGIN
 
 
@@ -71,12 +71,7 @@ def render(
     named: NamedQueries | None = None,
 ) -> str:
     """The page as HTML; nothing in it is fetched from anywhere."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tacit.evaluate.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["cell"] = cell
+    environment = templates("tacit.evaluate.report", cell=cell)
     sections: dict[str, list[Figure]] = {}
     for figure in figures:
         sections.setdefault(figure.section, []).append(figure)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.settings import ReleaseSetting
 from tacit.evaluate.tasks import TASKS
@@ -161,7 +161,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(Displayed):
     """All of a sweep.
 
     Args:
@@ -180,13 +180,17 @@ class Results:
     seconds: Mapping[str, Mapping[str, float]]
     repetitions: Mapping[str, int]
 
-    def __repr__(self) -> str:
-        heading, rows = overview(self)
-        return shown_as_text("What privacy costs", [heading, *rows], [NOTE])
+    def _summary(self) -> str:
+        return f"What privacy costs: {len(self.settings):,} settings"
 
-    def _repr_html_(self) -> str:
-        heading, rows = overview(self)
-        return shown_as_html("What privacy costs", rows, [NOTE], heading=heading)
+    def _heading(self) -> Sequence[str]:
+        return overview(self)[0]
+
+    def _rows(self) -> Sequence[Sequence[object]]:
+        return overview(self)[1]
+
+    def _notes(self) -> tuple[str, ...]:
+        return (NOTE,)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: NaN becomes null."""

@@ -140,13 +140,8 @@ def _published(entry: Entry | None, record: Record) -> Entry:
     return replace(entry, published=True)
 
 
-def _noted_and_published(entry: Entry | None, record: Record) -> Entry:
-    return replace(_noted(entry, record), published=True)
-
-
-_NOTES = {"noted": _noted, "published": _published, "released": _noted_and_published}
-"""What is noted of a charge. Ledgers of earlier versions have one note, ``released``, made before
-publication: whether that came about, they do not say."""
+_NOTES = {"noted": _noted, "published": _published}
+"""What is noted of a charge."""
 
 
 def describe_fragment(fragment: bytes) -> Record:

@@ -30,7 +30,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tacit.display import shown_as_html, shown_as_text
+from tacit.display import Displayed
 from tacit.errors import InputError, IntegrityError, ParameterError
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import Event, event_from_dict
@@ -62,7 +62,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LONGEST_TEXT = 200
 
 
-class Ledger:
+class Ledger(Displayed):
     """A ledger in a file. Every call reads the file anew, so several processes may share it."""
 
     def __init__(self, path: str | Path) -> None:
@@ -162,11 +162,8 @@ class Ledger:
             ("charges", f"{len(state.entries):,}"),
         ]
 
-    def __repr__(self) -> str:
-        return shown_as_text(f"Ledger {self.path}", self._rows())
-
-    def _repr_html_(self) -> str:
-        return shown_as_html(f"Ledger {self.path}", self._rows())
+    def _summary(self) -> str:
+        return f"Ledger {self.path}"
 
     @property
     def path(self) -> Path:

@@ -71,21 +71,12 @@ MANIFEST = "manifest.json"
 FORMAT = 3
 """The version of the manifest's form, and of the analysis from which its figures are."""
 
-FIRST_FORMAT = 1
-"""The form before schedules; parameters had other names. It is still read."""
-
-SECOND_FORMAT = 2
-"""The form before what one user can attain was analysed: its figures are no less than those of today."""
-
 FIELDS = frozenset(
     {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "schedule", "preparation"}
     | {"published", "files", "ledger", "released", "versions"}
     | {"strength", "about", "budget"}
 )
 """What a manifest states; it has no other field."""
-
-LATER_FIELDS = frozenset({"schedule", "strength", "about", "budget"})
-"""What a manifest of the first form does not have."""
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
@@ -94,10 +85,7 @@ _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 def mechanism_of(manifest: Mapping[str, Any]) -> Mechanism[Any]:
     """The mechanism that a manifest describes (for its guarantee; public sets are named in it, not held)."""
     try:
-        made = mechanism_class(manifest["mechanism"])
-        if manifest["format"] == FIRST_FORMAT:
-            return made.from_format_1(manifest["parameters"])
-        return made.from_dict(manifest["parameters"])
+        return mechanism_class(manifest["mechanism"]).from_dict(manifest["parameters"])
     except IntegrityError:
         raise
     except Exception as error:  # a forged manifest can make anything of its parameters go wrong
@@ -190,7 +178,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
         form = manifest["format"] if isinstance(manifest, dict) else None
-        known = type(form) is int and FIRST_FORMAT <= form <= FORMAT
+        known = type(form) is int and form == FORMAT
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} is not a manifest of a release.") from error
     if not known:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
+from tacit.pages import render
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release.document.words import (
-    ReleaseVerdict,
     belief_after,
     meaning_of,
     percent,
@@ -27,117 +23,43 @@ from tacit.release.execution import Tables
 from tacit.release.mechanism import DescribedStep, Mechanism
 from tacit.release.preparation import LONGEST_KEY
 
-_WIDTH, _LEFT, _RIGHT = 640, 20, 620
-
-
-def _x(belief: float) -> float:
-    return _LEFT + (_RIGHT - _LEFT) * belief
-
-
-def draw_belief(verdict: ReleaseVerdict) -> Markup:
-    """An SVG of the scale from "surely not" to "surely", with the reach of a belief that began in the
-    middle.
-    """
-    low, high, middle = _x(1 - verdict.after), _x(verdict.after), _x(0.5)
-    style = "reach warns" if verdict.warns else "reach"
-    described = f"Before: an even chance. After seeing the release one can be {verdict.sure}."
-    parts = [
-        f'<line class="scale" x1="{_LEFT}" x2="{_RIGHT}" y1="58" y2="58"/>',
-        f'<rect class="{style}" x="{low:.1f}" y="46" width="{max(high - low, 4):.1f}" height="24" rx="4"/>',
-        f'<line class="before" x1="{middle}" x2="{middle}" y1="36" y2="80"/>',
-        f'<text x="{middle}" y="28" text-anchor="middle">before: an even chance</text>',
-        f'<text class="detail" x="{_LEFT}" y="96">surely not</text>',
-        f'<text class="detail" x="{_RIGHT}" y="96" text-anchor="end">surely</text>',
-        f'<text class="title" x="{min(high, _RIGHT - 4):.1f}" y="126" text-anchor="end">after: '
-        f"{escape(verdict.sure)}</text>",
-    ]
-    return Markup(
-        f'<svg class="belief" viewBox="0 0 {_WIDTH} 136" role="img" aria-label="{escape(described)}">'
-        f"<title>{escape(described)}</title>{''.join(parts)}</svg>"
-    )
-
-
-_STEPS_WIDTH = 720
-_STEPS_LEFT = 20
-_BOX = 680
-_TITLE = 22
-_LINE = 18
-_GAP = 26
-_CHARACTERS = 84
-
-
-def draw_steps(steps: Sequence[DescribedStep]) -> Markup:
-    """Boxes from top to bottom, noise marked, and the line that only published things cross."""
-    boxes = [("The log", ["user, query, time, rank, url; it does not leave its owner"], "store")]
-    boxes += [
-        (step.title, textwrap.wrap(step.detail, _CHARACTERS), "noise" if step.noisy else "step")
-        for step in steps
-    ]
-    parts: list[str] = []
-    top = 8
-    for number, (title, lines, style) in enumerate(boxes):
-        if number:
-            parts.append(_arrow(top))
-            top += _GAP
-        top = _box(parts, top, f"{number}. {title}" if number else title, lines, style)
-    parts.append(
-        f'<line class="border" x1="0" x2="{_STEPS_WIDTH}" y1="{top + 16}" y2="{top + 16}"/>'
-        f'<text class="border-text" x="{_STEPS_WIDTH}" y="{top + 12}" text-anchor="end">'
-        "only what is below leaves</text>"
-    )
-    parts.append(_arrow(top, 40))
-    top = _box(parts, top + 40, "Published", ["tables, manifest and this page"], "store")
-    described = "; ".join(f"{number}. {step.title}: {step.detail}" for number, step in enumerate(steps, 1))
-    return Markup(
-        f'<svg class="steps" role="img" viewBox="0 0 {_STEPS_WIDTH} {top + 8}" '
-        f'xmlns="http://www.w3.org/2000/svg"><title>What is done to the log</title>'
-        f"<desc>{escape(described)}</desc>{''.join(parts)}</svg>"
-    )
-
-
-def _box(parts: list[str], top: int, title: str, lines: Sequence[str], style: str) -> int:
-    height = _TITLE + _LINE * len(lines) + 12
-    parts.append(
-        f'<rect class="{style}" x="{_STEPS_LEFT}" y="{top}" width="{_BOX}" height="{height}" rx="6"/>'
-        f'<text class="title" x="{_STEPS_LEFT + 14}" y="{top + _TITLE}">{escape(title)}</text>'
-    )
-    if style == "noise":
-        parts.append(
-            f'<text class="tag" x="{_STEPS_LEFT + _BOX - 14}" y="{top + _TITLE}"'
-            ' text-anchor="end">noise</text>'
-        )
-    for number, line in enumerate(lines, start=1):
-        y = top + _TITLE + _LINE * number
-        parts.append(f'<text class="detail" x="{_STEPS_LEFT + 14}" y="{y}">{escape(line)}</text>')
-    return top + height
-
-
-def _arrow(top: int, length: int = _GAP) -> str:
-    middle, end = _STEPS_WIDTH // 2, top + length
-    return (
-        f'<line class="arrow" x1="{middle}" x2="{middle}" y1="{top}" y2="{end - 5}"/>'
-        f'<path class="head" d="M{middle - 5} {end - 8} L{middle + 5} {end - 8} L{middle} {end} Z"/>'
-    )
-
-
 PAGE = "release.html"
 _SHOWN = 10
 _MEASURES = ("count", "deviation")
 _PRIORS = (0.001, 0.01, 0.1, 0.5)
+_TITLE, _LINE, _GAP, _CHARACTERS = 22, 18, 26, 84
+"""Of the picture of the steps: heights in pixels, and the characters of a line."""
+
+
+def _boxes(steps: Sequence[DescribedStep]) -> list[dict[str, Any]]:
+    """Lay out the picture of the steps: from the log that stays to the tables that leave."""
+    boxes: list[dict[str, Any]] = []
+    top = 8
+
+    def add(title: str, lines: Sequence[str], style: str, gap: int) -> None:
+        nonlocal top
+        height = _TITLE + _LINE * len(lines) + 12
+        boxes.append(
+            {"title": title, "style": style, "top": top + gap, "height": height, "gap": gap}
+            | {"lines": [(top + gap + _TITLE + _LINE * n, line) for n, line in enumerate(lines, 1)]}
+        )
+        top += gap + height
+
+    add("The log", ["user, query, time, rank, url; it does not leave its owner"], "store", 0)
+    for number, step in enumerate(steps, 1):
+        lines = textwrap.wrap(step.detail, _CHARACTERS)
+        add(f"{number}. {step.title}", lines, "noise" if step.noisy else "step", _GAP)
+    add("Published", ["tables, manifest and this page"], "store", 40)
+    return boxes
 
 
 def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     """The page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tacit.release"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     guarantee = mechanism.guarantee()
     verdict = verdict_on(guarantee)
-    return environment.get_template("release.html.j2").render(
+    return render(
+        "tacit.release.document",
+        "release.html.j2",
         title=mechanism.title,
         manifest=manifest,
         about=manifest["about"],
@@ -145,11 +67,10 @@ def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: 
         guarantee=guarantee,
         protected=guarantee.kind is not GuaranteeKind.K_QUERY,
         verdict=verdict,
-        belief_picture=draw_belief(verdict),
         meaning=meaning_of(guarantee),
         learns=[*still_learns(guarantee), *mechanism.still_learns()],
         beliefs=_beliefs(guarantee),
-        picture=draw_steps(mechanism.steps()),
+        boxes=_boxes(mechanism.steps()),
         steps=mechanism.steps(),
         parameters=mechanism.words(),
         records=_records(manifest["preparation"]),

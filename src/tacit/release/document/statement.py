@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tacit.pages import render
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release.analysis import PaperFigure, parts_document
 from tacit.release.document.words import meaning_of
@@ -55,14 +55,9 @@ class Statement:
 
     def html(self) -> str:
         """The same for a notebook."""
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
-        )
-        words = "".join(f"<li>{escape(line)}</li>" for line in self.words)
-        return (
-            f"<div><strong>{escape(self.title)}</strong><table><thead><tr><th></th>"
-            f"<th>{escape(self.ours)}</th><th>paper</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"<ul>{words}</ul></div>"
+        heading = ("", self.ours, "paper")
+        return render(
+            "tacit", "object.html.j2", title=self.title, rows=self.rows, heading=heading, notes=self.words
         )
 
 

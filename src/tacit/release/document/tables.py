@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from tacit.release.document.manifest import describe_table
@@ -150,20 +149,4 @@ def _same_text(table: pa.Table, path: Path) -> bool:
     expected = ["\t".join(table.column_names)]
     if table.num_rows:
         expected += pc.binary_join_element_wise(*cells(table), "\t").to_pylist()
-    return lines == [*expected, ""] or _same_quoted_text(table, path)
-
-
-def _same_quoted_text(table: pa.Table, path: Path) -> bool:
-    """Earlier releases wrote quotes around cells that held any."""
-    names = table.column_names
-    read = csv.read_csv(
-        path,
-        parse_options=csv.ParseOptions(delimiter="\t", newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-        ),
-    )
-    written = as_text(table).cast(pa.schema([(name, pa.string()) for name in names]))
-    return read.column_names == names and all(
-        read.column(name).to_pylist() == written.column(name).to_pylist() for name in names
-    )
+    return lines == [*expected, ""]

@@ -269,22 +269,5 @@ class Click(ScheduledMechanism[ClickParameters]):
         """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
         yield "the public sets are named, with their digests", lambda: check_public_sets(stated)
 
-    @classmethod
-    def from_format_1(cls, form: Mapping[str, Any]) -> Click:
-        """The parameters by their earlier names."""
-        same = (
-            *("queries_per_user", "clicks_per_user", "transitions", "noise", "threshold", "mode"),
-            *("pool_probability", "minimum_frequency", "neighbours", "domain", "surfaced"),
-        )
-        used = ["noise_clicks", "threshold_clicks"] * bool(form["clicks_per_user"])
-        used += ["noise_transitions", "threshold_transitions"] * bool(
-            form["transitions"] and form["queries_per_user"] > 1
-        )
-        counts = form["noise_queries"]
-        return cls.from_dict(
-            {name: form[name] for name in (*same, *used)}
-            | {"take": form["choice"], "noise_counts": counts, "same_counts": counts is None}
-        )
-
 
 MECHANISM = Click

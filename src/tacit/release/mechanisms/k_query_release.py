@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from tacit.release.engines import Engine
 from tacit.release.mechanism import Counting, DescribedStep, FurtherStatement, ScheduledMechanism
 from tacit.release.mechanisms import k_query_words as words
 from tacit.release.mechanisms.k_query import KQueryParameters, k_query_schedule
-from tacit.release.parameters import ITEM_KEYS, Item
+from tacit.release.parameters import ITEM_KEYS
 from tacit.release.planning import PaperSetting
 from tacit.release.schedule import Schedule
 
@@ -87,11 +87,6 @@ class KQuery(ScheduledMechanism[KQueryParameters]):
             distinct = items_of(left, item).select("user", *keys).distinct()
             counting[item.value] = engine.keep(distinct.group_by(keys).aggregate(count=distinct.count()))
         return counting
-
-    @classmethod
-    def from_format_1(cls, form: Mapping[str, Any]) -> KQuery:
-        """The same parameters as now."""
-        return cls(k=form["k"], items=tuple(Item(item) for item in form["items"]))
 
 
 MECHANISM = KQuery

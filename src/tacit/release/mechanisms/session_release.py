@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -91,27 +91,6 @@ class Session(ScheduledMechanism[SessionParameters]):
     def shown(self, part: Part, keys: pa.Table) -> pa.Table:
         """A sequence as a list of its queries."""
         return _as_lists(keys, self.parameters.queries_per_session) if part.table == "sessions" else keys
-
-    @classmethod
-    def from_format_1(cls, form: Mapping[str, Any]) -> Session:
-        """The parameters by their earlier names, the click part apart."""
-        clicks = form["clicks"] or {}
-        counts = form["noise_counts"]
-        return cls(
-            sessions_per_user=form["sessions_per_user"],
-            queries_per_session=form["queries_per_session"],
-            once_per_user=form["once_per_user"],
-            same_counts=counts is None,
-            take=form["choice"],
-            neighbours=form["neighbours"],
-            noise=form["noise"],
-            threshold=form["threshold"],
-            noise_counts=counts,
-            clicks_per_user=clicks.get("clicks_per_user", 0),
-            noise_clicks=clicks.get("noise"),
-            threshold_clicks=clicks.get("threshold"),
-            noise_click_counts=clicks.get("noise_counts"),
-        )
 
 
 def _columns(longest: int) -> list[str]:

@@ -23,7 +23,6 @@ class TopicsParameters(Parameters):
     example: ClassVar[str] = "--epsilon 1"
     given_example: ClassVar[str] = "--noise 4 --levels 2 --per-user 2"
     publishes_queries: ClassVar[bool] = False
-    since_format: ClassVar[int] = 3
 
     taxonomy: Any = declared(
         "wordnet",

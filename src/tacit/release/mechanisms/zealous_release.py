@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tacit.errors import InfeasibleError
@@ -16,7 +16,7 @@ from tacit.release.mechanisms import zealous as analysis
 from tacit.release.mechanisms import zealous as planner
 from tacit.release.mechanisms import zealous_words as words
 from tacit.release.mechanisms.zealous import ZealousParameters, zealous_schedule
-from tacit.release.parameters import ITEM_KEYS, Item
+from tacit.release.parameters import ITEM_KEYS
 from tacit.release.planning import PaperSetting
 from tacit.release.schedule import Schedule
 
@@ -107,21 +107,6 @@ class Zealous(ScheduledMechanism[ZealousParameters]):
                 "which the probabilistic guarantee rests.",
                 "Nothing was charged or published. Give a bound from public knowledge, with room to spare.",
             )
-
-    @classmethod
-    def from_format_1(cls, form: Mapping[str, Any]) -> Zealous:
-        """The parameters by their earlier names."""
-        return cls(
-            items=tuple(Item(item) for item in form["items"]),
-            per_user=form["per_user"],
-            kind=GuaranteeKind(form["kind"]),
-            users=form["users"],
-            take=form["choice"],
-            noise=form["noise"],
-            threshold_1=form["threshold_1"],
-            threshold_2=form["threshold_2"],
-            neighbours=form["neighbours"],
-        )
 
 
 MECHANISM = Zealous

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit import __version__
 from tacit.device import Guard
+from tacit.pages import templates
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
 from tacit.web.rules import Action, RuleBook, SiteRule
 from tacit.web.search import SearchDesk
@@ -124,15 +125,7 @@ class Console:
 
     @cached_property
     def _environment(self) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("tacit.web"),
-            autoescape=True,
-            auto_reload=False,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["topic"] = readable_topic
+        environment = templates("tacit.web", topic=readable_topic)
         environment.globals["branch"] = branch
         environment.globals["filled"] = _filled
         environment.filters["pages"] = _pages

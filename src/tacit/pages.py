@@ -1,0 +1,48 @@
+"""HTML: the one Jinja environment of the project, with every value escaped and every unknown name an error.
+
+A room keeps its templates in a folder ``templates`` beside its code. All of them may use the shared ones in
+``tacit/templates``: ``{% from "table.html.j2" import table %}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jinja2
+
+
+def templates(package: str = "tacit", **filters: Callable[..., Any]) -> jinja2.Environment:
+    """Return the environment for the templates of a package.
+
+    Args:
+        package: the package that has the folder ``templates``, such as ``"tacit.web"``.
+        filters: filters of its own, by name.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(each) for each in dict.fromkeys((package, "tacit"))]
+        ),
+        autoescape=True,
+        auto_reload=False,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(filters)
+    return environment
+
+
+_template = cache(lambda package, name: templates(package).get_template(name))
+
+
+def render(package: str, template: str, **values: Any) -> str:
+    """Return a page made from a template that needs no filters of its own; templates are compiled once.
+
+    Args:
+        package: the package that has the folder ``templates``.
+        template: the template's file.
+        values: what the template names.
+    """
+    return str(_template(package, template).render(**values))
