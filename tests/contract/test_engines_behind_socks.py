@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -15,8 +15,8 @@ import pytest
 from tests.local_server import http_answer, local_server
 
 from tacit.web.engines.catalogue import upstream_of
-from tacit.web.engines.client import Courier, Limits
-from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription, Outgoing
+from tacit.web.engines.client import EngineClient, Limits
+from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription
 
 GOOD = json.dumps({"results": [{"url": "https://a.example/", "title": "A", "content": "text"}]})
 
@@ -52,22 +52,16 @@ def ask(address: str, port: int) -> tuple[Answer, int]:
     upstream = upstream_of(engine)
     left = 0
 
-    async def record(_engine: str, _request: Outgoing) -> Callable[[], Awaitable[None]]:
+    async def record(_origin: str, _wire: bytes) -> None:
         nonlocal left
         left += 1
 
-        async def never_left() -> None:
-            nonlocal left
-            left -= 1
-
-        return never_left
-
     async def run() -> Answer:
-        courier = Courier(Limits(first_pause=0.01), proxy=f"socks5://127.0.0.1:{port}")
+        client = EngineClient(Limits(first_pause=0.01), proxy=f"socks5://127.0.0.1:{port}")
         try:
-            return await courier.ask(engine, upstream, upstream.request("java", NOTHING_EXPOSED), record)
+            return await client.ask(engine, upstream, upstream.request("java", NOTHING_EXPOSED), record)
         finally:
-            await courier.close()
+            await client.close()
 
     return anyio.run(run), left
 

@@ -11,8 +11,8 @@ from tacit.device import Guard
 from tacit.web.engines.catalogue import parse_engine
 from tacit.web.engines.interface import SearchResult
 from tacit.web.rules import RuleBook
-from tacit.web.search import SearchDesk
-from tacit.web.state import PageState, SentRequests, Settings, WriteBehind
+from tacit.web.search import SearchService
+from tacit.web.state import PageState, SentRequests, Settings
 from tacit.web.suggestions import Suggestions
 
 
@@ -20,17 +20,15 @@ from tacit.web.suggestions import Suggestions
 def test_a_page_made_before_a_change_is_not_found_after_it(tmp_path: Path, changed: bool) -> None:
     with Guard(tmp_path / "p") as guard:
         state = PageState(tmp_path / "p")
-        behind = WriteBehind(state)
 
         def local(_query: str) -> list[SearchResult]:
             if changed:
                 desk.forget_pages()  # as when a rule is added while the engine is asked
             return [SearchResult("https://a.example/", "a title", "a text")]
 
-        desk = SearchDesk(guard, SentRequests(state, behind), Suggestions(state, behind, (), None), local)
+        desk = SearchService(guard, SentRequests(state), Suggestions(state, (), None), local)
         engines = [parse_engine("embedded")]
         page = anyio.run(desk.search, "tea", engines, RuleBook([]), Settings(), 0.1)
         assert desk.page(page.key) is page  # its links work
         assert desk.known("tea", 0.1) is (None if changed else page)
-        behind.close()
         state.close()

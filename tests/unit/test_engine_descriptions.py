@@ -12,7 +12,7 @@ from tests.local_server import http_answer, local_server
 
 from tacit.errors import InputError
 from tacit.web.engines.catalogue import parse_engine, upstream_of
-from tacit.web.engines.client import Courier
+from tacit.web.engines.client import EngineClient
 from tacit.web.engines.interface import Answer, Carriage, EngineDescription, Exposed, SearchResult
 from tacit.web.search import canonical_address, fuse
 
@@ -54,7 +54,7 @@ def answered(kind: str, path: str, body: str, carriage: str | None = None) -> tu
         engine = parse_engine(str(file))
 
         async def run() -> Answer:
-            courier = Courier()
+            courier = EngineClient()
             upstream = upstream_of(engine)
             try:
                 return await courier.ask(engine, upstream, upstream.request("java & tea", TOLD))
@@ -158,9 +158,10 @@ def test_a_described_engine(tmp_path: Path) -> None:
     )
     engine = parse_engine(str(file))
     upstream = upstream_of(engine)
-    wire = upstream.request("ä b", Exposed()).wire()
-    assert wire.startswith(b"GET /find?words=%C3%A4+b HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
-    assert b"\r\nAuthorization: Bearer key\r\n" in wire
+    request = upstream.request("ä b", Exposed())
+    assert (request.method, request.target) == ("GET", "/find?words=%C3%A4+b")
+    assert request.headers[0] == ("Host", "127.0.0.1:1")
+    assert ("Authorization", "Bearer key") in request.headers
     body = {"data": [{"items": [{"name": "N", "id": "x/y", "about": {"text": "T"}}]}]}
     assert upstream.read(json.dumps(body).encode(), "") == [SearchResult("https://a.example/x%2Fy", "N", "T")]
 

@@ -10,8 +10,8 @@ from tacit.device import Guard
 from tacit.web.engines.catalogue import parse_engine
 from tacit.web.engines.interface import Answer, SearchResult
 from tacit.web.rules import Action, RuleBook, SiteRule
-from tacit.web.search import SearchDesk, fuse
-from tacit.web.state import PageState, SentRequests, Settings, WriteBehind
+from tacit.web.search import SearchService, fuse
+from tacit.web.state import PageState, SentRequests, Settings
 from tacit.web.suggestions import Suggestions
 
 TWICE = [
@@ -31,12 +31,10 @@ def test_both_orders_lead_to_the_same_address() -> None:
 def test_a_rule_that_fits_one_of_the_addresses_only_does_not_break_the_page(tmp_path: Path) -> None:
     with Guard(tmp_path / "p") as guard:
         state = PageState(tmp_path / "p")
-        behind = WriteBehind(state)
-        sent, suggestions = SentRequests(state, behind), Suggestions(state, behind, (), None)
-        desk = SearchDesk(guard, sent, suggestions, lambda _query: TWICE)
+        sent, suggestions = SentRequests(state), Suggestions(state, (), None)
+        desk = SearchService(guard, sent, suggestions, lambda _query: TWICE)
         for pattern, left in (("/^http:/", 2), ("/^https:..a/", 1)):
             rules = RuleBook([SiteRule(Action.BLOCK, pattern)])
             page = anyio.run(desk.search, "tea", [parse_engine("embedded")], rules, Settings(), 0.1)
             assert len(page.personal) == len(page.plain) == left
-        behind.close()
         state.close()

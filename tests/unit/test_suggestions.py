@@ -9,7 +9,7 @@ import pytest
 
 from tacit.device import Guard
 from tacit.errors import InputError
-from tacit.web.state import PageState, WriteBehind
+from tacit.web.state import PageState
 from tacit.web.suggestions import Suggestions, released_queries
 
 
@@ -51,11 +51,11 @@ def test_a_folder_without_a_release_or_without_queries_is_refused(tmp_path: Path
 
 def test_own_queries_come_first_then_released_ones_by_count_then_words(state: PageState) -> None:
     asked = {"java island": 3, "java coffee": 8, "javelin throw": 5, "tea": 50}
-    found = Suggestions(state, WriteBehind(state), ["java", "Javanese"], asked)
+    found = Suggestions(state, ["java", "Javanese"], asked)
     found.remember("Java at home", "2026-01-01T00:00:00+00:00")
     assert found.complete("jav") == [
         "java at home", "java coffee", "javelin throw", "java island", "java", "javanese",
     ]  # fmt: skip
     assert found.complete("jav", own=False, limit=2) == ["java coffee", "javelin throw"]
     assert found.complete("") == []
-    assert Suggestions(state, WriteBehind(state), ["java"]).complete("java i", own=False) == []
+    assert Suggestions(state, ["java"]).complete("java i", own=False) == []

@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from queue import SimpleQueue
-from typing import Any, NamedTuple, TypeVar, TypeVarTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import anyio
 from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
 from tacit.web.engines.catalogue import upstream_of
-from tacit.web.engines.client import Courier
+from tacit.web.engines.client import EngineClient
 from tacit.web.engines.interface import (
     NOTHING_EXPOSED,
     USUAL_ADDRESS,
@@ -35,73 +31,12 @@ from tacit.web.engines.interface import (
     Carriage,
     EngineDescription,
     Exposed,
-    Outgoing,
     SearchResult,
 )
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
 from tacit.web.topics import leaf_words
-
-_Given = TypeVarTuple("_Given")
-_Made = TypeVar("_Made")
-
-
-class OneThread:
-    """Does work for coroutines, one piece after the other.
-
-    Args:
-        name: of the thread.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._waiting: SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    async def do(self, work: Callable[[*_Given], _Made], *given: *_Given) -> _Made:
-        """What ``work`` gives, or raises. Work that nobody waits for any more is not begun."""
-        future: asyncio.Future[_Made] = asyncio.get_running_loop().create_future()
-        self._waiting.put((future, lambda: work(*given)))
-        return await future
-
-    def close(self) -> None:
-        """Stop after the work that waits."""
-        self._waiting.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        while (asked := self._waiting.get()) is not None:
-            future, work = asked
-            if future.cancelled():
-                continue
-            try:
-                made = work()
-            except BaseException as error:  # a panic of compiled code is no Exception; the next work goes on
-                _tell(future, future.set_exception, _raisable(error))
-            else:
-                _tell(future, future.set_result, made)
-
-
-def _raisable(error: BaseException) -> BaseException:
-    """The error itself, but for the one that a future does not take."""
-    if not isinstance(error, StopIteration):
-        return error
-    other = RuntimeError("the work raised StopIteration")
-    other.__cause__ = error
-    return other
-
-
-def _tell(future: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
-    """Settle a future in its own loop, unless it was given up or the loop is gone."""
-
-    def told() -> None:
-        if not future.done():
-            settle(outcome)
-
-    with suppress(RuntimeError):  # the loop is closed
-        future.get_loop().call_soon_threadsafe(told)
-
 
 _DAMPING = 60
 
@@ -170,7 +105,8 @@ class EngineTurn:
     engine: EngineDescription
     protection: Protection | None = None
     """What was decided about the profile; None for an engine in this process."""
-    sent: list[Outgoing] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+    """The requests, as they were written."""
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
@@ -221,7 +157,7 @@ class FoundPage:
         return next((shown for shown in self.plain if shown.number == number), None)
 
 
-class SearchDesk:
+class SearchService:
     """Runs searches.
 
     Args:
@@ -247,13 +183,11 @@ class SearchDesk:
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
         self._latest: dict[tuple[str, float], str] = {}
         self._changes = 0
-        self._guarding = OneThread("tacit-guard")
-        self.courier = Courier(proxy=proxy)
+        self.client = EngineClient(proxy=proxy)
 
     async def close(self) -> None:
-        """Close all connections, and finish what the guard is doing."""
-        await self.courier.close()
-        await to_thread.run_sync(self._guarding.close)
+        """Close all connections."""
+        await self.client.close()
 
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile, the rules or the engines have changed."""
@@ -282,18 +216,12 @@ class SearchDesk:
         begun, changes = time.monotonic(), self._changes
         turns = [EngineTurn(engine) for engine in engines if engine.enabled]
         self._guard.bound = settings.exposure_bound
-        if len(turns) == 1:
-            await self._take(turns[0], query, delta)
-        else:
-            async with anyio.create_task_group() as group:
-                for turn in turns:
-                    group.start_soon(self._take, turn, query, delta)
-        self._suggestions.remember(query, datetime.now(UTC).isoformat())
+        await asyncio.gather(*(self._take(turn, query, delta) for turn in turns))
         answers = [turn.answer for turn in turns]
         fused = fuse(answers)
         reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
         plain = fuse(answers, unpersonalised=True) if reordered else fused
-        page = await self._guarding.do(
+        page = await to_thread.run_sync(
             self._arranged, query, delta, turns, fused, plain, rules, settings, begun
         )
         self._keep(page, findable=changes == self._changes)
@@ -317,7 +245,7 @@ class SearchDesk:
             results = await to_thread.run_sync(self._local, query)
             turn.answer = Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
             return
-        protection = await self._guarding.do(self._decide, engine, query, delta)
+        protection = await to_thread.run_sync(self._decide, engine, query, delta)
         turn.protection = protection
         upstream = upstream_of(engine)
         told = NOTHING_EXPOSED
@@ -326,17 +254,11 @@ class SearchDesk:
             told = Exposed(tuple(protection.message["topics"]), preferences, leaf_words(protection.topics))
         request = upstream.request(query, told)
 
-        async def record(name: str, leaving: Outgoing) -> Callable[[], Awaitable[None]]:
-            number = self._sent.record(name, leaving, protection.exposure)
-            turn.sent.append(leaving)
+        async def record(address: str, wire: bytes) -> None:
+            await to_thread.run_sync(self._sent.record, engine.name, protection.exposure, address, wire)
+            turn.sent.append(wire)
 
-            async def never_left() -> None:
-                turn.sent.remove(leaving)
-                self._sent.never_left(number)
-
-            return never_left
-
-        turn.answer = await self.courier.ask(engine, upstream, request, record)
+        turn.answer = await self.client.ask(engine, upstream, request, record)
 
     def _decide(self, engine: EngineDescription, query: str, delta: float) -> Protection:
         if engine.carriage is Carriage.NOTHING:
@@ -358,6 +280,7 @@ class SearchDesk:
             {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet, "fused": one}
             for one in fused
         ]
+        self._suggestions.remember(query, datetime.now(UTC).isoformat())
         placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
         why = {one.result["fused"].address: one for one in placed}
         rule_for = cache(rules.rule_for)  # asked for each address in both orders

@@ -7,11 +7,9 @@ import gc
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,66 +17,11 @@ from typing import Any
 import platformdirs
 import uvicorn
 from threadpoolctl import threadpool_limits
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tacit.errors import InputError
 
-LONGEST_HEAD_OF_REQUEST = 64_000
-"""Bytes that may arrive while a request's headers, or what follows its body, are not complete."""
-MOST_WAITING = 16
-"""Requests of one connection that may wait for the answer to one before them. Browsers send none ahead."""
-
-
-class BoundedHeadProtocol(HttpToolsProtocol):
-    """Refuses requests whose headers do not end or that come without end, and headers from behind a body."""
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        self._unfinished = 0
-        self._went_on = self._head_complete = False
-        super().__init__(*given, **named)
-
-    def data_received(self, data: bytes) -> None:
-        """Some bytes have arrived."""
-        self._went_on = False
-        super().data_received(data)
-        self._unfinished = 0 if self._went_on else self._unfinished + len(data)
-        if self._unfinished > LONGEST_HEAD_OF_REQUEST and not self.transport.is_closing():
-            if self.cycle is None or self.cycle.response_complete:
-                self.send_400_response("The headers are too long.")
-            self.transport.close()
-        elif len(self.pipeline) > MOST_WAITING:  # each answer makes the protocol read on, and keep more
-            self.transport.close()
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._head_complete = False
-        super().on_message_begin()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; one behind the body could not be examined before the request is answered."""
-        if not self._head_complete:
-            super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        """The request can be answered."""
-        self._went_on = self._head_complete = True
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        self._went_on = True
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """The request has ended."""
-        self._went_on = True
-        super().on_message_complete()
-
-
-_ALLOCATIONS = 5_000
-"""So many new objects may gather before Python looks for garbage among them."""
-_TURN = 0.0005
-"""Seconds for which a thread computes before another may; Python's own 5 ms are felt by whoever waits."""
+_LONGEST_HEAD = 64_000
+"""Bytes of a request's headers, or of anything else in it that must be complete to be understood."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -113,7 +56,8 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=3,
-        http=BoundedHeadProtocol,
+        http="h11",
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
         ws="none",
     )
 
@@ -125,33 +69,16 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
 
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with _prompt():
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: looking through it for garbage takes a tenth of a second
+        with threadpool_limits(1, user_api="blas"):  # two threads wait for each other: 43 ms a search, not 10
             Server(configuration).run(sockets=[opened])
     except KeyboardInterrupt:
         pass  # Ctrl-C is how a server ends: uvicorn raises the signal again once it has shut down in order
     finally:
+        gc.unfreeze()
         for name, handler in usual.items():
             signal.signal(name, handler)
-
-
-@contextmanager
-def _prompt() -> Iterator[None]:
-    """Set Python up for many who each wait for a short answer, as long as the block lasts."""
-    turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    sys.setswitchinterval(_TURN)
-    # What is loaded by now stays. Looking through all of it for garbage takes a tenth of a second each time.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_ALLOCATIONS, *thresholds[1:])
-    try:
-        # Requests are answered beside each other already: products that split themselves over all cores
-        # would only wait for one another.
-        with threadpool_limits(1, user_api="blas"):
-            yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
-        sys.setswitchinterval(turn)
 
 
 def opening_page(address: str, folder: Path) -> Path:

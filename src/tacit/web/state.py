@@ -5,11 +5,9 @@ All of it lies in tables of its own whose names begin with ``page_``. Deleted ro
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,9 +18,9 @@ from typing import Any
 from tacit.device import ExposureBound
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
-from tacit.web.engines.interface import Carriage, EngineDescription, Outgoing
+from tacit.web.engines.interface import Carriage, EngineDescription
 
-_TABLES = """
+_SCHEMA = """
 CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_engine (
@@ -32,17 +30,12 @@ CREATE TABLE IF NOT EXISTS page_rule (
     UNIQUE (action, pattern));
 CREATE TABLE IF NOT EXISTS page_sent (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, time TEXT NOT NULL, exposure INTEGER,
-    address TEXT NOT NULL, bytes BLOB NOT NULL, left INTEGER NOT NULL DEFAULT 1);
+    address TEXT NOT NULL, bytes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS page_sent_by_time ON page_sent (time);
+CREATE INDEX IF NOT EXISTS page_sent_by_exposure ON page_sent (exposure);
 CREATE TABLE IF NOT EXISTS page_query (query TEXT PRIMARY KEY, time TEXT NOT NULL, times INTEGER NOT NULL)
-    WITHOUT ROWID
+    WITHOUT ROWID;
 """
-
-
-_LONG_JOURNAL = 1_000_000
-"""Bytes."""
-_JOURNAL_SECONDS = 2.0
-"""A journal that was long once keeps its size; so often it is looked at."""
 
 
 class PageState:
@@ -54,14 +47,10 @@ class PageState:
         self._connection = sqlite3.connect(
             self.path, isolation_level=None, timeout=30, check_same_thread=False
         )
-        # Not synced by itself: what goes out was synced before, to the exposure ledger in this very file.
-        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA synchronous = FULL")  # a request is on the disk before it is sent
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
-        self._connection.execute("PRAGMA wal_autocheckpoint = 4000")  # see shorten_journal
-        self._shortened = 0.0
-        for statement in _TABLES.strip().split(";\n"):
-            self._connection.execute(statement)
+        self._connection.executescript(_SCHEMA)
         self.path.chmod(0o600)
 
     def close(self) -> None:
@@ -92,8 +81,8 @@ class PageState:
                     "Make room, or close what else has it open, and try again.",
                 ) from error
 
-    def rows(self, selection: str, parameters: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-        """What a SELECT finds."""
+    def rows(self, selection: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT."""
         with self._lock:
             return self._connection.execute(selection, parameters).fetchall()
 
@@ -105,30 +94,7 @@ class PageState:
     def set(self, key: str, value: str) -> None:
         """Store a setting."""
         with self.transaction() as connection:
-            connection.execute(
-                "INSERT INTO page_setting VALUES (?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (key, value),
-            )
-
-    def shorten_journal(self) -> None:
-        """Write a journal that has grown into the file, beside what else goes on, so that no search has to.
-
-        By a connection of its own: nobody waits for this one's lock meanwhile.
-        """
-        if time.monotonic() - self._shortened < _JOURNAL_SECONDS:
-            return
-        self._shortened = time.monotonic()
-        try:
-            if Path(f"{self.path}-wal").stat().st_size < _LONG_JOURNAL:
-                return
-            connection = sqlite3.connect(self.path, isolation_level=None)
-            try:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            finally:
-                connection.close()
-        except (OSError, sqlite3.Error):
-            return  # it stays as it is; a later commit will see to it
+            connection.execute("INSERT OR REPLACE INTO page_setting VALUES (?, ?)", (key, value))
 
     def size(self) -> int:
         """Bytes on the disk, the journal included."""
@@ -136,69 +102,7 @@ class PageState:
         return sum(path.stat().st_size for path in paths if path.exists())
 
 
-_DELAY = 0.05
-"""Seconds for which rows are gathered."""
-
-
-class WriteBehind:
-    """Gathers changes and writes them in one transaction, from a thread of its own."""
-
-    def __init__(self, state: PageState) -> None:
-        self._state = state
-        self._waiting: list[tuple[str, tuple[object, ...]]] = []
-        self._changed = threading.Condition()
-        self._writing = threading.Lock()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="tacit-write-behind", daemon=True)
-        self._thread.start()
-
-    def add(self, statement: str, *parameters: object) -> None:
-        """Have a change made soon."""
-        with self._changed:
-            self._waiting.append((statement, parameters))
-            self._changed.notify()
-
-    def flush(self) -> None:
-        """Make all changes that wait now. Reading what they concern begins with this."""
-        with self._writing:
-            with self._changed:
-                batch, self._waiting = self._waiting, []
-            if not batch:
-                return
-            try:
-                with self._state.transaction() as connection:
-                    for statement, parameters in batch:
-                        connection.execute(statement, parameters)
-            except TacitError:
-                with self._changed:
-                    self._waiting = batch + self._waiting
-                raise
-
-    def discard(self) -> None:
-        """Forget the changes that wait: what they concern is being erased."""
-        with self._writing, self._changed:
-            self._waiting.clear()
-
-    def close(self) -> None:
-        """Write what waits, and stop."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-        self._thread.join()
-        self.flush()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._closed)
-                if self._closed:
-                    return
-            time.sleep(_DELAY)
-            try:
-                self.flush()
-                self._state.shorten_journal()
-            except TacitError:  # a full disk; the rows wait, and whoever reads them is told
-                time.sleep(1.0)
+# -- the requests that were sent -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -221,71 +125,37 @@ class SentRequest:
 
 
 class SentRequests:
-    """The record, in the profile file."""
+    """Every request that left the machine, byte for byte; on the disk before it leaves."""
 
-    def __init__(self, state: PageState, behind: WriteBehind) -> None:
+    def __init__(self, state: PageState) -> None:
         self._state = state
-        self._behind = behind
-        (found,) = state.rows("SELECT coalesce(max(number), 0) FROM page_sent")
-        self._numbers = itertools.count(int(str(found[0])) + 1)
 
-    def record(self, engine: str, request: Outgoing, exposure: int | None) -> int:
-        """Note a request that is about to leave, to be written within a moment; gives its number.
-
-        The ledger's entry that it belongs to is on the disk already.
-        """
-        number = next(self._numbers)
-        origin = "/".join(request.url.split("/", 3)[:3])
-        self._behind.add(
-            "INSERT INTO page_sent (number, engine, time, exposure, address, bytes) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            number,
-            engine,
-            datetime.now(UTC).isoformat(timespec="microseconds"),
-            exposure,
-            origin,
-            request.wire(),
-        )
-        return number
-
-    def never_left(self, number: int) -> None:
-        """Take a request out of the record that could not be sent after all."""
-        self._behind.add("DELETE FROM page_sent WHERE number = ?", number)
+    def record(self, engine: str, exposure: int | None, address: str, wire: bytes) -> None:
+        """Store a request that is about to leave."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        with self._state.transaction() as connection:
+            connection.execute(
+                "INSERT INTO page_sent (engine, time, exposure, address, bytes) VALUES (?, ?, ?, ?, ?)",
+                (engine, now, exposure, address, wire),
+            )
 
     def all(self, engine: str | None = None, limit: int = -1, offset: int = 0) -> list[SentRequest]:
         """The requests, newest first."""
-        self._behind.flush()
         rows = self._state.rows(
             "SELECT number, engine, time, exposure, address, bytes FROM page_sent "
             "WHERE ?1 IS NULL OR engine = ?1 ORDER BY number DESC LIMIT ?2 OFFSET ?3",
             (engine, limit, offset),
         )
-        return [
-            SentRequest(int(n), str(e), datetime.fromisoformat(str(t)), x, str(a), bytes(b))  # type: ignore[call-overload, arg-type]
-            for n, e, t, x, a, b in rows
-        ]
+        return [SentRequest(n, e, datetime.fromisoformat(t), x, a, bytes(b)) for n, e, t, x, a, b in rows]
 
     def count(self) -> dict[str, int]:
         """How many requests each engine got."""
-        self._behind.flush()
-        rows = self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY engine")
-        return {str(engine): int(str(count)) for engine, count in rows}
+        return dict(
+            self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY engine")
+        )
 
-    def forget(self, exposures: set[int]) -> None:
-        """Forget the requests of some entries of the ledger."""
-        self._behind.flush()
-        with self._state.transaction() as connection:
-            connection.executemany("DELETE FROM page_sent WHERE exposure = ?", [(one,) for one in exposures])
 
-    def forget_upstream(self, upstream: str) -> None:
-        """Forget the requests of all entries that the ledger has about one upstream."""
-        self._behind.flush()
-        with self._state.transaction() as connection:
-            connection.execute(
-                "DELETE FROM page_sent WHERE exposure IN (SELECT number FROM exposure WHERE upstream = ?)",
-                (upstream,),
-            )
-
+# -- the person's choices --------------------------------------------------------------------------------
 
 _KEY = "settings"
 
@@ -345,7 +215,7 @@ def engines(state: PageState) -> list[EngineDescription]:
         return [EngineDescription(EMBEDDED, EMBEDDED, carriage=Carriage.HERE)]
     found = []
     for (text,) in rows:
-        data = json.loads(str(text))
+        data = json.loads(text)
         enabled = bool(data.pop("enabled", True))
         found.append(replace(engine_from_data(data), enabled=enabled))
     return found
@@ -354,12 +224,8 @@ def engines(state: PageState) -> list[EngineDescription]:
 def save_engine(state: PageState, engine: EngineDescription) -> None:
     """Add an engine at the end, or change the one of that name."""
     check_engine(engine)
-    present = engines(state)  # the embedded one is written down once something is chosen
-    names = [one.name for one in present]
-    kept = [engine if one.name == engine.name else one for one in present]
-    if engine.name not in names:
-        kept.append(engine)
-    _store(state, kept)
+    present = {one.name: one for one in engines(state)}  # the embedded one is stored once something is chosen
+    _store(state, list((present | {engine.name: engine}).values()))
 
 
 def remove_engine(state: PageState, name: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.errors import InputError
 from tacit.text import normalise
-from tacit.web.state import PageState, WriteBehind
+from tacit.web.state import PageState
 
 
 class Suggestions:
@@ -21,7 +21,6 @@ class Suggestions:
 
     Args:
         state: the person's own queries.
-        behind: writes them down a moment later.
         phrases: public phrases, such as the entries of WordNet.
         asked: queries of released logs, and how often each was asked.
     """
@@ -29,12 +28,10 @@ class Suggestions:
     def __init__(
         self,
         state: PageState,
-        behind: WriteBehind,
         phrases: Iterable[str],
         asked: Mapping[str, int] | None = None,
     ) -> None:
         self._state = state
-        self._behind = behind
         self._phrases: Sequence[str] = sorted({phrase.lower() for phrase in phrases})
         self._asked = dict(asked or {})
         self._asked_sorted: Sequence[str] = sorted(self._asked)
@@ -49,7 +46,6 @@ class Suggestions:
             return []
         found: dict[str, None] = {}
         if own:
-            self._behind.flush()
             pattern = beginning.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
             rows = self._state.rows(
                 "SELECT query FROM page_query WHERE query LIKE ? ESCAPE '\\' "
@@ -76,12 +72,12 @@ class Suggestions:
         text = normalise(query)
         if not text or len(text) > 200:
             return
-        self._behind.add(
-            "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
-            "SET time = excluded.time, times = times + 1",
-            text,
-            time,
-        )
+        with self._state.transaction() as connection:
+            connection.execute(
+                "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
+                "SET time = excluded.time, times = times + 1",
+                (text, time),
+            )
 
 
 _LONGEST = 200

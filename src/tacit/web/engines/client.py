@@ -1,33 +1,46 @@
-"""Carries a request to an engine and brings its answer, within limits; what leaves is recorded before.
+"""The client for engines: every request is recorded before it leaves, every answer limited in time and size.
 
-Every transmission is recorded, retries included: a request that is sent twice was seen twice. A redirect
-is followed only to the same host, since any other would learn the query without standing in the ledger.
+HTTP, TLS and SOCKS are httpcore's. Its network backend is wrapped here in one that resolves a name once and
+connects to the very addresses that it checked, and whose streams record a request before they write it: what
+the person is shown as sent is what was written to the socket. Every transmission is recorded, retries
+included: a request that is sent twice was seen twice. A redirect is followed only to the same host, since any
+other would learn the query without an entry in the exposure ledger.
 """
 
 from __future__ import annotations
 
-import asyncio
+import ipaddress
 import random
+import socket
+import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import anyio
+import httpcore
+import socksio
 
 from tacit.errors import InputError
-from tacit.web.engines.addresses import NotReachedError
-from tacit.web.engines.connection import AnswerRefusedError, BrokenOffError, EngineResponse
-from tacit.web.engines.connections import EngineConnections, origin_of
 from tacit.web.engines.interface import Answer, EngineDescription, Outgoing, Upstream, outgoing_request
 
-Recorder = Callable[[str, Outgoing], Awaitable[Callable[[], Awaitable[None]]]]
-"""Told an engine's name and a request before it leaves; gives what to call if it never left after all."""
+Recorder = Callable[[str, bytes], Awaitable[None]]
+"""Given an origin and the bytes that are about to be written there; if it raises, they are not written."""
 
-_QUICKLY_READ = 100_000
-"""Bytes of an answer that are read at once: handing them to another thread would take longer."""
-
-_AGAIN = {429, 502, 503, 504}
+_LONGEST_HEAD = 100_000
+"""Bytes of an answer beside its body: headers, provisional answers, what chunks are wrapped in."""
+_CONNECTIONS = 100
+_IDLE = 30.0
+"""Seconds for which a connection is kept for the next request."""
+_TRIED = 4
+"""Addresses of a name that are tried, one after the other."""
+_RETRIED = {429, 502, 503, 504}
+_PORTS = {"http": 80, "https": 443}
+_PROXY_ERRORS = (httpcore.ProxyError, socksio.SOCKSError, AssertionError)
+"""A proxy that refuses, or that says what SOCKS does not; for some of it httpcore has only an assertion."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +52,15 @@ class Limits:
     attempts: int = 3
     redirects: int = 3
     first_pause: float = 0.2
-    """Seconds before the second attempt; each further pause is twice as long, with some chance in it."""
+    """Seconds before the second attempt; each further pause is twice as long, with random jitter."""
     rest: float = 30.0
-    """Seconds for which an engine that failed :attr:`failures` times in a row is left alone, doubling."""
+    """Seconds for which an engine that failed :attr:`failures` times in a row is not asked, doubling."""
     longest_rest: float = 600.0
     failures: int = 3
 
 
 class _RefusedError(Exception):
-    """The answer cannot be used; says why and what to do."""
+    """There is no usable answer; says why and what to do."""
 
     def __init__(self, problem: str, remedy: str = "", *, again: bool = False, pause: float = 0.0) -> None:
         super().__init__(problem)
@@ -60,24 +73,32 @@ class _Health:
     until: float = 0.0
 
 
-async def _record_nothing(_engine: str, _request: Outgoing) -> Callable[[], Awaitable[None]]:
-    async def nothing() -> None:
-        return None
-
-    return nothing
+async def _record_nothing(_origin: str, _wire: bytes) -> None:
+    return None
 
 
-class Courier:
-    """Keeps connections to engines, and leaves those alone that fail."""
+class EngineClient:
+    """Asks engines over HTTP, keeps connections for the next request, and rests engines that fail.
+
+    Args:
+        limits: what one answer may take.
+        proxy: a SOCKS proxy that makes all connections and looks up all names, such as
+            ``socks5://127.0.0.1:9050``; without a password.
+
+    Raises:
+        InputError: the address of the proxy is not of that form.
+    """
 
     def __init__(self, limits: Limits | None = None, proxy: str | None = None) -> None:
         self.limits = limits or Limits()
-        self._connections = EngineConnections(proxy)
+        self._proxy = None if proxy is None else _checked_proxy(proxy)
+        self._pools: dict[tuple[str, bool], httpcore.AsyncConnectionPool] = {}
         self._health: dict[str, _Health] = {}
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._connections.close()
+        for pool in self._pools.values():
+            await pool.aclose()
 
     async def ask(
         self,
@@ -86,37 +107,34 @@ class Courier:
         request: Outgoing,
         record: Recorder = _record_nothing,
     ) -> Answer:
-        """The engine's answer; one that says what is wrong where there is none. Never raises for it."""
+        """The engine's answer; one that says what is wrong where there is none.
+
+        Raises:
+            TacitError: only what ``record`` raises; then the request was not sent.
+        """
         health = self._health.setdefault(engine.name, _Health())
         begun = time.monotonic()
         if begun < health.until:
             return Answer(
                 engine.name,
-                problem=f"it failed {health.failures} times in a row and is left alone for a while.",
+                problem=f"it failed {health.failures} times in a row and is not asked for a while.",
                 remedy=f"It is asked again in {health.until - begun:.0f} seconds.",
             )
+        refusal = _RefusedError("")
         try:
-            async with asyncio.timeout(engine.timeout):
-                body, content_type = await self._attempts(engine, request, record)
-            if len(body) > _QUICKLY_READ:
-                results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
-            else:
-                results = upstream.read(body, content_type)
-        except TimeoutError:
-            refusal = _RefusedError(
-                f"it did not answer within {engine.timeout:g} seconds.", "Try again, or turn it off."
-            )
+            body, content_type = await self._attempts(engine, request, record, begun + engine.timeout)
+            results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
+        except (TimeoutError, httpcore.TimeoutException):
+            problem = f"it did not answer within {engine.timeout:g} seconds."
+            refusal = _RefusedError(problem, "Try again, or turn it off.")
         except _RefusedError as error:
             refusal = error
         except ValueError:
-            refusal = _RefusedError(
-                "its answer is not of the form that was expected.",
-                "Check its kind, its address and its settings.",
-            )
+            problem = "its answer is not of the expected form."
+            refusal = _RefusedError(problem, "Check its kind, its address and its settings.")
         else:
             health.failures = 0
-            spent = (time.monotonic() - begun) * 1000
-            return Answer(engine.name, tuple(results), spent)
+            return Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
         health.failures += 1
         if health.failures >= self.limits.failures:
             rest = self.limits.rest * 2.0 ** (health.failures - self.limits.failures)
@@ -125,65 +143,141 @@ class Courier:
         return Answer(engine.name, (), spent, refusal.problem, refusal.remedy)
 
     async def _attempts(
-        self, engine: EngineDescription, request: Outgoing, record: Recorder
+        self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
     ) -> tuple[bytes, str]:
         pause = self.limits.first_pause
         for attempt in range(1, self.limits.attempts + 1):
             try:
-                return await self._followed(engine, request, record)
+                return await self._followed(engine, request, record, deadline)
             except _RefusedError as error:
                 if not error.again or attempt == self.limits.attempts:
                     raise
-                await anyio.sleep(max(error.pause, pause * random.uniform(0.5, 1.5)))
+                pausing = max(error.pause, pause * random.uniform(0.5, 1.5))
+                if time.monotonic() + pausing >= deadline:
+                    raise
+                await anyio.sleep(pausing)
                 pause *= 2
         raise AssertionError("unreachable")
 
     async def _followed(
-        self, engine: EngineDescription, request: Outgoing, record: Recorder
+        self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
     ) -> tuple[bytes, str]:
         for _ in range(self.limits.redirects + 1):
-            answer = await self._once(engine, request, record)
-            if answer.status not in {301, 302, 303, 307, 308}:
-                return _usable(*answer)
-            request = _redirected(request, answer.headers.get("location", ""), answer.status)
+            status, headers, body = await self._once(engine, request, record, deadline)
+            if status not in {301, 302, 303, 307, 308}:
+                return _usable(status, headers, body)
+            request = _redirected(request, headers.get("location", ""), status)
         raise _RefusedError("it redirects in circles.", "Check its address.")
 
-    async def _once(self, engine: EngineDescription, request: Outgoing, record: Recorder) -> EngineResponse:
+    async def _once(
+        self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
+    ) -> tuple[int, dict[str, str], bytes]:
         """One transmission: recorded, sent, and its answer read up to the limit."""
-        never_left = await record(engine.name, request)
-        left = False
+        url = _url(request)
+        sending = _Transmission(
+            lambda wire: record(request.origin, wire), deadline, _LONGEST_HEAD + 2 * self.limits.body
+        )
+        leaving = httpcore.Request(
+            request.method,
+            url,
+            headers=list(request.headers),
+            content=request.body,
+            extensions={"trace": sending.trace, "timeout": {"pool": sending.remaining()}},
+        )
+        token = _SENDING.set(sending)
         try:
-            wire = request.wire()
-            origin = origin_of(request.url, may_be_local=engine.local)
-            async with self._connections.one_to(origin) as connection:
-                left = True
-                return await connection.exchange(wire, self.limits.body)
-        except NotReachedError as error:
-            raise _RefusedError(error.problem, error.remedy, again=not error.final) from error
-        except AnswerRefusedError as error:
-            raise _RefusedError(error.problem) from error
-        except BrokenOffError as error:
-            raise _RefusedError(
-                "it broke off, or does not speak HTTP.", "Check its address.", again=True
-            ) from error
-        finally:
-            if not left:
+            response = await self._pool(request, engine.local).handle_async_request(leaving)
+            try:
+                if not sending.left:  # surplus bytes after the answer before: they answer nothing
+                    raise httpcore.RemoteProtocolError("an answer before the request")
+                return response.status, *await self._read(response)
+            finally:
                 with anyio.CancelScope(shield=True):
-                    await never_left()
+                    await response.aclose()
+        except httpcore.TimeoutException:
+            raise
+        except (httpcore.NetworkError, httpcore.ProtocolError, *_PROXY_ERRORS) as error:
+            if not sending.begun:
+                raise _RefusedError("it cannot be reached.", "Check that it runs.", again=True) from error
+            problem = "it closed the connection, or does not speak HTTP."
+            raise _RefusedError(problem, "Check its address.", again=True) from error
+        except _TooLargeError as error:
+            raise self._too_large() from error
+        finally:
+            _SENDING.reset(token)
+            if not sending.begun and sending.stream is not None:
+                with anyio.CancelScope(shield=True):
+                    await sending.stream.aclose()  # half-way to the engine, which httpcore leaves open
+
+    async def _read(self, response: httpcore.Response) -> tuple[dict[str, str], bytes]:
+        headers: dict[str, str] = {}
+        for name, value in response.headers:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise _RefusedError("it compresses its answer although that was not asked for.")
+        body = bytearray()
+        async for part in response.aiter_stream():
+            body += part
+            if len(body) > self.limits.body:
+                raise self._too_large()
+        return headers, bytes(body)
+
+    def _too_large(self) -> _RefusedError:
+        return _RefusedError(f"its answer is larger than {self.limits.body / 1e6:g} MB.")
+
+    def _pool(self, request: Outgoing, may_be_local: bool) -> httpcore.AsyncConnectionPool:
+        """The connections for a request.
+
+        An engine whose name may not resolve to a local address does not use the connection of one whose name
+        may, though both have the same name.
+        """
+        key = urlsplit(request.url).scheme, may_be_local
+        if key not in self._pools:
+            options: dict[str, Any] = {
+                "ssl_context": httpcore.default_ssl_context() if key[0] == "https" else None,
+                "max_connections": _CONNECTIONS,
+                "keepalive_expiry": _IDLE,
+                "network_backend": _RecordingBackend(may_be_local=may_be_local or self._proxy is not None),
+            }
+            if self._proxy is None:
+                self._pools[key] = httpcore.AsyncConnectionPool(**options)
+            else:
+                self._pools[key] = httpcore.AsyncSOCKSProxy(self._proxy, **options)
+        return self._pools[key]
+
+
+def _checked_proxy(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in {"socks5", "socks5h"} or not parts.hostname or not port or "@" in parts.netloc:
+        raise InputError(
+            "the address of the proxy is not of the form socks5://HOST:PORT, without a password.",
+            "For Tor: socks5://127.0.0.1:9050.",
+        )
+    return address
+
+
+def _url(request: Outgoing) -> httpcore.URL:
+    parts = urlsplit(request.url)
+    port = parts.port or _PORTS[parts.scheme]
+    return httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
 
 
 def _usable(status: int, headers: dict[str, str], body: bytes) -> tuple[bytes, str]:
     if status == 200:
         return body, headers.get("content-type", "")
-    if status in _AGAIN:
+    if status in _RETRIED:
         wait = headers.get("retry-after", "0")
         pause = float(wait) if wait.isdigit() else 0.0
-        said = "it asks for fewer requests (429)." if status == 429 else f"it is out of order ({status})."
-        raise _RefusedError(said, "Wait a little.", again=pause < 2, pause=pause)
+        problem = "it asks for fewer requests (429)." if status == 429 else f"it is out of order ({status})."
+        raise _RefusedError(problem, "Wait a little.", again=pause < 2, pause=pause)
     if status in {401, 403}:
-        raise _RefusedError(
-            f"it refuses the request ({status}).", "SearXNG: allow the format json in its settings."
-        )
+        remedy = "SearXNG: allow the format json in its settings."
+        raise _RefusedError(f"it refuses the request ({status}).", remedy)
     raise _RefusedError(f"it answers with the status {status}.", "Check its address.")
 
 
@@ -192,7 +286,7 @@ def _redirected(request: Outgoing, location: str, status: int) -> Outgoing:
     try:
         url = urljoin(request.url, location)
         old, new = urlsplit(request.url), urlsplit(url)
-        ports = [part.port or {"http": 80, "https": 443}.get(part.scheme) for part in (old, new)]
+        ports = [part.port or _PORTS.get(part.scheme) for part in (old, new)]
     except ValueError as error:
         raise _RefusedError("it redirects to no address.", "Check its address.") from error
     upgraded = (old.scheme, new.scheme) == ("http", "https") and ports == [80, 443]
@@ -209,3 +303,155 @@ def _redirected(request: Outgoing, location: str, status: int) -> Outgoing:
     if status in {307, 308} or request.method == "GET":
         return replace(request, url=moved.url, headers=(moved.headers[0], *request.headers[1:]))
     return moved
+
+
+# -- the network below httpcore: names are checked, requests recorded ------------------------------------
+
+
+class _TooLargeError(Exception):
+    """More bytes came than any answer within the limit has."""
+
+
+@dataclass
+class _Transmission:
+    """One request on its way."""
+
+    record: Callable[[bytes], Awaitable[None]]
+    deadline: float
+    """By the monotonic clock. Kept here and not by cancelling: httpcore's SOCKS proxy forgets to release the
+    place of a connection that is cancelled half-way."""
+    most: int
+    """Bytes that may be received."""
+    received: int = 0
+    stream: _RecordingStream | None = None
+    begun: bool = False
+    """Whether the connection stands: what is written from now on is the request itself."""
+    left: bool = False
+    """Whether the request was recorded and written."""
+
+    def remaining(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    async def trace(self, event: str, _info: object) -> None:
+        """Called by httpcore."""
+        self.begun |= event == "http11.send_request_headers.started"
+
+
+_SENDING: ContextVar[_Transmission] = ContextVar("sending")
+"""The transmission of the running task: httpcore reads and writes in the task that asks."""
+
+
+class _RecordingStream(httpcore.AsyncNetworkStream):
+    """Gathers what is written until the answer is read; then records it, and writes it in one piece.
+
+    So a request is recorded whole, before its first byte leaves.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._pending = b""
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        del timeout
+        self._pending += buffer
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        del timeout
+        sending = _SENDING.get()
+        if self._pending:
+            pending, self._pending = self._pending, b""
+            if sending.begun:
+                await sending.record(pending)
+                sending.left = True
+            await self._stream.write(pending, sending.remaining())
+        found = await self._stream.read(max_bytes, sending.remaining())
+        sending.received += len(found)
+        if sending.received > sending.most:
+            raise _TooLargeError
+        return found
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        del timeout
+        remaining = _SENDING.get().remaining()
+        return _RecordingStream(await self._stream.start_tls(ssl_context, server_hostname, remaining))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _RecordingBackend(httpcore.AsyncNetworkBackend):
+    """Connects to addresses that were checked.
+
+    A name is looked up once and the connection is made to the very address that was checked, so that a name
+    server cannot answer differently a moment later.
+    """
+
+    def __init__(self, *, may_be_local: bool) -> None:
+        self._may_be_local = may_be_local
+        self._backend = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        del timeout
+        sending = _SENDING.get()
+        with anyio.fail_after(sending.remaining()):
+            addresses = await _resolved(host, port, may_be_local=self._may_be_local)
+        problem = httpcore.ConnectError("no address")
+        for address in addresses[:_TRIED]:
+            try:
+                stream = await self._backend.connect_tcp(
+                    address, port, sending.remaining(), local_address, socket_options
+                )
+            except httpcore.ConnectError as error:  # this machine has no IPv6, say, though the name has
+                problem = error
+            else:
+                sending.stream = _RecordingStream(stream)
+                return sending.stream
+        raise problem
+
+    async def connect_unix_socket(self, *_given: Any, **_named: Any) -> httpcore.AsyncNetworkStream:
+        raise httpcore.UnsupportedProtocol("engines are asked over the network")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+def is_local(address: str) -> bool:
+    """Whether an IP address is of this machine, its network, or otherwise not of the public internet."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
+    return not found.is_global or found.is_multicast or (mapped is not None and not mapped.is_global)
+
+
+def names_local_address(host: str) -> bool:
+    """Whether the person wrote a local address itself: then it is meant."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return is_local(host.strip("[]"))
+    except ValueError:
+        return False
+
+
+async def _resolved(host: str, port: int, *, may_be_local: bool) -> list[str]:
+    """The addresses of a name, if it may resolve to every one of them."""
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise _RefusedError("its name is not known.", "Check that it runs.", again=True) from error
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not (may_be_local or names_local_address(host)) and any(map(is_local, addresses)):
+        remedy = 'Mark it as local ("local": true) if it is yours.'
+        raise _RefusedError("its name resolves to a local address.", remedy)
+    return addresses

@@ -17,10 +17,14 @@ from urllib.parse import urlsplit
 
 from tacit.errors import InputError
 
+_LONGEST_HOST = 253
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"([!-~]([ -~]*[!-~])?)?")
+
 
 @dataclass(frozen=True)
 class Outgoing:
-    """An HTTP/1.1 request in full: nothing is added to it on its way to the socket."""
+    """An HTTP/1.1 request in full: nothing is added to it when it is written to the socket."""
 
     method: str
     url: str
@@ -34,13 +38,10 @@ class Outgoing:
         parts = urlsplit(self.url)
         return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
-    def wire(self) -> bytes:
-        """The exact bytes."""
-        lines = [
-            f"{self.method} {self.target} HTTP/1.1",
-            *(f"{name}: {value}" for name, value in self.headers),
-        ]
-        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + self.body
+    @property
+    def origin(self) -> str:
+        """Where it goes: scheme, host and port."""
+        return "/".join(self.url.split("/", 3)[:3])
 
 
 def outgoing_request(
@@ -53,9 +54,15 @@ def outgoing_request(
     """
     if not url.isascii() or any(ord(letter) < 33 for letter in url):
         raise InputError("the address of an engine must be plain ASCII without spaces.", "Percent-encode it.")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # a port that is no number raises
+    except ValueError as error:
+        raise InputError("the address of an engine has no valid host and port.") from error
+    if parts.scheme not in {"http", "https"} or not host:
         raise InputError("the address of an engine must begin with http:// or https://.")
+    if len(host) > _LONGEST_HOST:
+        raise InputError(f"a host name has at most {_LONGEST_HOST} characters; found {len(host)}.")
     usual = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": "tacit", "Accept": "*/*"}
     usual["Accept-Encoding"] = "identity"
     if body:
@@ -65,7 +72,7 @@ def outgoing_request(
         known = {present.lower(): present for present in usual}
         if name.lower() in {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}:
             raise InputError(f"an engine's description may not set the header {name}.", "Leave it out.")
-        if not (name + value).isascii() or any(ord(letter) < 32 for letter in name + value):
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
             raise InputError(f"the header {name[:40]!r} must be plain ASCII in one line.")
         usual[known.get(name.lower(), name)] = value
     return Outgoing(method, url, tuple(usual.items()), body)

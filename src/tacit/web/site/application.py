@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import resources
 
-from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -27,7 +26,6 @@ def page_application(console: Console) -> Starlette:
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
         await console.desk.close()
-        await to_thread.run_sync(console.behind.close)
 
     async def trouble(request: Request, error: Exception) -> Response:
         assert isinstance(error, TacitError)

@@ -20,9 +20,9 @@ from tacit.device import Guard
 from tacit.pages import templates
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
 from tacit.web.rules import Action, RuleBook, SiteRule
-from tacit.web.search import SearchDesk
+from tacit.web.search import SearchService
 from tacit.web.site.door import Admission
-from tacit.web.state import PageState, SentRequests, Settings, WriteBehind, engines, load_settings
+from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings
 from tacit.web.suggestions import Suggestions
 from tacit.web.topics import branch, readable_topic
 from tacit.world import wordnet_corpus, wordnet_engine
@@ -63,13 +63,10 @@ class Console:
         self.guard = guard
         self.state = state
         self.admission = Admission(state, port)
-        self.behind = WriteBehind(state)
-        self.sent = SentRequests(state, self.behind)
+        self.sent = SentRequests(state)
         self.given = tuple(given)
-        self.suggestions = Suggestions(
-            state, self.behind, (word for word in wordnet_corpus().wordnet.vocabulary), asked
-        )
-        self.desk = SearchDesk(guard, self.sent, self.suggestions, _embedded_search, proxy)
+        self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary), asked)
+        self.desk = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
         self._lock = threading.Lock()
         self._rules: RuleBook | None = None

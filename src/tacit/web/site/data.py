@@ -196,7 +196,6 @@ class _Room:
         )
 
     def _erased(self) -> None:
-        self._console.behind.discard()
         with self._console.state.transaction() as connection:
             for table in ("page_engine", "page_rule", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
@@ -225,7 +224,6 @@ def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datet
 def export_everything(console: Console) -> dict[str, Any]:
     """All that the file holds about the person, ready for JSON."""
     state = console.state
-    console.behind.flush()
     return {
         **console.guard.export(),
         "requests": [

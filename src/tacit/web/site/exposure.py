@@ -158,14 +158,12 @@ class _Room:
         which = str(form.get("exposure", ""))
         if not (which.isascii() and which.isdigit()):
             raise InputError("say which record to forget.")
-        await to_thread.run_sync(self._console.sent.forget, {int(which)})
         await to_thread.run_sync(lambda: self._console.guard.forget(exposure=int(which)))
         return self._console.done(
             "/exposure", "The record is forgotten here. What an engine was told, it still knows."
         )
 
     def _forget_engine(self, engine: str) -> Response:
-        self._console.sent.forget_upstream(engine)
         gone = self._console.guard.forget(upstream=engine).exposures
         return self._console.done(
             "/exposure",

@@ -241,7 +241,7 @@ def _read_before(one: ShownResult) -> list[ClickedPage]:
 
 
 def _requests_of(turn: Any) -> list[str]:
-    return [request.wire().decode("utf-8", errors="backslashreplace") for request in turn.sent]
+    return [wire.decode("utf-8", errors="backslashreplace") for wire in turn.sent]
 
 
 def _choice(choice: Protection) -> dict[str, Any]:
