@@ -24,8 +24,9 @@ from typing import Any
 import numba
 import numpy as np
 
+from tacit.pool.protocol.table import Codes
 from tacit.pool.server.partition import Partition, loss_bound, partition
-from tacit.pool.simulation.population import Codes, adult
+from tacit.pool.simulation.population import adult
 
 K = 30
 SIZES = [2_500, 10_000, 44_000, 250_000, 1_000_000]

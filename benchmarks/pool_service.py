@@ -37,7 +37,7 @@ from tests.pool_traffic import served_pool, served_with_relay, traffic
 from tacit.pool.agent.runner import Announcement
 from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, HpkeSealing, Rules, SecondMessage
 from tacit.pool.protocol.table import whole_domain
-from tacit.pool.server.machine import Pool, together, valid_records
+from tacit.pool.server.machine import PoolMachine, together, valid_records
 from tacit.pool.server.store import MemoryStore
 from tacit.pool.simulation.population import adult
 from tacit.pool.simulation.verification import verify_log
@@ -104,7 +104,7 @@ def update(people: int) -> None:
     population, sealing = adult(), HpkeSealing()
     records = population.draw(people, np.random.default_rng(2)).tolist()
     rules = Rules(k=30, window=10_000.0, form=1_000.0, capacity=people)
-    pool = Pool(rules, population.template, MemoryStore(), sealing=sealing)
+    pool = PoolMachine(rules, population.template, MemoryStore(), sealing=sealing)
     standing = pool.tick(1_000.0)
     public = pool.publication()
     assert public is not None

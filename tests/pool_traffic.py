@@ -20,7 +20,7 @@ import numpy as np
 from tests.lean_http import Connections, LeanClient, LeanRelay
 
 from tacit.pool.agent.machine import Without
-from tacit.pool.agent.runner import Companion
+from tacit.pool.agent.runner import AgentRunner
 from tacit.pool.simulation.population import Population
 from tacit.pool.simulation.verification import AuditedLog
 
@@ -95,28 +95,28 @@ async def traffic(
     entries: list[tuple[Any, ...]] = []
     begun = time.monotonic()
 
-    async def live(number: int, record: tuple[int, ...], companion: Companion, until: float) -> None:
-        running = asyncio.create_task(companion.run())
+    async def live(number: int, record: tuple[int, ...], runner: AgentRunner, until: float) -> None:
+        running = asyncio.create_task(runner.run())
         try:
             await asyncio.sleep(chosen.uniform(0, every))
             while (now := time.monotonic()) < until:
-                region = companion.agent.region_for_query(now)
+                region = runner.agent.region_for_query(now)
                 if region is not None:
-                    entries.append((now - begun, number, record, region, companion.agent.guarded))
+                    entries.append((now - begun, number, record, region, runner.agent.guarded))
                 await asyncio.sleep(min(chosen.expovariate(1 / every), max(0.0, until - now) + 0.01))
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
-    tasks, companions = [], []
+    tasks, runners = [], []
     for number, row in enumerate(population.draw(people, np.random.default_rng(seed)).tolist()):
         values = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}
         relay = LeanRelay(terms.relay, to_relay) if terms.relay is not None and to_relay is not None else None
-        companion = Companion(LeanClient(shared), terms, values, without=without, relay=relay)
-        companions.append(companion)
+        runner = AgentRunner(LeanClient(shared), terms, values, without=without, relay=relay)
+        runners.append(runner)
         leaving = chosen.random() < crash
         until = begun + (chosen.uniform(0.3, 0.9) * seconds if leaving else seconds)
-        tasks.append(asyncio.create_task(live(number, tuple(row), companion, until)))
+        tasks.append(asyncio.create_task(live(number, tuple(row), runner, until)))
         if number % 50 == 49:
             await asyncio.sleep(0.01)
     await asyncio.gather(*tasks)
@@ -124,7 +124,7 @@ async def traffic(
     if to_relay is not None:
         to_relay.close()
     await asyncio.sleep(0.2)  # closed connections want a moment
-    states = Counter(companion.agent.state.value for companion in companions)
+    states = Counter(runner.agent.state.value for runner in runners)
     return _log(entries), dict(states)
 
 

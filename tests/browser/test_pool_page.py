@@ -12,7 +12,7 @@ from tests.served_app import served_app
 
 from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, OpenEnvelope, Rules, SecondMessage
 from tacit.pool.server.app import pool_app
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore
 from tacit.pool.simulation.population import adult
 
@@ -21,10 +21,10 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 RULES = Rules(k=5, window=10_000.0)
 
 
-def pool_with_groups() -> tuple[Pool, float]:
+def pool_with_groups() -> tuple[PoolMachine, float]:
     """A pool in which two hundred people have just been grouped, and the time then."""
     population = adult()
-    pool = Pool(RULES, population.template, MemoryStore(), sealing=OpenEnvelope())
+    pool = PoolMachine(RULES, population.template, MemoryStore(), sealing=OpenEnvelope())
     standing = pool.tick(1_000.0)
     pool.tick(standing.until)
     people = population.draw(200, np.random.default_rng(3)).tolist()

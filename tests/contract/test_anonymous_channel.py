@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.channel.choice import channel_transport, what_it_gives
+from tacit.pool.channel import channel_transport, who_sees_what
 from tacit.pool.channel.oblivious import (
     REQUEST_TYPE,
     BinaryRequest,
@@ -186,10 +186,10 @@ def test_other_channels_are_refused(text: str) -> None:
         channel_transport(text)
 
 
-def test_each_channel_says_what_it_gives() -> None:
-    assert "sees your address" in what_it_gives("direct")
-    assert "proxy" in what_it_gives("socks5://127.0.0.1:9050")
-    assert "no address" in what_it_gives("ohttp:https://relay.example/")
+def test_each_channel_says_who_sees_what() -> None:
+    assert "sees your address" in who_sees_what("direct")
+    assert "proxy" in who_sees_what("socks5://127.0.0.1:9050")
+    assert "no address" in who_sees_what("ohttp:https://relay.example/")
 
 
 @given(st.binary(max_size=80))

@@ -14,10 +14,17 @@ from tests.pool_traffic import served
 from tests.served_app import served_app
 
 from tacit.errors import InputError
-from tacit.pool.agent.runner import IssuerUnreachableError, PassClient, PassGate, RelayClient, RelayPromise
-from tacit.pool.protocol.batches import AdmissionPass, BatchKeeper, PassIssuer, SealedMessage, account_digest
+from tacit.pool.agent.runner import PassClient, RelayClient, RelayPromise
+from tacit.pool.protocol.batches import (
+    AdmissionPass,
+    BatchKeeper,
+    IssuerUnreachableError,
+    PassIssuer,
+    SealedMessage,
+    account_digest,
+)
 from tacit.pool.protocol.messages import Reply, Rules
-from tacit.pool.server.relay import batch_routes, issuer_app, relay_app
+from tacit.pool.server.relay import PassGate, batch_routes, issuer_app, relay_app
 
 ACCOUNTS = [f"{number:064x}" for number in range(4)]
 GROUP, OTHER = "0" * 64, "1" * 64

@@ -15,15 +15,15 @@ from tests.pool_traffic import served
 from tests.served_app import served_app
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.agent.runner import Companion, RelayClient, RelayHandover, RelayPromise, RelayUnreachableError
+from tacit.pool.agent.runner import AgentRunner, RelayClient, RelayPromise, RelayUnreachableError
 from tacit.pool.channel.oblivious import ObliviousTransport
 from tacit.pool.channel.secret_files import kept_secret, read_secret
 from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
 from tacit.pool.protocol.messages import HpkeSealing, Phase, Rules
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import parse_template
-from tacit.pool.server.app import pool_app
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.app import RelayHandover, pool_app
+from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.relay import batch_routes, relay_app
 from tacit.pool.server.store import MemoryStore
 
@@ -42,17 +42,21 @@ class Clock:
 
 
 @contextmanager
-def pool_and_relay(clock: Clock, secret: str = SECRET) -> Iterator[tuple[httpx.Client, Pool, httpx.Client]]:
+def pool_and_relay(
+    clock: Clock, secret: str = SECRET
+) -> Iterator[tuple[httpx.Client, PoolMachine, httpx.Client]]:
     keeper = BatchKeeper(RULES.k, clock.now - 60.0, hold=60.0)
     with served_app(relay_app(None, batches=batch_routes(keeper, SECRET, clock))) as relay:
         handover = RelayHandover(str(relay.base_url), secret, 0.3)
-        pool = Pool(RULES, TEMPLATE, MemoryStore(), relay=handover)
+        pool = PoolMachine(RULES, TEMPLATE, MemoryStore(), relay=handover)
         pool.tick(clock.now)
         with served_app(pool_app(pool, clock=clock)) as client:
             yield client, pool, relay
 
 
-def come_to_identify(client: httpx.Client, pool: Pool, clock: Clock, people: int) -> tuple[int, str, str]:
+def come_to_identify(
+    client: httpx.Client, pool: PoolMachine, clock: Clock, people: int
+) -> tuple[int, str, str]:
     standing = pool.tick(clock.now)
     clock.now = standing.until
     pool.tick(clock.now)
@@ -123,10 +127,10 @@ def test_a_relay_that_gives_nothing_leaves_the_whole_domain(trouble: str) -> Non
 
 
 def test_whom_to_trust_is_the_persons_choice() -> None:
-    async def join(client: httpx.Client, relay: str | None) -> Companion:
+    async def join(client: httpx.Client, relay: str | None) -> AgentRunner:
         async with httpx.AsyncClient(trust_env=False) as http:
             known = None if relay is None else RelayClient(relay, http)
-            return await Companion.join(str(client.base_url), {"age": 20}, http, relay=known)
+            return await AgentRunner.join(str(client.base_url), {"age": 20}, http, relay=known)
 
     with pool_and_relay(Clock()) as (client, _, relay):
         own = str(relay.base_url).rstrip("/")
@@ -136,7 +140,7 @@ def test_whom_to_trust_is_the_persons_choice() -> None:
         with pytest.raises(InputError, match="takes no records for this pool, which names"):
             asyncio.run(join(client, "https://relay.example"))
     with (
-        served_app(pool_app(Pool(RULES, TEMPLATE, MemoryStore()))) as client,
+        served_app(pool_app(PoolMachine(RULES, TEMPLATE, MemoryStore()))) as client,
         pytest.raises(InputError, match="takes none through a relay"),
     ):
         asyncio.run(join(client, "https://relay.example"))
@@ -161,7 +165,7 @@ def test_what_is_no_relay_is_named_so() -> None:
 
     with pytest.raises(RelayUnreachableError, match="does not answer \\(ConnectError\\)"):
         asyncio.run(ask("http://127.0.0.1:9"))
-    pool = Pool(RULES, TEMPLATE, MemoryStore())
+    pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
     with served_app(pool_app(pool)) as client, pytest.raises(RelayUnreachableError, match="answered 404"):
         asyncio.run(ask(str(client.base_url)))
 

@@ -16,15 +16,15 @@ from tests.served_app import served_app
 
 from tacit.device import Guard
 from tacit.errors import InputError
-from tacit.pool.agent.runner import PassGate, RelayHandover
-from tacit.pool.agent.service import agent_app, read_record
+from tacit.pool import Agent
+from tacit.pool.agent.service import read_record
 from tacit.pool.channel.oblivious import GatewayKey
 from tacit.pool.protocol.batches import BatchKeeper, PassIssuer, account_digest
 from tacit.pool.protocol.messages import Rules
 from tacit.pool.protocol.template import parse_template
-from tacit.pool.server.app import pool_app
-from tacit.pool.server.machine import Pool
-from tacit.pool.server.relay import batch_routes, gateway_app, issuer_app, relay_app
+from tacit.pool.server.app import RelayHandover, pool_app
+from tacit.pool.server.machine import PoolMachine
+from tacit.pool.server.relay import PassGate, batch_routes, gateway_app, issuer_app, relay_app
 from tacit.pool.server.store import MemoryStore
 from tacit.web.engine_service import EngineService, engine_application
 
@@ -66,6 +66,12 @@ class WatchedKeeper(BatchKeeper):
         return batches
 
 
+def account(folder: Path, number: int) -> Path:
+    path = folder / f"{number}.account"
+    path.write_text(f"{number:064x}\n")
+    return path
+
+
 def address(client: httpx.Client) -> str:
     return str(client.base_url).rstrip("/")
 
@@ -92,12 +98,12 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
         gate = PassGate(issuer)
         keeping = address(serve(relay_app(None, batches=batch_routes(keeper, "secret", gate=gate))))
         handover = RelayHandover(keeping, "secret", rules.form)
-        pool = address(serve(pool_app(Pool(rules, TEMPLATE, MemoryStore(), relay=handover))))
+        pool = address(serve(pool_app(PoolMachine(rules, TEMPLATE, MemoryStore(), relay=handover))))
         to_pool = address(serve(relay_app(address(serve(gateway_app(GatewayKey(), pool))) + "/")))
         to_keeper = address(serve(relay_app(address(serve(gateway_app(GatewayKey(), keeping))) + "/")))
         agents = [
             serve(
-                agent_app(
+                Agent(
                     pool,
                     person,
                     engine=search,
@@ -106,8 +112,8 @@ def test_region_and_topics_reach_the_engine_and_the_record_does_not(tmp_path: Pa
                     relay=keeping,
                     relay_channel=f"ohttp:{to_keeper}/" if number == 0 else "direct",
                     issuer=issuer,
-                    account=accounts[number],
-                )
+                    account=account(tmp_path, number),
+                ).app()
             )
             for number, person in enumerate(PEOPLE)
         ]
@@ -162,11 +168,11 @@ def test_results_depend_on_what_is_known_of_the_person() -> None:
 
 def test_an_agent_says_why_it_holds_back_and_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     with served_app(
-        agent_app("http://127.0.0.1:9", {"age": 20}, engine="http://127.0.0.1:9/search")
+        Agent("http://127.0.0.1:9", {"age": 20}, engine="http://127.0.0.1:9/search").app()
     ) as agent:
         assert agent.get("/region").status_code == 503
         assert "20" not in agent.get("/search", params={"q": "secret"}).text
-    with served_app(agent_app("http://127.0.0.1:9", {"age": 20})) as agent:
+    with served_app(Agent("http://127.0.0.1:9", {"age": 20}).app()) as agent:
         assert agent.get("/search", params={"q": "x"}).status_code == 404
     record = tmp_path / "me.json"
     record.write_text("[1]")

@@ -17,7 +17,7 @@ from tacit.pool.protocol.messages import FirstMessage, HpkeSealing, Phase, Rules
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import parse_template
 from tacit.pool.server.app import LARGEST_BODY, description, pool_app
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore
 
 TEMPLATE = parse_template(
@@ -41,15 +41,15 @@ def token(number: int) -> str:
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[httpx.Client, Pool, Clock]]:
+def served() -> Iterator[tuple[httpx.Client, PoolMachine, Clock]]:
     clock = Clock()
-    pool = Pool(RULES, TEMPLATE, MemoryStore())
+    pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
     pool.tick(clock.now)
     with served_app(pool_app(pool, clock=clock)) as client:
         yield client, pool, clock
 
 
-def form_a_table(client: httpx.Client, pool: Pool, clock: Clock) -> None:
+def form_a_table(client: httpx.Client, pool: PoolMachine, clock: Clock) -> None:
     """Five people with d* confirm themselves over HTTP."""
     sealing = HpkeSealing()
     standing = pool.tick(clock.now)
@@ -70,7 +70,7 @@ def form_a_table(client: httpx.Client, pool: Pool, clock: Clock) -> None:
     assert pool.tick(clock.now).epoch == standing.epoch + 1
 
 
-def test_terms_table_and_a_whole_epoch_over_http(served: tuple[httpx.Client, Pool, Clock]) -> None:
+def test_terms_table_and_a_whole_epoch_over_http(served: tuple[httpx.Client, PoolMachine, Clock]) -> None:
     client, pool, clock = served
     terms = client.get("/v1/pool").json()
     assert Rules(**terms["rules"]) == RULES and parse_template(terms["template"]) == TEMPLATE
@@ -97,14 +97,14 @@ def test_terms_table_and_a_whole_epoch_over_http(served: tuple[httpx.Client, Poo
 )
 @pytest.mark.parametrize("path", ["/v1/first", "/v1/second"])
 def test_what_is_no_message_is_refused_without_an_echo(
-    served: tuple[httpx.Client, Pool, Clock], body: bytes, status: int, path: str
+    served: tuple[httpx.Client, PoolMachine, Clock], body: bytes, status: int, path: str
 ) -> None:
     answer = served[0].post(path, content=body)
     assert answer.status_code == (422 if path == "/v1/second" else status)
     assert "Thelma" not in answer.text and len(answer.text) < 200
 
 
-def test_wrong_groups_and_seconds_without_firsts(served: tuple[httpx.Client, Pool, Clock]) -> None:
+def test_wrong_groups_and_seconds_without_firsts(served: tuple[httpx.Client, PoolMachine, Clock]) -> None:
     client, pool, clock = served
     standing = pool.tick(clock.now)
     clock.now = standing.until
@@ -118,7 +118,7 @@ def test_wrong_groups_and_seconds_without_firsts(served: tuple[httpx.Client, Poo
     assert client.post("/v1/first", json=said | {"sealed": "x"}).status_code == 422
 
 
-def test_the_operator_sees_groups_and_no_person(served: tuple[httpx.Client, Pool, Clock]) -> None:
+def test_the_operator_sees_groups_and_no_person(served: tuple[httpx.Client, PoolMachine, Clock]) -> None:
     client, pool, clock = served
     form_a_table(client, pool, clock)
     found = client.get("/v1/statistics").json()
@@ -131,7 +131,7 @@ def test_the_operator_sees_groups_and_no_person(served: tuple[httpx.Client, Pool
 
 
 def test_more_requests_than_can_be_served_are_told_to_come_again() -> None:
-    pool = Pool(RULES, TEMPLATE, MemoryStore())
+    pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
     with served_app(pool_app(pool, clock=Clock(), requests_at_once=0)) as client:
         answer = client.get("/v1/table")
         assert answer.status_code == 503 and answer.headers["retry-after"] == "1"
@@ -141,7 +141,7 @@ def test_more_requests_than_can_be_served_are_told_to_come_again() -> None:
 
 def test_a_full_epoch_answers_503() -> None:
     clock = Clock()
-    pool = Pool(Rules(k=3, window=60.0, capacity=3), TEMPLATE, MemoryStore())
+    pool = PoolMachine(Rules(k=3, window=60.0, capacity=3), TEMPLATE, MemoryStore())
     epoch = pool.tick(clock.now).epoch
     clock.now = pool.tick(clock.now).until
     pool.tick(clock.now)
@@ -154,7 +154,7 @@ def test_a_full_epoch_answers_503() -> None:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    pool = Pool(RULES, TEMPLATE, MemoryStore())
+    pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
     pool.tick(5_000.0)
     with served_app(pool_app(pool, clock=Clock())) as client:
         assert client.get("/openapi.json").json() == description()
@@ -178,7 +178,7 @@ def test_the_api_is_as_described(case: Any, address: str) -> None:
     assert answer.status_code in (200, 403, 405, 410, 422), answer.text
 
 
-def test_the_broadcast_says_where_the_pool_stands(served: tuple[httpx.Client, Pool, Clock]) -> None:
+def test_the_broadcast_says_where_the_pool_stands(served: tuple[httpx.Client, PoolMachine, Clock]) -> None:
     client, pool, clock = served
     epoch = pool.tick(clock.now).epoch
     with client.stream("GET", "/v1/events") as stream:

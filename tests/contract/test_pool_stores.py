@@ -16,7 +16,7 @@ from tests.redis_server import RedisServer
 
 from tacit.errors import InputError
 from tacit.pool.protocol.messages import FirstMessage, OpenEnvelope, Phase, Reply, SecondMessage
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore, Standing
 
 OPEN, COUNT, IDENTIFY, NEXT = (
@@ -160,7 +160,7 @@ def test_pools_of_different_names_do_not_meet(server: RedisServer) -> None:
 
 def test_a_redis_that_restarts_begins_with_the_whole_domain() -> None:
     with RedisServer() as server:
-        pool = Pool(RULES, TEMPLATE, RedisStore(server.url), sealing=OpenEnvelope())
+        pool = PoolMachine(RULES, TEMPLATE, RedisStore(server.url), sealing=OpenEnvelope())
         first = pool.tick(1000.0)
         pool.tick(first.until)
         assert pool.first(FirstMessage(first.epoch, -1, token(1))) is Reply.ACCEPTED

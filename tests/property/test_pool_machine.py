@@ -18,7 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tacit.pool.agent.machine import Agent, Planned
+from tacit.pool.agent.machine import AgentMachine, Planned
 from tacit.pool.protocol.batches import SealedMessage
 from tacit.pool.protocol.messages import (
     AgentState,
@@ -30,7 +30,7 @@ from tacit.pool.protocol.messages import (
     SecondMessage,
 )
 from tacit.pool.protocol.template import Record, Template, parse_template
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore, PoolStore
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
@@ -77,7 +77,7 @@ class CarelessAgents(RuleBasedStateMachine):
         self.store = self.make_store()
         self.envelope = SpyingEnvelope()
         self.pool = self.worker()
-        self.agents: list[tuple[int, Record, Agent]] = []
+        self.agents: list[tuple[int, Record, AgentMachine]] = []
         self.flying: list[tuple[float, int, Message]] = []
         self.delivered: list[Message] = []
         self.accepted: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -90,12 +90,12 @@ class CarelessAgents(RuleBasedStateMachine):
         for _ in range(self.random.randrange(12)):
             self.join((self.random.randrange(8), self.random.randrange(4)))
 
-    def worker(self) -> Pool:
-        return Pool(RULES, TEMPLATE, self.store, sealing=self.envelope)
+    def worker(self) -> PoolMachine:
+        return PoolMachine(RULES, TEMPLATE, self.store, sealing=self.envelope)
 
     def join(self, record: Record) -> None:
         without = "hold" if self.hold and self.random.random() < 0.5 else "general"
-        agent = Agent(
+        agent = AgentMachine(
             RULES,
             TEMPLATE,
             record,
@@ -162,7 +162,7 @@ class CarelessAgents(RuleBasedStateMachine):
                 self.flying.append((planned.at + self.random.uniform(0, late), number, planned.message))
         self.deliver()
 
-    def query(self, number: int, record: Record, agent: Agent) -> None:
+    def query(self, number: int, record: Record, agent: AgentMachine) -> None:
         region = agent.region_for_query(self.real)
         if region is None:
             self.holding.add(number)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
 from tacit.pool.loops.cuts import locate
+from tacit.pool.protocol.table import Codes
 from tacit.pool.protocol.template import Template, parse_template
 from tacit.pool.server.partition import METHODS, Method, headroom, loss_bound, partition
-from tacit.pool.simulation.population import Codes, adult
+from tacit.pool.simulation.population import adult
 
 
 def template_of(sizes: list[int]) -> Template:

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 from tests.property.test_pool_machine import RULES, TEMPLATE, CarelessAgents, K, Message
 
-from tacit.pool.agent.machine import Agent
+from tacit.pool.agent.machine import AgentMachine
 from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
 from tacit.pool.protocol.messages import OpenEnvelope, Phase, Reply, SecondMessage
 from tacit.pool.protocol.table import Table
-from tacit.pool.server.machine import Pool
+from tacit.pool.server.machine import PoolMachine
 
 HOLD = 12.0
 
@@ -31,13 +31,13 @@ class RelayedAgents(CarelessAgents):
     relayed = True
     away = False
 
-    def worker(self) -> Pool:
+    def worker(self) -> PoolMachine:
         if not hasattr(self, "keeper"):
             self.keeper = BatchKeeper(K, self.real - HOLD, hold=HOLD)
             self.handed: dict[str, list[frozenset[str]]] = defaultdict(list)
             self.taken: dict[str, set[str]] = defaultdict(set)
             self.confirmed: dict[str, tuple[int, int]] = {}
-        return Pool(RULES, TEMPLATE, self.store, sealing=self.envelope, relay=self)
+        return PoolMachine(RULES, TEMPLATE, self.store, sealing=self.envelope, relay=self)
 
     def hand_over(self, announcements: Sequence[str]) -> dict[str, list[str]]:
         """What the pool gets; noted."""
@@ -162,7 +162,7 @@ def test_a_pool_that_shows_somebody_another_table_does_not_get_their_record() ->
     own.regions[0] = [[2, 2], [2, 2]]
     keeper = BatchKeeper(K, 0.0, hold=HOLD)
     for number in range(4):
-        agent = Agent(RULES, TEMPLATE, (2, 2), OpenEnvelope(), relayed=True)
+        agent = AgentMachine(RULES, TEMPLATE, (2, 2), OpenEnvelope(), relayed=True)
         agent.on_table(own if number == 0 else shared, "", 50.0, 0.0)
         assert agent.region_for_query(1.0) is not None
         counted, planned = agent.on_count(7, 2.0), agent.on_identify(7, [0], 6.0)
@@ -178,7 +178,7 @@ def test_a_region_of_fewer_than_promised_is_not_used() -> None:
         {"version": 1, "epoch": 7, "regions": [[[0, 0], [7, 3]]], "sizes": [K - 1], "everyone": True},
         TEMPLATE,
     )
-    agent = Agent(RULES, TEMPLATE, (2, 2), OpenEnvelope())
+    agent = AgentMachine(RULES, TEMPLATE, (2, 2), OpenEnvelope())
     agent.on_table(few, "", 50.0, 0.0)
     assert not agent.guarded and agent.region_for_query(1.0) is None
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.agent.machine import Agent
+from tacit.pool.agent.machine import AgentMachine
 from tacit.pool.channel.secret_files import add_account, read_accounts, read_secret
 from tacit.pool.protocol.batches import (
     PASSES_AT_ONCE,
@@ -179,7 +179,9 @@ def test_an_agent_answers_with_a_pass_or_not_at_all() -> None:
     template = parse_template({"attribute": [{"name": "age", "low": 18, "high": 99}]})
     shown = AdmissionPass(7, "a" * 32, "prefix", "signature")
     for passes in ({}, {7: shown, 8: replace(shown, period=8)}):
-        agent = Agent(rules, template, (2,), OpenEnvelope(), without="general", relayed=True, admitted=True)
+        agent = AgentMachine(
+            rules, template, (2,), OpenEnvelope(), without="general", relayed=True, admitted=True
+        )
         agent.on_table(whole_domain(1, template), "key", 50.0, 0.0)
         agent.passes.update(passes)
         assert agent.region_for_query(1.0) is not None

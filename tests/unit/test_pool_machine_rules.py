@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.pool.agent.machine import Agent
+from tacit.pool.agent.machine import AgentMachine
 from tacit.pool.protocol.messages import (
     READY,
     UNGROUPED,
@@ -24,7 +24,7 @@ from tacit.pool.protocol.messages import (
 )
 from tacit.pool.protocol.table import Table, whole_domain
 from tacit.pool.protocol.template import Region, parse_template
-from tacit.pool.server.machine import Pool, nested, together, valid_records
+from tacit.pool.server.machine import PoolMachine, nested, together, valid_records
 from tacit.pool.server.store import MemoryStore
 
 K = 3
@@ -48,11 +48,11 @@ def records(*values: int) -> np.ndarray:
 
 
 class TestPool:
-    def open_pool(self) -> tuple[Pool, int]:
-        pool = Pool(RULES, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
+    def open_pool(self) -> tuple[PoolMachine, int]:
+        pool = PoolMachine(RULES, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
         return pool, pool.tick(1000.0).epoch
 
-    def identify(self, pool: Pool, epoch: int, values: list[int], group: int = UNGROUPED) -> float:
+    def identify(self, pool: PoolMachine, epoch: int, values: list[int], group: int = UNGROUPED) -> float:
         """Count and identify records, up to the end of the phase of identifying; the time then."""
         begun = pool.tick(1000.0).until
         pool.tick(begun)
@@ -149,7 +149,7 @@ class TestPool:
         pool.tick(pool.tick(1000.0).until)
         said = FirstMessage(epoch, UNGROUPED, token(1))
         assert pool.first(said) is Reply.ACCEPTED
-        again = Pool(RULES, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
+        again = PoolMachine(RULES, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
         now = 990.0
         for _ in range(20):  # as many epochs as the clock was set back by seconds, and more
             standing = again.tick(now)
@@ -164,7 +164,7 @@ class TestPool:
     def test_a_clock_set_back_by_little_begins_anew_too(self, back: float, replaced: bool) -> None:
         pool, epoch = self.open_pool()
         pool.tick(1005.0)
-        pool = Pool(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope()) if replaced else pool
+        pool = PoolMachine(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope()) if replaced else pool
         assert pool.tick(1005.0 - back).epoch == epoch + 1
         public = pool.publication()
         assert public is not None and len(public.table) == 0
@@ -173,13 +173,13 @@ class TestPool:
 
     def test_workers_that_look_at_the_clock_a_moment_apart_do_not_begin_anew(self) -> None:
         pool, epoch = self.open_pool()
-        other = Pool(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope())
+        other = PoolMachine(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope())
         for now in (1003.0, 1002.8, 1004.0, 1003.6):
             assert pool.tick(now).epoch == other.tick(now - 0.05).epoch == epoch
 
     def test_a_full_epoch_says_so(self) -> None:
         rules = Rules(k=3, window=60.0, capacity=3)
-        pool = Pool(rules, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
+        pool = PoolMachine(rules, TEMPLATE, MemoryStore(), sealing=OpenEnvelope())
         epoch = pool.tick(1000.0).epoch
         pool.tick(pool.tick(1000.0).until)
         replies = [pool.first(FirstMessage(epoch, UNGROUPED, token(number))) for number in range(4)]
@@ -188,7 +188,7 @@ class TestPool:
     def test_who_dies_while_forming_is_replaced(self) -> None:
         pool, epoch = self.open_pool()
         end = self.identify(pool, epoch, [1, 2, 3])
-        died = Pool(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope())
+        died = PoolMachine(RULES, TEMPLATE, pool.store, sealing=OpenEnvelope())
         died._form = lambda standing, now: None  # type: ignore[method-assign]
         assert died.tick(end).phase is Phase.FORM
         assert pool.tick(end + 0.5).phase is Phase.FORM
@@ -258,10 +258,10 @@ class TestFormation:
 
 
 class TestAgent:
-    def agent(self, value: int = 5, **options: object) -> Agent:
-        return Agent(RULES, TEMPLATE, (value,), OpenEnvelope(), choose=random.Random(1), **options)  # type: ignore[arg-type]
+    def agent(self, value: int = 5, **options: object) -> AgentMachine:
+        return AgentMachine(RULES, TEMPLATE, (value,), OpenEnvelope(), choose=random.Random(1), **options)  # type: ignore[arg-type]
 
-    def guarded(self) -> Agent:
+    def guarded(self) -> AgentMachine:
         agent = self.agent()
         agent.on_table(table_of((0, 49), (50, 99), surviving=((0, 99),)), "", RULES.lifetime, 0.0)
         assert agent.state is AgentState.GUARDED and agent.group == 0
@@ -355,7 +355,7 @@ class TestSealing:
         assert sealing.seal(public, 7, 3, (1, 2)) != sealing.seal(public, 7, 3, (1, 2))
 
     def test_every_epoch_has_its_own_key(self) -> None:
-        pool = Pool(RULES, TEMPLATE, MemoryStore())
+        pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
         first = pool.tick(1000.0)
         before = pool.store.document("secret key")
         pool.tick(first.until)

@@ -3,7 +3,6 @@ verifier."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -62,49 +61,25 @@ def agent(
     takes it, so that `tacit serve` can ask it) attaches your region and passes the query on. Your record
     leaves only sealed, in the pool's phase of identifying.
     """
-    from tacit.pool.agent.service import agent_app, read_record
+    from tacit.pool import Agent
 
-    secret = _account_secret(issuer, account)
-    app = agent_app(
+    person = Agent(
         pool,
-        read_record(record),
+        record,
         engine=engine,
         without=without,
         wait=wait,
         channel=channel,
         engine_channel=engine_channel,
-        keys=_content(keys),
+        keys=keys,
         relay=relay,
         relay_channel=relay_channel,
-        relay_keys=_content(relay_keys),
+        relay_keys=relay_keys,
         issuer=issuer,
-        account=secret,
+        account=account,
     )
-    server = listen("127.0.0.1", port)
     result = {"pool": pool, "engine": engine, "without": without, "channel": channel, "relay": relay}
-    title = f"Agent at {server.address}, for {pool}"
-    says = _what_channels_give(channel, None if relay is None else relay_channel)
-    run(app, server, announcement(title, server, result, says, as_json))
-
-
-def _content(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()
-
-
-def _account_secret(issuer: str | None, account: Path | None) -> str:
-    from tacit.errors import ParameterError
-    from tacit.pool.channel.secret_files import read_secret
-
-    if (issuer is None) != (account is None):
-        raise ParameterError("--issuer and --account belong together.", "Say both, or neither.")
-    return "" if account is None else read_secret(account)
-
-
-def _what_channels_give(pool: str, relay: str | None) -> list[str]:
-    from tacit.pool.channel.choice import what_it_gives
-
-    says = [f"pool: {what_it_gives(pool)}"]
-    return says if relay is None else [*says, f"relay: {what_it_gives(relay)}"]
+    _run(f"Agent for {pool}", person.app(), "127.0.0.1", port, result, person.channels, as_json)
 
 
 def relay(
@@ -131,24 +106,9 @@ def relay(
     With --gateway it passes sealed requests on: it sees addresses, and nothing of the content. With --k it
     keeps the sealed records of each group, and gives the pool none before k are there.
     """
-    from tacit.errors import ParameterError
-    from tacit.pool.agent.runner import PassGate
-    from tacit.pool.channel.secret_files import kept_secret
-    from tacit.pool.protocol.batches import BatchKeeper
-    from tacit.pool.server.relay import batch_routes, relay_app
+    from tacit.pool.server.relay import relay_app
 
-    if gateway is None and k is None:
-        raise ParameterError(
-            "a relay needs something to do.",
-            "Say --gateway to pass Oblivious HTTP on, --k to keep sealed records, or both.",
-        )
-    if (k is None) != (secret is None):
-        raise ParameterError("--k and --secret belong together.", "Say both, or neither.")
-    routes: list[Any] = []
-    if k is not None and secret is not None:
-        gate = None if issuer is None else PassGate(issuer)
-        keeper = BatchKeeper(k, time.monotonic(), hold=hold)
-        routes = batch_routes(keeper, kept_secret(secret), gate=gate)
+    app = relay_app(gateway, k=k, secret=secret, issuer=issuer, hold=hold)
     says = []
     if gateway is not None:
         says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays sealed")
@@ -160,7 +120,7 @@ def relay(
         who = "anybody, as often as they like" if issuer is None else f"whoever has a pass of {issuer}"
         says.append(f"admits {who}")
     result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None, "issuer": issuer}
-    _run("Relay", relay_app(gateway, batches=routes), host, port, result, says, as_json)
+    _run("Relay", app, host, port, result, says, as_json)
 
 
 def gateway(
@@ -184,18 +144,9 @@ def gateway(
 
     It sees what is asked, and the relay's address instead of the person's.
     """
-    from tacit.files import atomic_file, check_output
-    from tacit.pool.channel.oblivious import GatewayKey
-    from tacit.pool.channel.secret_files import kept_secret
-    from tacit.pool.server.relay import gateway_app
+    from tacit.pool.server.relay import gateway_app, gateway_key
 
-    own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(key)))
-    if write_keys is not None:
-        public = own.configurations()
-        if not (write_keys.is_file() and write_keys.read_bytes() == public):  # the same at every start
-            check_output(write_keys, force=force, inputs=[] if key is None else [key])
-            with atomic_file(write_keys) as temporary:
-                temporary.write_bytes(public)
+    own = gateway_key(key, write_keys, force=force)
     says = [f"opens Oblivious HTTP for {target}; addresses stay with the relay before it"]
     result = {"target": target, "public_key": own.configuration.public_key.hex()}
     _run("Gateway", gateway_app(own, target), host, port, result, says, as_json)
@@ -219,7 +170,6 @@ def issuer(
 
     Passes are blind signatures: it sees who gets one, and never what it is used for. Nothing is logged.
     """
-    from tacit.errors import InputError
     from tacit.pool.channel.secret_files import add_account, read_accounts
     from tacit.pool.protocol.batches import PassIssuer
     from tacit.pool.server.relay import issuer_app
@@ -230,8 +180,6 @@ def issuer(
         emit(result, as_json=as_json, render=lambda console: _made(console, new, number))
         return
     known = read_accounts(accounts)
-    if not known:
-        raise InputError(f"{accounts} holds no account.", "Make one: say --new FILE.")
     says = [f"gives {len(known):,} accounts a pass every {every:g} s each"]
     found = {"accounts": len(known), "every": every}
     _run("Issuer", issuer_app(PassIssuer(known, every)), host, port, found, says, as_json)
@@ -310,74 +258,42 @@ def serve(
 
     The operator's page is at the address itself, the description of the API at /openapi.json.
     """
-    from tacit.pool.protocol.messages import Rules
-    from tacit.pool.server.app import pool_app, run_workers
-    from tacit.pool.server.machine import Pool
-    from tacit.pool.server.store import MemoryStore, RedisStore
+    from tacit.pool import Pool
+    from tacit.pool.server.app import run_workers
 
-    _refuse_half_given(workers, redis, relay, relay_secret)
-    rules = Rules(k, window, overlap, count, identify, form, skew, margin)
-    handover = _handover(relay, relay_secret, rules)
-    chosen = _template(template)
+    pool = Pool(
+        k,
+        window,
+        template,
+        overlap=overlap,
+        count=count,
+        identify=identify,
+        form=form,
+        skew=skew,
+        margin=margin,
+        redis=redis,
+        name=name,
+        relay=relay,
+        relay_secret=relay_secret,
+        workers=workers,
+    )
     server = listen(host, port)
-    result = {
-        "rules": rules.as_dict(),
-        "overlap_length": rules.overlap_length,
-        "open_length": rules.open_length,
-        "template_digest": chosen.digest,
-        "workers": workers,
-        "relay": relay,
-    }
-    started = announcement(f"Pool at {server.address}", server, result, _what_is_kept(rules, relay), as_json)
+    kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
+    says = [
+        f"a table is open for {pool.rules.open_length:g} s, the overlap is {pool.rules.overlap_length:g} s; "
+        f"people who share a region sent their queries at most {window:g} s apart",
+        f"sealed records are {kept}",
+    ]
+    started = announcement(f"Pool at {server.address}", server, pool.as_dict(), says, as_json)
 
     def work(then: Callable[[], None] = lambda: None) -> None:
-        store = MemoryStore() if redis is None else RedisStore(redis, name, 3 * rules.window)
-        pool = Pool(rules, chosen, store, relay=handover())
-        run(pool_app(pool, listeners=listeners, requests_at_once=requests_at_once), server, then)
+        run(pool.app(listeners=listeners, requests_at_once=requests_at_once), server, then)
 
     if workers == 1:
         work(started)
         return
     server.socket.listen(2048)
     run_workers(workers, work, started)
-
-
-def _refuse_half_given(workers: int, redis: str | None, relay: str | None, relay_secret: Path | None) -> None:
-    from tacit.errors import ParameterError
-
-    if workers > 1 and redis is None:
-        raise ParameterError(
-            "several workers need a Redis that they share.", "Say --redis redis://HOST:PORT/0."
-        )
-    if (relay is None) != (relay_secret is None):
-        raise ParameterError("--relay and --relay-secret belong together.", "Say both, or neither.")
-
-
-def _what_is_kept(rules: Any, relay: str | None) -> list[str]:
-    kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
-    return [
-        f"a table is open for {rules.open_length:g} s, the overlap is {rules.overlap_length:g} s; people "
-        f"who share a region asked at most {rules.window:g} s apart",
-        f"sealed records are {kept}",
-    ]
-
-
-def _handover(relay: str | None, secret: Path | None, rules: Any) -> Callable[[], Any]:
-    """What makes the way to the relay, in each worker anew."""
-    from tacit.pool.agent.runner import RelayHandover
-    from tacit.pool.channel.secret_files import read_secret
-
-    if relay is None or secret is None:
-        return lambda: None
-    shown = read_secret(secret)
-    return lambda: RelayHandover(relay, shown, rules.form)
-
-
-def _template(name: str) -> Any:
-    from tacit.pool.protocol.template import read_template
-    from tacit.pool.simulation.population import adult
-
-    return adult().template if name == "adult" else read_template(name)
 
 
 def verify(
@@ -391,10 +307,9 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Check Definitions 2 and 3 for every entry of a query log; exit with 1 if somebody is identified."""
-    from tacit.pool.simulation.verification import read_audited_log, verify_log
+    from tacit.pool import verify_log
 
-    verdict = verify_log(read_audited_log(log), k, window)
-    result = verdict.as_dict()
+    verdict = verify_log(log, k, window)
 
     def render(console: Console) -> None:
         console.print(
@@ -406,6 +321,6 @@ def verify(
             f"Definition 2, {verdict.unequal_general:,} fail Definition 3"
         )
 
-    emit(result, as_json=as_json, render=render)
+    emit(verdict.as_dict(), as_json=as_json, render=render)
     if not verdict.holds:
         raise typer.Exit(1)

@@ -66,86 +66,42 @@ def simulate(
     The pool is the one that `tacit pool serve` runs; only time and people are made up.
     """
     from tacit.files import check_output
-    from tacit.pool.simulation.traffic import SimulationSetting
+    from tacit.pool import simulate_pool
 
-    setting = SimulationSetting(
-        k,
-        window,
-        overlap,
-        arrivals,
-        stay,
-        windows=windows,
-        mode=mode,
-        leavers=leavers,
-        seed=seed,
-    )
-    inputs = [path for path in (template, None if users == "adult" else Path(users)) if path is not None]
-    for output in (log, report):
-        if output is not None:
-            check_output(output, force=force, inputs=inputs)
-    population = _population(users, template)
-    result = _runs(setting, population, seeds, verify, log)
     if report is not None:
-        _report(setting, population, report, seeds)
+        inputs = [path for path in (template, None if users == "adult" else Path(users)) if path is not None]
+        check_output(report, force=force, inputs=inputs)
+    with progress("Simulating", total=windows * seeds, unit="windows") as shown:
+        found = simulate_pool(
+            k,
+            window,
+            overlap=overlap,
+            arrivals=arrivals,
+            stay=stay,
+            windows=windows,
+            mode=mode,
+            leavers=leavers,
+            users=users,
+            template=template,
+            seed=seed,
+            seeds=seeds,
+            verify=verify,
+            log=log,
+            force=force,
+            advance=shown.advance,
+        )
+    result = found.as_dict()
+    if report is not None:
+        _report(found.setting, users, template, report, seeds)
         result["report"] = str(report)
     emit(result, as_json=as_json, render=lambda console: _render(console, result))
 
 
-def _population(users: str, template: Path | None) -> Any:
-    from tacit.errors import InputError
-    from tacit.pool.protocol.template import read_template
-    from tacit.pool.simulation.population import adult, read_population
-
-    if users == "adult":
-        return adult()
-    if template is None:
-        raise InputError("a population from a file needs a template.", "Say --template template.toml.")
-    return read_population(users, read_template(template))
-
-
-def _runs(setting: Any, population: Any, seeds: int, verify: bool, log: Path | None) -> dict[str, Any]:
-    from dataclasses import replace
-
-    from tacit.pool.simulation.traffic import simulate as run
-    from tacit.pool.simulation.verification import verify_log, write_audited_log
-
-    found, verdicts = [], []
-    with progress("Simulating", total=setting.windows * seeds, unit="windows") as shown:
-        for number in range(seeds):
-            here = replace(setting, seed=setting.seed + number)
-            keep = verify or (log is not None and number == 0)
-            one = run(here, population, keep_log=keep, advance=shown.advance)
-            if verify and one.log is not None:
-                verdicts.append(verify_log(one.log, setting.k, setting.window).as_dict())
-            if log is not None and number == 0 and one.log is not None:
-                write_audited_log(one.log, log)
-            found.append(one.as_dict())
-    result: dict[str, Any] = {
-        "k": setting.k,
-        "window": setting.window,
-        "overlap": setting.overlap,
-        "arrivals": setting.arrivals,
-        "stay": setting.stay,
-        "windows": setting.windows,
-        "mode": setting.mode,
-        "leavers": setting.leavers,
-        "seeds": list(range(setting.seed, setting.seed + seeds)),
-    }
-    result |= {name: sum(one[name] for one in found) / seeds for name in found[0]}
-    if verdicts:
-        result["verified"] = {
-            name: min(one[name] for one in verdicts)
-            if name == "fewest_companions"
-            else sum(one[name] for one in verdicts)
-            for name in verdicts[0]
-        }
-        result["verified"]["definition_3_share"] /= seeds
-    return result
-
-
-def _report(setting: Any, population: Any, path: Path, seeds: int) -> None:
+def _report(setting: Any, users: str, template: Path | None, path: Path, seeds: int) -> None:
     from tacit.evaluate.guards.pool import settings_of, sweep, write_report
+    from tacit.pool.simulation.population import read_population
 
+    population = read_population(users, template)
     with progress("Sweeping", total=len(list(settings_of(setting))) + 4, unit="simulations") as shown:
         write_report(sweep(setting, population, shown.advance, seeds=seeds), path)
 

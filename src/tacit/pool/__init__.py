@@ -1,9 +1,56 @@
-"""The second guard: personal data is coarsened until k people online share it.
+"""The second guard: personal data is coarsened until at least k people online share it.
 
 (k, w)-online anonymity after Huang, Qi, Xu and Chen, "A Privacy-enhancing Model for Location-based
-Personalized Recommendations". A person's record d follows a :mod:`~tacit.pool.protocol.template`; a
-service sees only
-a region d' of records (:mod:`~tacit.pool.protocol.template`) that at least k people used within w of each
-other. The
-regions come from a partition of the people online (:mod:`~tacit.pool.server.partition`).
+Personalized Recommendations". A person's record d follows a template; a service sees only a region d' of
+records that at least k people used within w of each other::
+
+    tacit.simulate_pool(k=30, window=50, verify=True)                # what a choice of k and w costs
+    uvicorn.run(tacit.Pool(k=30, window=120, template="template.toml").app())
+    async with tacit.Agent("https://pool.example", "me.json") as agent:
+        region = await agent.region()                                # None: hold the query back
+
+Inside, imports run one way: :mod:`~tacit.pool.protocol` (records, messages, tables, batches),
+:mod:`~tacit.pool.channel` (who learns the address), :mod:`~tacit.pool.agent` (a person's side),
+:mod:`~tacit.pool.server` (the pool, relay, gateway and issuer), :mod:`~tacit.pool.simulation`.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.pool.agent.service import Agent
+    from tacit.pool.protocol.template import Region, Template
+    from tacit.pool.server.app import Pool
+    from tacit.pool.simulation.traffic import PoolSimulation, simulate_pool
+    from tacit.pool.simulation.verification import AnonymityAudit, verify_log
+
+__all__ = [
+    "Agent",
+    "AnonymityAudit",
+    "Pool",
+    "PoolSimulation",
+    "Region",
+    "Template",
+    "simulate_pool",
+    "verify_log",
+]
+
+_HOMES = {
+    "Agent": "agent.service",
+    "AnonymityAudit": "simulation.verification",
+    "Pool": "server.app",
+    "PoolSimulation": "simulation.traffic",
+    "Region": "protocol.template",
+    "Template": "protocol.template",
+    "simulate_pool": "simulation.traffic",
+    "verify_log": "simulation.verification",
+}
+"""Loaded when they are first used: an agent needs no server, a server no simulation."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

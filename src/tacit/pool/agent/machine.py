@@ -38,7 +38,7 @@ class Planned:
     message: FirstMessage | SecondMessage | SealedMessage
 
 
-class Agent:
+class AgentMachine:
     """One person's agent.
 
     Args:

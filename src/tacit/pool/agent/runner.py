@@ -22,19 +22,20 @@ import math
 import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError, TacitError
-from tacit.pool.agent.machine import Agent, Planned, Without
+from tacit.pool.agent.machine import AgentMachine, Planned, Without
 from tacit.pool.protocol.batches import (
     PASSES_AT_ONCE,
     AdmissionPass,
     IssuedKey,
-    PassVerifier,
+    IssuerUnreachableError,
     SealedMessage,
     VerifyingKey,
+    issued_key,
 )
 from tacit.pool.protocol.messages import (
     VERSION,
@@ -192,10 +193,6 @@ def _announcement(given: Any) -> Announcement:
         raise InputError("the pool's announcement cannot be read.") from error
 
 
-_HEADERS_RELAY_CLIENT = {"user-agent": "tacit-pool-agent", "accept": "application/json"}
-_PAUSE = 0.1
-
-
 class RelayUnreachableError(TacitError):
     """The relay does not answer, or not as a relay does."""
 
@@ -246,7 +243,7 @@ class RelayClient:
         import httpx
 
         try:
-            answer = await self._http.get(self.address + "/v1/relay", headers=_HEADERS_RELAY_CLIENT)
+            answer = await self._http.get(self.address + "/v1/relay", headers=_HEADERS)
             if answer.status_code != 200:
                 raise RelayUnreachableError(f"the relay answered {answer.status_code}.")
             given = answer.json()
@@ -265,76 +262,11 @@ class RelayClient:
 
         try:
             answer = await self._http.post(
-                self.address + "/v1/sealed", json=message.as_dict(), headers=_HEADERS_RELAY_CLIENT
+                self.address + "/v1/sealed", json=message.as_dict(), headers=_HEADERS
             )
             return Reply(answer.json()["reply"])
         except (httpx.HTTPError, ValueError, KeyError):
             return None
-
-
-class RelayHandover:
-    """The pool's view of a relay; see :class:`tacit.pool.protocol.batches.Handover`.
-
-    Args:
-        address: the relay's.
-        secret: what the relay wants to be shown.
-        patience: for how many seconds a relay that does not answer is asked again.
-    """
-
-    def __init__(self, address: str, secret: str, patience: float) -> None:
-        self.address = address.rstrip("/")
-        self.reachable = True
-        self._secret, self._patience = secret, patience
-
-    def hand_over(self, announcements: Sequence[str]) -> dict[str, list[str]]:
-        """The batches of those announcements that have one; none where the relay cannot be reached."""
-        import httpx
-
-        until = time.monotonic() + self._patience
-        while True:
-            try:
-                found = self._ask(announcements)
-            except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
-                found = None
-            self.reachable = found is not None
-            if found is not None or time.monotonic() + _PAUSE >= until:
-                return found or {}
-            time.sleep(_PAUSE)
-
-    def _ask(self, announcements: Sequence[str]) -> dict[str, list[str]]:
-        import httpx
-
-        headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
-        asked = {"version": VERSION, "announcements": list(announcements)}
-        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once per epoch
-            answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
-        answer.raise_for_status()
-        batches = answer.json()["batches"]
-        return {
-            announcement: [str(sealed) for sealed in batches[announcement]]
-            for announcement in announcements
-            if announcement in batches
-        }
-
-
-_PAUSE_PASS_CLIENT = 1.0
-
-
-class IssuerUnreachableError(TacitError):
-    """The issuer does not answer, or not as an issuer does."""
-
-
-async def issued_key(address: str, http: httpx.AsyncClient) -> IssuedKey:
-    """The issuer's key of the period."""
-    import httpx
-
-    try:
-        answer = await http.get(address + "/v1/issuer")
-        if answer.status_code != 200:
-            raise IssuerUnreachableError(f"the issuer answered {answer.status_code}.")
-        return IssuedKey.parse(answer.json())
-    except (httpx.HTTPError, ValueError, AttributeError) as error:
-        raise IssuerUnreachableError(f"the issuer does not answer ({type(error).__name__}).") from error
 
 
 class PassClient:
@@ -390,47 +322,15 @@ class PassClient:
                 issued = await self.fetch(passes)
                 self.trouble, pause = "", issued.ends_in + random.uniform(0.0, issued.every / 2)
             except (TacitError, ValueError) as error:
-                self.trouble, pause = str(error), _PAUSE_PASS_CLIENT * random.uniform(1.0, 3.0)
+                self.trouble, pause = str(error), random.uniform(1.0, 3.0)
             await asyncio.sleep(pause)
-
-
-class PassGate:
-    """A relay's check of passes, with the issuer's key fetched when a period begins.
-
-    Args:
-        address: the issuer's.
-    """
-
-    def __init__(self, address: str) -> None:
-        self.address = address.rstrip("/")
-        self._verifier = PassVerifier()
-        self._asked = float("-inf")
-        self._lock = asyncio.Lock()
-
-    async def admits(self, shown: AdmissionPass | None, announcement: str) -> bool:
-        """Does the pass admit its message? Each does so once."""
-        if shown is None:
-            return False
-        async with self._lock:
-            now = time.monotonic()
-            if self._verifier.stale(now, shown.period) and now - self._asked >= _PAUSE_PASS_CLIENT:
-                self._asked = now
-                with contextlib.suppress(TacitError):  # the keys that are known go on
-                    await self._learn()
-        return self._verifier.spend(shown, announcement)
-
-    async def _learn(self) -> None:
-        import httpx
-
-        async with httpx.AsyncClient(trust_env=False, timeout=5.0) as http:  # once a period
-            self._verifier.learn(await issued_key(self.address, http), time.monotonic())
 
 
 _LONGEST_PAUSE = 5.0
 """Seconds between two tries to reach a pool that is gone, at most."""
 
 
-class Companion:
+class AgentRunner:
     """One person's agent, running.
 
     Args:
@@ -457,7 +357,7 @@ class Companion:
         self.relay = relay
         self.passes = passes
         self.terms = terms
-        self.agent = Agent(
+        self.agent = AgentMachine(
             terms.rules,
             terms.template,
             terms.template.encode(record),
@@ -481,14 +381,14 @@ class Companion:
         streaming: bool = True,
         relay: RelayClient | None = None,
         passes: PassClient | None = None,
-    ) -> Companion:
+    ) -> AgentRunner:
         """Ask a pool, and the relay if there is one, for their terms; the record follows the template."""
         client = PoolClient(address, http, streaming=streaming)
         terms = await client.terms()
-        companion = cls(client, terms, record, without=without, relay=relay, passes=passes)
+        runner = cls(client, terms, record, without=without, relay=relay, passes=passes)
         if relay is not None:
             (await relay.promise()).check(terms.rules, None if passes is None else passes.address)
-        return companion
+        return runner
 
     async def run(self) -> None:
         """Follow the pool until cancelled, through whatever it suffers."""

@@ -1,7 +1,8 @@
-"""An agent as a small server on the person's own machine: searches pass through it and get their region.
+"""An agent on the person's own machine: it keeps them in a pool and attaches their region to searches.
 
-It takes searches as a Tacit search server does (``GET /search?q=…``, ``POST /search`` with a query and
-perhaps topics that the device guard let out), adds ``person``, the region in words, and passes them on.
+As a server it takes searches as a Tacit search server does (``GET /search?q=…``, ``POST /search`` with a
+query and perhaps topics that the device guard let out), adds ``person``, the region in words, and passes them
+on.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +21,222 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tacit.bodies import read_object
-from tacit.errors import InputError, TacitError
+from tacit.errors import InputError, ParameterError, TacitError
 from tacit.pool.agent.machine import Without
-from tacit.pool.agent.runner import Companion, PassClient, RelayClient
-from tacit.pool.channel.choice import channel_transport
-from tacit.pool.protocol.template import divide, generalised_query
+from tacit.pool.agent.runner import AgentRunner, PassClient, PoolUnreachableError, RelayClient
+from tacit.pool.channel import channel_transport, who_sees_what
+from tacit.pool.channel.secret_files import read_secret
+from tacit.pool.protocol.template import Region, divide, generalised_query
 
 _LARGEST_BODY = 200_000
 _HEADERS = {"cache-control": "no-store"}
+_LONGEST_PAUSE = 5.0
 
 
-def read_record(path: Path) -> dict[str, object]:
-    """A person's values from a JSON file."""
+class Agent:
+    """A person's member of a pool.
+
+    ::
+
+        async with tacit.Agent("https://pool.example", {"age": 34, "place": "Burnaby"}) as agent:
+            region = await agent.region()       # None: hold the query back
+            print(agent.describe(region))       # {"age": "25 to 40", "place": "British Columbia"}
+
+    Use it as an asynchronous context manager, which joins the pool in the background and stays in it, or
+    serve :meth:`app`.
+
+    Args:
+        pool: the pool's address.
+        record: the person's values, one for each attribute of the pool's template, or a JSON file of them.
+        engine: the address of the search server that :meth:`app` passes searches on to.
+        without: what to do with a query while no region guards the person: ``hold`` it back, or send it
+            with the whole domain d* (``general``), unprotected.
+        wait: how long a query is held back, in seconds.
+        channel: how the pool is reached: ``direct``, ``socks5://HOST:PORT`` or ``ohttp:RELAY_ADDRESS``.
+        engine_channel: how the search server is reached, in the same words.
+        keys: with ``ohttp:``, the gateway's public keys or a file of them, got from elsewhere than the relay.
+        relay: the relay that keeps sealed records for the pool; the pool must name the same.
+        relay_channel: how that relay is reached.
+        relay_keys: with ``ohttp:``, the public keys of the gateway in front of that relay.
+        issuer: who gives the person passes, if the relay requires them.
+        account: with `issuer`, the file with the secret of the person's account.
+    """
+
+    def __init__(
+        self,
+        pool: str,
+        record: Mapping[str, object] | str | Path,
+        *,
+        engine: str | None = None,
+        without: Without = "hold",
+        wait: float = 60.0,
+        channel: str = "direct",
+        engine_channel: str = "direct",
+        keys: bytes | str | Path | None = None,
+        relay: str | None = None,
+        relay_channel: str = "direct",
+        relay_keys: bytes | str | Path | None = None,
+        issuer: str | None = None,
+        account: str | Path | None = None,
+    ) -> None:
+        if (issuer is None) != (account is None):
+            raise ParameterError("`issuer` and `account` belong together.", "Give both, or neither.")
+        if without not in ("hold", "general"):
+            raise ParameterError.outside("without", repr(without), "hold or general")
+        self.pool, self.engine, self.without, self.wait = pool, engine, without, wait
+        self.relay, self.issuer = relay, issuer
+        self._record = read_record(record) if isinstance(record, str | Path) else dict(record)
+        self._account = "" if account is None else read_secret(Path(account))
+        self._channel = channel
+        self._channels = {"pool": channel} | ({} if relay is None else {"relay": relay_channel})
+        self._transports = (
+            channel_transport(channel, keys=_content(keys)),
+            channel_transport(relay_channel, keys=_content(relay_keys)),
+            None,
+            channel_transport(engine_channel),
+        )
+        self._runner: AgentRunner | None = None
+        self._trouble = "the agent is joining the pool"
+        self._engine_http: Any = None
+        self._open = contextlib.AsyncExitStack()
+
+    def __repr__(self) -> str:
+        state = "not joined" if self._runner is None else self._runner.agent.state.value
+        return f"Agent({self.pool!r}, {state}, {self._channel.partition(':')[0]} channel)"
+
+    @property
+    def channels(self) -> list[str]:
+        """Who sees what on the way to the pool, and to the relay where there is one."""
+        return [f"{party}: {who_sees_what(channel)}" for party, channel in self._channels.items()]
+
+    async def __aenter__(self) -> Agent:
+        import httpx
+
+        clients = [
+            await self._open.enter_async_context(
+                httpx.AsyncClient(transport=transport, trust_env=False, timeout=10.0)
+            )
+            for transport in self._transports
+        ]
+        *others, self._engine_http = clients
+        running = asyncio.create_task(self._run(*others))
+        self._open.push_async_callback(_cancel, running)
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self._open.aclose()
+
+    async def _run(self, pool_http: Any, relay_http: Any, issuer_http: Any) -> None:
+        """Join the pool, however long that takes, and stay in it."""
+        relay = None if self.relay is None else RelayClient(self.relay, relay_http)
+        passes = None if self.issuer is None else PassClient(self.issuer, self._account, issuer_http)
+        pause = 0.2
+        while self._runner is None:
+            try:
+                self._runner = await AgentRunner.join(
+                    self.pool,
+                    self._record,
+                    pool_http,
+                    without=self.without,
+                    streaming=not self._channel.startswith("ohttp:"),
+                    relay=relay,
+                    passes=passes,
+                )
+            except TacitError as error:
+                self._trouble = str(error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        await self._runner.run()
+
+    def _joined(self) -> AgentRunner:
+        if self._runner is None:
+            raise PoolUnreachableError(self._trouble)
+        return self._runner
+
+    async def region(self, timeout: float | None = None) -> Region | None:
+        """What to attach to a query that is sent now: d', or d*, or None to hold the query back.
+
+        Args:
+            timeout: how many seconds to wait for a region (``wait`` unless given).
+
+        Raises:
+            PoolUnreachableError: the pool was not joined in that time; the message says why.
+        """
+        until = time.monotonic() + (self.wait if timeout is None else timeout)
+        while self._runner is None and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        return await self._joined().region(max(0.0, until - time.monotonic()))
+
+    def describe(self, region: Region) -> dict[str, str]:
+        """The region in words, by attribute, without attributes about which it says nothing."""
+        return self._joined().words(region)
+
+    def status(self) -> dict[str, Any]:
+        """The agent's state, and what would be attached to a query now; this is not counted as a query."""
+        runner = self._joined()
+        return {
+            "state": runner.agent.state.value,
+            "guarded": runner.agent.guarded,
+            "epoch": runner.agent.epoch,
+            "pool_reachable": runner.reachable,
+            "trouble": "" if runner.passes is None else runner.passes.trouble,
+            "person": runner.words(runner.agent.region),
+        }
+
+    def app(self) -> Starlette:
+        """The agent as an ASGI application with ``/region`` and ``/search``; it joins while it is served."""
+
+        @contextlib.asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with self:
+                yield
+
+        return Starlette(
+            routes=[
+                Route("/region", self._show_region),
+                Route("/search", self._search, methods=["GET", "POST"]),
+            ],
+            exception_handlers={InputError: _wrong, PoolUnreachableError: _away},
+            lifespan=lifespan,
+        )
+
+    async def _show_region(self, _request: Request) -> Response:
+        return JSONResponse(self.status(), headers=_HEADERS)
+
+    async def _search(self, request: Request) -> Response:
+        """Attach the region and pass the search on; hold it back while there is none."""
+        if self.engine is None:
+            return JSONResponse({"error": "no search server was named; say --engine"}, 404, _HEADERS)
+        template = self._joined().terms.template
+        asked = await _question(request)
+        region = await self.region()
+        if region is None:
+            why = f"held back for {self.wait:g} s: no region of enough people guards you yet"
+            return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
+        query = divide(template, str(asked.get("query", "")))
+        if query.public:  # Definition 4: what the query names is generalised along with the record
+            sent = generalised_query(template, region, query)
+            named = " ".join(sent.public[name] for name in query.public)
+            asked["query"] = f"{sent.private} {named}".strip()
+        asked["person"] = self.describe(region)
+        return await self._forward(self.engine, asked)
+
+    async def _forward(self, engine: str, asked: dict[str, Any]) -> Response:
+        import httpx
+
+        try:
+            answer = await self._engine_http.post(engine, json=asked)
+        except httpx.HTTPError as error:
+            why = f"the search server does not answer ({type(error).__name__})"
+            return JSONResponse({"error": why}, 502, _HEADERS)
+        kind = answer.headers.get("content-type", "application/json")
+        return Response(answer.content, answer.status_code, {**_HEADERS, "content-type": kind})
+
+
+def read_record(path: str | Path) -> dict[str, object]:
+    """Read a person's values from a JSON file."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"the record {path} is not JSON.") from error
     if not isinstance(values, dict):
@@ -41,98 +244,14 @@ def read_record(path: Path) -> dict[str, object]:
     return values
 
 
-@dataclass(frozen=True)
-class _Membership:
-    """Whom a person joins, as whom, and by whom the sealed record is kept."""
-
-    pool: str
-    record: Mapping[str, object]
-    without: Without
-    streaming: bool
-    relay: str | None
-    issuer: str | None
-    account: str
-
-    async def join(self, pool_http: Any, relay_http: Any, issuer_http: Any) -> Companion:
-        return await Companion.join(
-            self.pool,
-            self.record,
-            pool_http,
-            without=self.without,
-            streaming=self.streaming,
-            relay=None if self.relay is None else RelayClient(self.relay, relay_http),
-            passes=None if self.issuer is None else PassClient(self.issuer, self.account, issuer_http),
-        )
+def _content(keys: bytes | str | Path | None) -> bytes | None:
+    return keys if keys is None or isinstance(keys, bytes) else Path(keys).read_bytes()
 
 
-class _AgentService:
-    def __init__(self, engine: str | None, wait: float) -> None:
-        self.engine, self.wait = engine, wait
-        self.companion: Companion | None = None
-        self.http: Any = None
-        self.trouble = "the agent is joining the pool"
-
-    async def run(self, membership: _Membership, *clients: Any) -> None:
-        """Join the pool, however long that takes, and stay in it."""
-        pause = 0.2
-        while self.companion is None:
-            try:
-                self.companion = await membership.join(*clients)
-            except TacitError as error:
-                self.trouble = str(error)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, 5.0)
-        await self.companion.run()
-
-    async def region(self, _request: Request) -> Response:
-        """Where the agent stands, and what would be sent now; it is not counted as a query."""
-        companion = self.companion
-        if companion is None:
-            return JSONResponse({"error": self.trouble}, 503, _HEADERS)
-        agent = companion.agent
-        return JSONResponse(
-            {
-                "state": agent.state.value,
-                "guarded": agent.guarded,
-                "epoch": agent.epoch,
-                "pool_reachable": companion.reachable,
-                "trouble": "" if companion.passes is None else companion.passes.trouble,
-                "person": companion.words(agent.region),
-            },
-            headers=_HEADERS,
-        )
-
-    async def search(self, request: Request) -> Response:
-        """Attach the region and pass the search on; hold it back while there is none."""
-        if self.engine is None:
-            return JSONResponse({"error": "no search server was named; say --engine"}, 404, _HEADERS)
-        if self.companion is None:
-            return JSONResponse({"error": self.trouble}, 503, _HEADERS)
-        asked = await _question(request)
-        companion = self.companion
-        region = await companion.region(self.wait)
-        if region is None:
-            why = f"held back for {self.wait:g} s: no region of enough people guards you yet"
-            return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
-        template = companion.terms.template
-        query = divide(template, str(asked.get("query", "")))
-        if query.public:  # Definition 4: what the query names is generalised along with the record
-            sent = generalised_query(template, region, query)
-            named = " ".join(sent.public[name] for name in query.public)
-            asked["query"] = f"{sent.private} {named}".strip()
-        asked["person"] = companion.words(region)
-        return await self._forward(asked)
-
-    async def _forward(self, asked: dict[str, Any]) -> Response:
-        import httpx
-
-        try:
-            answer = await self.http.post(self.engine, json=asked)
-        except httpx.HTTPError as error:
-            why = f"the search server does not answer ({type(error).__name__})"
-            return JSONResponse({"error": why}, 502, _HEADERS)
-        kind = answer.headers.get("content-type", "application/json")
-        return Response(answer.content, answer.status_code, {**_HEADERS, "content-type": kind})
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
 
 
 async def _question(request: Request) -> dict[str, Any]:
@@ -147,77 +266,5 @@ async def _wrong(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 400, _HEADERS)
 
 
-def agent_app(
-    pool: str,
-    record: Mapping[str, object],
-    *,
-    engine: str | None = None,
-    without: Without = "hold",
-    wait: float = 60.0,
-    channel: str = "direct",
-    engine_channel: str = "direct",
-    keys: bytes | None = None,
-    relay: str | None = None,
-    relay_channel: str = "direct",
-    relay_keys: bytes | None = None,
-    issuer: str | None = None,
-    account: str = "",
-) -> Starlette:
-    """The agent's application.
-
-    Args:
-        pool: the pool's address.
-        record: the person's values.
-        engine: the search server that searches are passed on to.
-        without: what to do while no region guards the person.
-        wait: how long a query is held back, in seconds.
-        channel, engine_channel: how pool and search server are reached (:mod:`tacit.pool.channel.choice`).
-        keys: with Oblivious HTTP, the gateway's key configurations, if they came from elsewhere.
-        relay: the relay that keeps sealed records for the pool, if it has one.
-        relay_channel, relay_keys: how it is reached.
-        issuer, account: who gives passes for it, if it wants some, and the secret of the person's account.
-    """
-    service = _AgentService(engine, wait)
-    membership = _Membership(pool, record, without, not channel.startswith("ohttp:"), relay, issuer, account)
-    transports = (
-        channel_transport(channel, keys=keys),
-        channel_transport(relay_channel, keys=relay_keys),
-        None,
-        channel_transport(engine_channel),
-    )
-    return Starlette(
-        routes=[
-            Route("/region", service.region),
-            Route("/search", service.search, methods=["GET", "POST"]),
-        ],
-        exception_handlers={InputError: _wrong},
-        lifespan=_lifespan(service, membership, transports),
-    )
-
-
-def _lifespan(
-    service: _AgentService, membership: _Membership, transports: tuple[Any, Any, Any, Any]
-) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
-    """Connections to pool, relay, issuer and search server, and the agent that runs while they are open."""
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        import httpx
-
-        async with contextlib.AsyncExitStack() as opened:
-            clients = [
-                await opened.enter_async_context(
-                    httpx.AsyncClient(transport=transport, trust_env=False, timeout=10.0)
-                )
-                for transport in transports
-            ]
-            *others, service.http = clients
-            running = asyncio.create_task(service.run(membership, *others))
-            try:
-                yield
-            finally:
-                running.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await running
-
-    return lifespan
+async def _away(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 503, _HEADERS)

@@ -46,7 +46,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def read_accounts(path: Path) -> list[str]:
-    """The digests in a file; an empty file, or none, has none."""
+    """Read the digests of an issuer's accounts; a file without any is refused."""
+    found = _digests(path)
+    if not found:
+        raise InputError(f"{path} holds no account.", "Make one: tacit pool issuer --new FILE.")
+    return found
+
+
+def _digests(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="ascii").split() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
@@ -55,7 +62,7 @@ def read_accounts(path: Path) -> list[str]:
     if wrong:
         raise InputError(
             f"line {wrong[0]} of {path} is no account; an account is 64 hexadecimal digits.",
-            "Make accounts with --new.",
+            "Make accounts with tacit pool issuer --new FILE.",
         )
     return list(dict.fromkeys(lines))
 
@@ -64,7 +71,7 @@ def add_account(path: Path, secret: Path) -> int:
     """Make an account with a new secret in a file of its own; how many accounts there are then."""
     if secret.exists():
         raise InputError(f"{secret} exists already.", "Name a new file for the account's secret.")
-    known = [*read_accounts(path), account_digest(kept_secret(secret))]
+    known = [*_digests(path), account_digest(kept_secret(secret))]
     with atomic_file(path, mode=0o600) as temporary:
         temporary.write_text("".join(f"{digest}\n" for digest in known), encoding="ascii")
     return len(known)

@@ -38,15 +38,18 @@ import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
 
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InputError, ParameterError, TacitError
 from tacit.pool.protocol.messages import LONGEST_SEALED, TOKEN, VERSION, Reply
+
+if TYPE_CHECKING:
+    import httpx
 
 _HASH = hashlib.sha384
 _SALT = _HASH().digest_size
@@ -217,6 +220,23 @@ class IssuedKey:
             return cls(int(given["period"]), float(given["every"]), float(given["ends_in"]), key, last)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the issuer's key cannot be read.") from error
+
+
+class IssuerUnreachableError(TacitError):
+    """The issuer does not answer, or not as an issuer does."""
+
+
+async def issued_key(address: str, http: httpx.AsyncClient) -> IssuedKey:
+    """The issuer's key of the period."""
+    import httpx
+
+    try:
+        answer = await http.get(address + "/v1/issuer")
+        if answer.status_code != 200:
+            raise IssuerUnreachableError(f"the issuer answered {answer.status_code}.")
+        return IssuedKey.parse(answer.json())
+    except (httpx.HTTPError, ValueError, AttributeError) as error:
+        raise IssuerUnreachableError(f"the issuer does not answer ({type(error).__name__}).") from error
 
 
 @dataclass(frozen=True, slots=True)

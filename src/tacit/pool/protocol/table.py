@@ -26,6 +26,9 @@ from tacit.errors import InputError
 from tacit.pool.protocol.messages import UNGROUPED, VERSION
 from tacit.pool.protocol.template import Region, Template
 
+Codes = npt.NDArray[np.uint16]
+"""Records as codes: one row per record, one column per attribute."""
+
 Corners = npt.NDArray[np.int64]
 """Regions as an array: (how many, low or high, attributes)."""
 

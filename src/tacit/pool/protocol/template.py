@@ -34,6 +34,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -343,6 +344,14 @@ def parse_template(given: Mapping[str, Any]) -> Template:
     if not isinstance(attributes, list) or not all(isinstance(each, dict) for each in attributes):
         raise InputError("a template declares its attributes as [[attribute]] tables; found none.")
     return Template(tuple(attribute_from(each) for each in attributes))
+
+
+def named_template(name: str | Path) -> Template:
+    """Read a template by its name: ``adult`` is the bundled one, any other name a TOML file."""
+    if name != "adult":
+        return read_template(name)
+    with as_file(files("tacit.data") / "adult" / "template.toml") as path:
+        return read_template(path)
 
 
 def read_template(path: str | Path) -> Template:

@@ -15,10 +15,11 @@ import math
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import fields
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -31,11 +32,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit import __version__
 from tacit.bodies import read_object
-from tacit.errors import InputError
-from tacit.pool.protocol.messages import VERSION, FirstMessage, Phase, Reply, SecondMessage
-from tacit.pool.protocol.template import information_loss, width_share
-from tacit.pool.server.machine import Pool, warm_up
-from tacit.pool.server.store import MemoryStore, Standing
+from tacit.errors import InputError, ParameterError
+from tacit.pool.channel.secret_files import read_secret
+from tacit.pool.protocol.messages import (
+    LONGEST_SEALED,
+    TOKEN,
+    VERSION,
+    FirstMessage,
+    Phase,
+    Reply,
+    Rules,
+    SecondMessage,
+)
+from tacit.pool.protocol.template import Template, information_loss, named_template, width_share
+from tacit.pool.server.machine import PoolMachine, warm_up
+from tacit.pool.server.store import MemoryStore, RedisStore, Standing
 
 Clock = Callable[[], float]
 
@@ -61,7 +72,7 @@ class Broadcast:
         most: how many may listen at once.
     """
 
-    def __init__(self, pool: Pool, clock: Clock, most: int) -> None:
+    def __init__(self, pool: PoolMachine, clock: Clock, most: int) -> None:
         self.pool = pool
         self.clock = clock
         self.most = most
@@ -71,13 +82,12 @@ class Broadcast:
         self._said = b""
         self._standing: Standing | None = None
         self._changed = asyncio.Event()
-        self._stop = threading.Event()
 
     async def drive(self) -> None:
         """Look at the clock again and again, until cancelled."""
         while True:
             try:
-                standing = await asyncio.to_thread(self._look)
+                standing = await asyncio.to_thread(lambda: self.pool.tick(self.clock()))
                 self.trouble = False
             except Exception as error:  # whatever the store's client raises: it may come back
                 if not _store_is_away(error):
@@ -89,9 +99,6 @@ class Broadcast:
                 asked = self.pool.asked() if standing.phase is Phase.IDENTIFY else None
                 self._say(standing, asked)
             await asyncio.sleep(_EVERY)
-
-    def _look(self) -> Standing:
-        return self.pool.tick(self.clock())
 
     def _say(self, standing: Standing, asked: list[int] | None) -> None:
         said: dict[str, object] = {"epoch": standing.epoch, "phase": standing.phase.value}
@@ -123,7 +130,7 @@ def _store_is_away(error: Exception) -> bool:
     return isinstance(error, OSError) or type(error).__module__.startswith("redis")
 
 
-def statistics(pool: Pool, now: float) -> dict[str, Any]:
+def statistics(pool: PoolMachine, now: float) -> dict[str, Any]:
     """The groups of the present table with their sizes and losses, and how the pool stands."""
     standing, public = pool.store.standing(), pool.publication()
     template, domain = pool.template, pool.template.domain
@@ -171,103 +178,28 @@ def _mean(groups: list[dict[str, Any]], name: str, people: int) -> float | None:
     return sum(group["people"] * group[name] for group in groups) / people if people else None
 
 
-_ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-_WHOLE = {"type": "integer"}
-_REGION = {
-    "type": "array",
-    "description": "Lower and upper corner, both included, a code an attribute.",
-    "minItems": 2,
-    "maxItems": 2,
-    "items": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+_FIELDS: dict[str, dict[str, Any]] = {
+    "epoch": {"type": "integer", "description": "The epoch of the table that was used."},
+    "group": {"type": "integer", "description": "The group; -1 asked with d*, -2 holds a query back."},
+    "token": {"type": "string", "pattern": f"^{TOKEN.pattern}$", "description": "Drawn anew each epoch."},
+    "sealed": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_SEALED,
+        "description": "The record, sealed for the epoch's key (HPKE), in base64.",
+    },
+}
+_REPLIES = {
+    "200": "Accepted, or repeated: the same message came before and counts once.",
+    "403": "No such group, or a second message without its first.",
+    "410": "Another epoch or phase.",
+    "422": "Not a message.",
+    "503": "Full or busy; try again.",
 }
 
 
-def _message(sealed: bool) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "version": {"const": VERSION},
-        "epoch": _WHOLE | {"description": "The epoch of the table that was used."},
-        "group": _WHOLE | {"description": "The group; -1 asked with d*, -2 holds a query back."},
-        "token": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Drawn anew each epoch."},
-    }
-    if sealed:
-        properties["sealed"] = {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 4096,
-            "description": "The record, sealed for the epoch's key (HPKE), in base64.",
-        }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name != "version"],
-        "additionalProperties": False,
-    }
-
-
-def _answer(words: str, schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
-    return {"description": words, "content": {kind: {"schema": schema}}}
-
-
-def _replies() -> dict[str, Any]:
-    reply = {"type": "object", "properties": {"reply": {"type": "string"}}, "required": ["reply"]}
-    return {
-        "200": _answer("Accepted, or repeated: the same message came before and counts once.", reply),
-        "403": _answer("No such group, or a second message without its first.", reply),
-        "410": _answer("Another epoch or phase.", reply),
-        "422": _answer("Not a message.", _ERROR),
-        "503": _answer("Full or busy; come again.", {"type": "object"}),
-    }
-
-
-def _get(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
-    busy = _answer("Not ready, or busy; come again.", _ERROR)
-    return {"get": {"summary": summary, "responses": {"200": answer, "503": busy}}}
-
-
-def _post(summary: str, sealed: bool) -> dict[str, Any]:
-    body = {"required": True, "content": {"application/json": {"schema": _message(sealed)}}}
-    return {"post": {"summary": summary, "requestBody": body, "responses": _replies()}}
-
-
 def description() -> dict[str, Any]:
-    """The OpenAPI 3.1 document."""
-    table = {
-        "type": "object",
-        "required": ["version", "epoch", "regions", "sizes", "surviving", "everyone", "primed"],
-        "properties": {
-            "version": {"const": VERSION},
-            "epoch": _WHOLE,
-            "regions": {"type": "array", "items": _REGION},
-            "sizes": {"type": "array", "items": _WHOLE},
-            "surviving": {"type": "array", "items": _REGION},
-            "everyone": {"type": "boolean"},
-            "primed": {"type": "array", "items": _WHOLE},
-        },
-    }
-    standing = {
-        "type": "object",
-        "required": ["epoch", "phase"],
-        "properties": {
-            "epoch": _WHOLE,
-            "phase": {"enum": ["open", "count", "identify", "form"]},
-            "asked": {"type": "array", "items": _WHOLE},
-            "ends_in": {"type": "number", "minimum": 0, "description": "Seconds, of the phase."},
-        },
-    }
-    shown = _answer(
-        "The table, the key to seal records for, and for how many seconds it may be used.",
-        {
-            "type": "object",
-            "required": ["table", "public_key", "expires_in"],
-            "properties": {
-                "table": table,
-                "public_key": {"type": "string"},
-                "expires_in": {"type": "number", "minimum": 0},
-            },
-        },
-    )
-    stream = _answer("Server-sent events named after the phases.", {"type": "string"}, "text/event-stream")
-    anything = {"type": "object"}
+    """The OpenAPI 3.1 document, made from the routes, their handlers' docstrings and the messages' fields."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -276,23 +208,35 @@ def description() -> dict[str, Any]:
             "description": "Personal data is coarsened until k people online share it.",
         },
         "paths": {
-            "/v1/pool": _get("Rules and template.", _answer("Rules and template.", anything)),
-            "/v1/table": _get("The table of regions, from which an agent finds its own.", shown),
-            "/v1/standing": _get("Epoch and phase, for who cannot follow.", _answer("Standing.", standing)),
-            "/v1/events": _get("Epoch and phase as they change.", stream),
-            "/v1/first": _post("M1: somebody of this group asked in the overlap.", False),
-            "/v1/second": _post("M2: the sealed record of a sender of M1.", True),
-            "/v1/statistics": _get("What the operator sees.", _answer("Groups and numbers.", anything)),
+            path: _operation(getattr(_Service, name), message)
+            for path, (name, message) in _ROUTES.items()
+            if path.startswith("/v1/")
         },
     }
 
 
-_FILES = {
-    "/": ("operator.html", "text/html"),
-    "/operator.js": ("operator.js", "text/javascript"),
-    "/operator.css": ("operator.css", "text/css"),
-}
-_HEADERS = {
+def _operation(handler: Callable[..., Any], message: type[Any] | None) -> dict[str, Any]:
+    """One path: a GET, or a POST of a message."""
+    said = {"summary": (handler.__doc__ or "").strip()}
+    if message is None:
+        kind = "text/event-stream" if handler is _Service.events else "application/json"
+        schema: dict[str, Any] = {"type": "string" if handler is _Service.events else "object"}
+        answer = {"description": said["summary"], "content": {kind: {"schema": schema}}}
+        return {"get": {**said, "responses": {"200": answer, "503": {"description": _REPLIES["503"]}}}}
+    names = [field.name for field in fields(message)]
+    schema = {
+        "type": "object",
+        "properties": {"version": {"const": VERSION}} | {name: _FIELDS[name] for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    responses = {status: {"description": text} for status, text in _REPLIES.items()}
+    return {"post": {**said, "requestBody": body, "responses": responses}}
+
+
+_PAGE = {"/": "text/html", "/operator.js": "text/javascript", "/operator.css": "text/css"}
+_PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -301,18 +245,11 @@ _HEADERS = {
 }
 
 
-def operator_page() -> list[Route]:
-    """The routes of the page and its two files."""
-
-    def route(path: str, name: str, kind: str) -> Route:
-        text = (files("tacit.pool") / "pages" / name).read_text("utf-8")
-
-        async def show(_request: Request) -> Response:
-            return Response(text, media_type=kind, headers=_HEADERS)
-
-        return Route(path, show)
-
-    return [route(path, name, kind) for path, (name, kind) in _FILES.items()]
+async def _page(request: Request) -> Response:
+    """The operator's live page and its files: groups as rectangles over two attributes, and no person."""
+    path = request.url.path
+    text = (files("tacit.pool") / "pages" / (path.strip("/") or "operator.html")).read_text("utf-8")
+    return Response(text, media_type=_PAGE[path], headers=_PAGE_HEADERS)
 
 
 LARGEST_BODY = 16_384
@@ -325,7 +262,7 @@ _STATUS = {
     Reply.REFUSED: 403,
     Reply.FULL: 503,
 }
-_HEADERS_SERVICE = {
+_HEADERS = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -353,17 +290,17 @@ class _Calm:
 
 
 def _busy(why: str) -> Response:
-    return JSONResponse({"error": why}, 503, {"retry-after": "1", **_HEADERS_SERVICE})
+    return JSONResponse({"error": why}, 503, {"retry-after": "1", **_HEADERS})
 
 
 def _error(status: int, why: str) -> Response:
-    return JSONResponse({"error": why}, status, _HEADERS_SERVICE)
+    return JSONResponse({"error": why}, status, _HEADERS)
 
 
 class _Service:
     """The handlers of one worker."""
 
-    def __init__(self, pool: Pool, broadcast: Broadcast) -> None:
+    def __init__(self, pool: PoolMachine, broadcast: Broadcast) -> None:
         self.pool = pool
         self.broadcast = broadcast
         self.direct = isinstance(pool.store, MemoryStore)
@@ -374,6 +311,7 @@ class _Service:
         return work(*arguments) if self.direct else await run_in_threadpool(work, *arguments)
 
     async def about(self, _request: Request) -> Response:
+        """Rules and template."""
         rules = self.pool.rules
         return JSONResponse(
             {
@@ -386,10 +324,11 @@ class _Service:
                 "template_digest": self.pool.template.digest,
                 "relay": getattr(self.pool.relay, "address", None),
             },
-            headers=_HEADERS_SERVICE,
+            headers=_HEADERS,
         )
 
     async def show_table(self, request: Request) -> Response:
+        """The table of regions, the key to seal records for, and for how long they may be used."""
         public = await self.ask(self.pool.publication)
         if public is None:
             return _busy("the pool has just begun")
@@ -399,49 +338,66 @@ class _Service:
             head = json.dumps({"expires_in": left, "public_key": public.public_key})[:-1]
             text = f'{head}, "table": {public.table.as_json()}}}'.encode()
             self.table = ((public.table.epoch, left), text, gzip.compress(text, 3))
-        headers = {**_HEADERS_SERVICE, "vary": "accept-encoding"}
+        headers = {**_HEADERS, "vary": "accept-encoding"}
         if "gzip" in request.headers.get("accept-encoding", ""):
             headers["content-encoding"] = "gzip"
             return Response(self.table[2], media_type="application/json", headers=headers)
         return Response(self.table[1], media_type="application/json", headers=headers)
 
     async def events(self, _request: Request) -> Response:
+        """Epoch and phase as they change, as server-sent events."""
         if self.broadcast.listeners >= self.broadcast.most:
             return _busy("too many listeners; ask for the table now and then instead")
-        return StreamingResponse(
-            self.broadcast.follow(), media_type="text/event-stream", headers=_HEADERS_SERVICE
-        )
+        return StreamingResponse(self.broadcast.follow(), media_type="text/event-stream", headers=_HEADERS)
 
     async def standing(self, _request: Request) -> Response:
+        """Epoch and phase, for clients that cannot follow events."""
         standing = await self.ask(self.pool.store.standing)
         if standing is None:
             return _busy("the pool has just begun")
         asked = await self.ask(self.pool.asked) if standing.phase.value == "identify" else None
         left = max(0.0, standing.until - await self.ask(self.broadcast.clock))
         said = {"epoch": standing.epoch, "phase": standing.phase.value, "ends_in": round(left, 3)}
-        return JSONResponse(said if asked is None else said | {"asked": asked}, headers=_HEADERS_SERVICE)
+        return JSONResponse(said if asked is None else said | {"asked": asked}, headers=_HEADERS)
 
     async def first(self, request: Request) -> Response:
+        """M1: somebody of this group sent a query in the overlap."""
         message = FirstMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.first, message))
 
     async def second(self, request: Request) -> Response:
+        """M2: the sealed record of a sender of M1."""
         message = SecondMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.second, message))
 
     async def statistics(self, _request: Request) -> Response:
+        """Groups and numbers of people, for the operator."""
         found = await run_in_threadpool(lambda: statistics(self.pool, self.broadcast.clock()))
         found["listeners"] = self.broadcast.listeners
         found["store_reachable"] = not self.broadcast.trouble
         found["relay_reachable"] = getattr(self.pool.relay, "reachable", None)
-        return JSONResponse(found, headers=_HEADERS_SERVICE)
+        return JSONResponse(found, headers=_HEADERS)
 
     async def describe(self, _request: Request) -> Response:
-        return JSONResponse(description(), headers=_HEADERS_SERVICE)
+        """This document."""
+        return JSONResponse(description(), headers=_HEADERS)
+
+
+_ROUTES: dict[str, tuple[str, type[Any] | None]] = {
+    "/v1/pool": ("about", None),
+    "/v1/table": ("show_table", None),
+    "/v1/standing": ("standing", None),
+    "/v1/events": ("events", None),
+    "/v1/first": ("first", FirstMessage),
+    "/v1/second": ("second", SecondMessage),
+    "/v1/statistics": ("statistics", None),
+    "/openapi.json": ("describe", None),
+}
+"""Path to the handler, and to the message that is posted to it."""
 
 
 def _replied(reply: Reply) -> Response:
-    headers = {**_HEADERS_SERVICE, "retry-after": "1"} if reply is Reply.FULL else _HEADERS_SERVICE
+    headers = {**_HEADERS, "retry-after": "1"} if reply is Reply.FULL else _HEADERS
     return JSONResponse({"reply": reply.value}, _STATUS[reply], headers)
 
 
@@ -454,7 +410,7 @@ async def _store_away(_request: Request, _error: Exception) -> Response:
 
 
 def pool_app(
-    pool: Pool, *, clock: Clock | None = None, listeners: int = 20_000, requests_at_once: int = 1_000
+    pool: PoolMachine, *, clock: Clock | None = None, listeners: int = 20_000, requests_at_once: int = 1_000
 ) -> Starlette:
     """The ASGI application of one worker.
 
@@ -485,20 +441,154 @@ def pool_app(
 
     return Starlette(
         routes=[
-            Route("/v1/pool", service.about),
-            Route("/v1/table", service.show_table),
-            Route("/v1/standing", service.standing),
-            Route("/v1/events", service.events),
-            Route("/v1/first", service.first, methods=["POST"]),
-            Route("/v1/second", service.second, methods=["POST"]),
-            Route("/v1/statistics", service.statistics),
-            Route("/openapi.json", service.describe),
-            *operator_page(),
+            *(
+                Route(path, getattr(service, name), methods=["GET" if message is None else "POST"])
+                for path, (name, message) in _ROUTES.items()
+            ),
+            *(Route(path, _page) for path in _PAGE),
         ],
         middleware=[Middleware(_Calm, most=requests_at_once)],
         exception_handlers={InputError: _misshapen, RedisError: _store_away},
         lifespan=lifespan,
     )
+
+
+_PAUSE_RELAY = 0.1
+
+
+class RelayHandover:
+    """The pool's view of a relay; see :class:`tacit.pool.protocol.batches.Handover`.
+
+    Args:
+        address: the relay's.
+        secret: what the relay wants to be shown.
+        patience: for how many seconds a relay that does not answer is asked again.
+    """
+
+    def __init__(self, address: str, secret: str, patience: float) -> None:
+        self.address = address.rstrip("/")
+        self.reachable = True
+        self._secret, self._patience = secret, patience
+
+    def hand_over(self, announcements: Sequence[str]) -> dict[str, list[str]]:
+        """The batches of those announcements that have one; none where the relay cannot be reached."""
+        import httpx
+
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                found = self._ask(announcements)
+            except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
+                found = None
+            self.reachable = found is not None
+            if found is not None or time.monotonic() + _PAUSE_RELAY >= until:
+                return found or {}
+            time.sleep(_PAUSE_RELAY)
+
+    def _ask(self, announcements: Sequence[str]) -> dict[str, list[str]]:
+        import httpx
+
+        headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
+        asked = {"version": VERSION, "announcements": list(announcements)}
+        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once per epoch
+            answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
+        answer.raise_for_status()
+        batches = answer.json()["batches"]
+        return {
+            announcement: [str(sealed) for sealed in batches[announcement]]
+            for announcement in announcements
+            if announcement in batches
+        }
+
+
+class Pool:
+    """A pool: people's records are coarsened until at least k people online share them.
+
+    ::
+
+        pool = tacit.Pool(k=30, window=120, template="template.toml")
+        uvicorn.run(pool.app(), port=8460)
+
+    Args:
+        k: how many people share a region, at least.
+        window: w, how far apart in time their queries may lie, in seconds.
+        template: what a record looks like: a TOML file, ``adult`` (the bundled one), or a
+            :class:`~tacit.pool.Template`.
+        overlap: the share of the usable time in which a query counts for the next table, at most 0.5.
+        count: seconds to count who is online.
+        identify: seconds to take sealed records.
+        form: seconds to form the next table.
+        skew: twice the seconds by which a table may be late.
+        margin: ask a group to identify itself from k + ``margin`` counts on.
+        redis: keep the epoch in this Redis (``redis://HOST:PORT/0``) instead of in memory.
+        name: the pool's name in Redis; pools of different names share one without meeting.
+        relay: take sealed records only in batches, from the relay at this address.
+        relay_secret: with ``relay``, the file with the secret that the relay requires.
+        workers: how many processes will serve the pool; more than one needs ``redis``.
+    """
+
+    def __init__(
+        self,
+        k: int = 30,
+        window: float = 120.0,
+        template: str | Path | Template = "adult",
+        *,
+        overlap: float = 0.5,
+        count: float = 4.0,
+        identify: float = 4.0,
+        form: float = 2.0,
+        skew: float = 2.0,
+        margin: int = 0,
+        redis: str | None = None,
+        name: str = "pool",
+        relay: str | None = None,
+        relay_secret: str | Path | None = None,
+        workers: int = 1,
+    ) -> None:
+        if workers > 1 and redis is None:
+            raise ParameterError(
+                f"{workers} workers need a Redis that they share.", "Give `redis=redis://HOST:PORT/0`."
+            )
+        if (relay is None) != (relay_secret is None):
+            raise ParameterError("`relay` and `relay_secret` belong together.", "Give both, or neither.")
+        self.rules = Rules(k, window, overlap, count, identify, form, skew, margin)
+        self.template = template if isinstance(template, Template) else named_template(template)
+        self.relay, self.workers = relay, workers
+        self._secret = None if relay_secret is None else read_secret(Path(relay_secret))
+        self._redis, self._name = redis, name
+
+    def __repr__(self) -> str:
+        kept = "in memory" if self._redis is None else "in Redis"
+        names = ", ".join(self.template.names)
+        return f"Pool(k={self.rules.k}, window={self.rules.window:g} s, records of {names}, {kept})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rules, the lengths that follow from them, and who keeps sealed records."""
+        return {
+            "rules": self.rules.as_dict(),
+            "overlap_length": self.rules.overlap_length,
+            "open_length": self.rules.open_length,
+            "template_digest": self.template.digest,
+            "workers": self.workers,
+            "relay": self.relay,
+        }
+
+    def app(self, *, listeners: int = 20_000, requests_at_once: int = 1_000) -> Starlette:
+        """Make the ASGI application of one worker.
+
+        Args:
+            listeners: how many clients may follow the worker's broadcast.
+            requests_at_once: how many requests it serves at once; more are answered with 503.
+        """
+        if self._redis is None:
+            store: MemoryStore | RedisStore = MemoryStore()
+        else:
+            store = RedisStore(self._redis, self._name, 3 * self.rules.window)
+        relay = None
+        if self.relay is not None and self._secret is not None:
+            relay = RelayHandover(self.relay, self._secret, self.rules.form)
+        machine = PoolMachine(self.rules, self.template, store, relay=relay)
+        return pool_app(machine, listeners=listeners, requests_at_once=requests_at_once)
 
 
 _PAUSE = 0.5

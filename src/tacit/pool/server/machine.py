@@ -26,11 +26,10 @@ from tacit.pool.protocol.messages import (
     Sealing,
     SecondMessage,
 )
-from tacit.pool.protocol.table import Table, whole_domain
+from tacit.pool.protocol.table import Codes, Table, whole_domain
 from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.partition import headroom, partition
 from tacit.pool.server.store import PoolStore, Standing
-from tacit.pool.simulation.population import Codes
 
 
 class Formation(Protocol):
@@ -127,7 +126,7 @@ class Publication:
     since: float
 
 
-class Pool:
+class PoolMachine:
     """One pool over a store.
 
     Args:

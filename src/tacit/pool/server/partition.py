@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import ParameterError
+from tacit.pool.protocol.table import Codes
 from tacit.pool.protocol.template import Region, Template
-from tacit.pool.simulation.population import Codes
 
 Method = Literal["ahead", "split", "cheapest"]
 METHODS: tuple[Method, ...] = ("ahead", "split", "cheapest")

@@ -11,12 +11,14 @@ signature a period. Nothing is logged.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
 
 import httpx
 from starlette.applications import Starlette
@@ -27,8 +29,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tacit.bodies import TooLongError, read_body, read_object
-from tacit.errors import InputError
-from tacit.pool.agent.runner import PassGate
+from tacit.errors import InputError, ParameterError, TacitError
+from tacit.files import atomic_file, check_output
 from tacit.pool.channel.oblivious import (
     KEYS_TYPE,
     REQUEST_TYPE,
@@ -38,7 +40,16 @@ from tacit.pool.channel.oblivious import (
     GatewayKey,
     read_request,
 )
-from tacit.pool.protocol.batches import BatchKeeper, PassIssuer, SealedMessage, checked_digest
+from tacit.pool.channel.secret_files import kept_secret
+from tacit.pool.protocol.batches import (
+    AdmissionPass,
+    BatchKeeper,
+    PassIssuer,
+    PassVerifier,
+    SealedMessage,
+    checked_digest,
+    issued_key,
+)
 from tacit.pool.protocol.messages import VERSION, Reply
 
 LARGEST_MESSAGE = 1 << 20
@@ -46,20 +57,72 @@ _SECONDS = 30.0
 _PLAIN = {"cache-control": "no-store"}
 
 
+_PAUSE = 1.0
+"""Seconds between two requests for the issuer's key, at least."""
+
+
+class PassGate:
+    """A relay's check of passes, with the issuer's key fetched when a period begins.
+
+    Args:
+        address: the issuer's.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self._verifier = PassVerifier()
+        self._asked = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def admits(self, shown: AdmissionPass | None, announcement: str) -> bool:
+        """Does the pass admit its message? Each does so once."""
+        if shown is None:
+            return False
+        async with self._lock:
+            now = time.monotonic()
+            if self._verifier.stale(now, shown.period) and now - self._asked >= _PAUSE:
+                self._asked = now
+                with suppress(TacitError):  # the keys that are known go on
+                    await self._learn()
+        return self._verifier.spend(shown, announcement)
+
+    async def _learn(self) -> None:
+        async with httpx.AsyncClient(trust_env=False, timeout=5.0) as http:  # once a period
+            self._verifier.learn(await issued_key(self.address, http), time.monotonic())
+
+
 def relay_app(
-    gateway: str | None,
+    gateway: str | None = None,
     *,
+    k: int | None = None,
+    secret: str | Path | None = None,
+    issuer: str | None = None,
+    hold: float = 60.0,
     transport: httpx.AsyncBaseTransport | None = None,
     batches: Sequence[Route] = (),
 ) -> Starlette:
-    """A relay for one gateway.
+    """Make a relay: it passes sealed requests on to a gateway, keeps sealed records for a pool, or both.
 
     Args:
-        gateway: the address that takes sealed requests; ``GET`` of the same address gives its keys. None for
-            a relay that keeps sealed records and passes nothing on.
+        gateway: the address that takes sealed requests; ``GET`` of the same address gives its keys.
+        k: keep sealed records, and hand over batches of at least so many.
+        secret: with `k`, the file with the secret that the pool must show; made where there is none.
+        issuer: with `k`, take records with a pass of this issuer only; anybody is admitted without one.
+        hold: with `k`, for how many seconds sealed records are kept at most.
         transport: how the gateway is reached.
-        batches: the routes of a relay that keeps sealed records (:mod:`tacit.pool.server.relay`).
+        batches: the routes over a keeper of one's own (:func:`batch_routes`), in place of `k`.
     """
+    if gateway is None and k is None and not batches:
+        raise ParameterError(
+            "a relay needs something to do.",
+            "Give `gateway` to pass Oblivious HTTP on, `k` to keep sealed records, or both.",
+        )
+    if (k is None) != (secret is None):
+        raise ParameterError("`k` and `secret` belong together.", "Give both, or neither.")
+    if k is not None and secret is not None:
+        keeper = BatchKeeper(k, time.monotonic(), hold=hold)
+        gate = None if issuer is None else PassGate(issuer)
+        batches = batch_routes(keeper, kept_secret(Path(secret)), gate=gate)
     client = httpx.AsyncClient(transport=transport, timeout=_SECONDS, follow_redirects=False, trust_env=False)
 
     async def keys(_request: Request) -> Response:
@@ -162,6 +225,26 @@ class _Gateway:
         )
         fields = tuple((name.lower(), value) for name, value in answer.headers.raw if name.lower() in _KEPT)
         return BinaryResponse(answer.status_code, fields, answer.content)
+
+
+def gateway_key(
+    key: str | Path | None = None, write_keys: str | Path | None = None, *, force: bool = False
+) -> GatewayKey:
+    """Read or make a gateway's key, and write its public part for people to get elsewhere than a relay.
+
+    Args:
+        key: the file with the secret key; made where there is none. Without it the key is a new one.
+        write_keys: where to write the public keys; a file that has them already stays as it is.
+        force: replace a file at `write_keys` that holds something else.
+    """
+    own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(Path(key))))
+    public = own.configurations()
+    if write_keys is None or (Path(write_keys).is_file() and Path(write_keys).read_bytes() == public):
+        return own
+    check_output(Path(write_keys), force=force, inputs=[] if key is None else [Path(key)])
+    with atomic_file(Path(write_keys)) as temporary:
+        temporary.write_bytes(public)
+    return own
 
 
 def gateway_app(key: GatewayKey, target: str, *, app: ASGIApp | None = None) -> Starlette:

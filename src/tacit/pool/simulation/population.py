@@ -8,16 +8,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError
-from tacit.pool.protocol.template import Template, read_template
-
-Codes = npt.NDArray[np.uint16]
-"""Records as codes: one row per record, one column per attribute."""
+from tacit.pool.protocol.table import Codes
+from tacit.pool.protocol.template import Template, named_template, read_template
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,24 @@ class Population:
 @cache
 def adult() -> Population:
     """The 30,162 complete records of UCI Adult with eight attributes (section 6.1)."""
-    with as_file(files("tacit.data") / "adult") as folder:
-        template = read_template(folder / "template.toml")
-        return Population(template, _encoded(pq.read_table(folder / "people.parquet"), template))
+    template = named_template("adult")
+    with as_file(files("tacit.data") / "adult" / "people.parquet") as path:
+        return Population(template, _encoded(pq.read_table(path), template))
 
 
-def read_population(path: str | Path, template: Template) -> Population:
-    """Read records from a CSV or Parquet file with a column for each of the template's attributes."""
-    path = Path(path)
+def read_population(users: str | Path = "adult", template: str | Path | Template | None = None) -> Population:
+    """Read records from a CSV or Parquet file with a column for each of the template's attributes.
+
+    Args:
+        users: the file, or ``adult`` for the bundled one.
+        template: what the records follow: a :class:`Template`, or a TOML file; ``adult`` brings its own.
+    """
+    if users == "adult":
+        return adult()
+    if template is None:
+        raise InputError("a population from a file needs a template.", "Give `template=template.toml`.")
+    template = template if isinstance(template, Template) else read_template(template)
+    path = Path(users)
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else pa_csv.read_csv(path)
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:

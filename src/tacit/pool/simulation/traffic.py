@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import ParameterError
+from tacit.files import check_output
 from tacit.pool.loops.cuts import locate
 from tacit.pool.protocol.messages import (
     UNGROUPED,
@@ -28,12 +30,17 @@ from tacit.pool.protocol.messages import (
     Rules,
     SecondMessage,
 )
-from tacit.pool.protocol.table import Corners, Table
-from tacit.pool.protocol.template import Record
-from tacit.pool.server.machine import Pool, nested, together
+from tacit.pool.protocol.table import Codes, Corners, Table
+from tacit.pool.protocol.template import Record, Template
+from tacit.pool.server.machine import PoolMachine, nested, together
 from tacit.pool.server.store import MemoryStore, Standing
-from tacit.pool.simulation.population import Codes, Population
-from tacit.pool.simulation.verification import AuditedLog
+from tacit.pool.simulation.population import Population, read_population
+from tacit.pool.simulation.verification import (
+    AnonymityAudit,
+    AuditedLog,
+    verify_log,
+    write_audited_log,
+)
 
 Numbers = npt.NDArray[np.int64]
 
@@ -241,21 +248,10 @@ class Simulated:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON."""
-        return {
-            name: getattr(self, name)
-            for name in (
-                "information_loss",
-                "ncp",
-                "unregistered",
-                "forced_expired",
-                "forced_unregistered",
-                "groups",
-                "people",
-                "guarded_at_once",
-                "never_guarded",
-                "wait",
-            )
-        }
+        return {name: getattr(self, name) for name in _FIGURES}
+
+
+_FIGURES = tuple(field.name for field in fields(Simulated) if field.name not in ("setting", "log"))
 
 
 class _Run:
@@ -268,7 +264,7 @@ class _Run:
         self.random, self.moments = np.random.default_rng(setting.seed).spawn(2)
         self.store = CrowdStore()
         formation = together if setting.mode == "default" else nested
-        self.pool = Pool(
+        self.pool = PoolMachine(
             self.rules, population.template, self.store, sealing=CrowdEnvelope(), formation=formation
         )
         self.crowd = Crowd.nobody(len(population.template.attributes))
@@ -444,3 +440,103 @@ def simulate(
         float(waits.mean()) if len(waits) else 0.0,
         log,
     )
+
+
+@dataclass(frozen=True, repr=False)
+class PoolSimulation:
+    """What :func:`simulate_pool` found, as means over its runs.
+
+    Attributes:
+        setting: what was simulated; its seed is the first run's.
+        seeds: the seeds of the runs.
+        figures: the means of the figures of :class:`Simulated`, by name.
+        verified: with ``verify``, how many queries of all runs fail Definitions 2 and 3, by name.
+    """
+
+    setting: SimulationSetting
+    seeds: tuple[int, ...]
+    figures: dict[str, float]
+    verified: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        found, setting = self.figures, self.setting
+        return (
+            f"PoolSimulation(k={setting.k}, window={setting.window:g}: {found['people']:,.0f} people in "
+            f"{found['groups']:,.1f} groups, {found['unregistered']:.1%} without one, NCP {found['ncp']:.1%})"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Setting and figures in one, for JSON."""
+        said = {name: getattr(self.setting, name) for name in _SAID} | {"seeds": list(self.seeds)}
+        found = said | self.figures
+        return found if self.verified is None else found | {"verified": self.verified}
+
+
+_SAID = ("k", "window", "overlap", "arrivals", "stay", "windows", "mode", "leavers")
+
+
+def simulate_pool(
+    k: int = 30,
+    window: float = 50.0,
+    *,
+    overlap: float = 0.5,
+    arrivals: float = 50.0,
+    stay: float = 50.0,
+    stay_variance: float = 10.0,
+    windows: int = 100,
+    mode: Mode = "default",
+    leavers: Leavers = "silent",
+    users: str | Path | Population = "adult",
+    template: str | Path | Template | None = None,
+    seed: int = 1,
+    seeds: int = 1,
+    verify: bool = False,
+    log: str | Path | None = None,
+    force: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> PoolSimulation:
+    """Simulate people who come, search under a region shared by at least ``k`` of them, and go.
+
+    The pool is the one that :class:`tacit.Pool` serves; only time and people are made up. The defaults are
+    the paper's (section 6.1).
+
+    Args:
+        k: how many people share a region, at least.
+        window: how far apart in time their queries may lie, in units of time.
+        overlap: the share of a window that is the next one's too, at most 0.5.
+        arrivals: how many people arrive in a unit of time, on average.
+        stay: how long they stay, on average.
+        stay_variance: the variance of how long they stay.
+        windows: how many windows to run, after a first one that is not counted.
+        mode: ``default`` (everybody is partitioned anew, with headroom) or ``paper`` (groups are split).
+        leavers: whether people who left during the overlap stay ``silent`` in the phases or ``answer``.
+        users: the population: ``adult`` (bundled), or a CSV or Parquet file with ``template``.
+        template: what the records of ``users`` follow: a TOML file.
+        seed: of the first run; the same seed gives the same run.
+        seeds: run so many times, with seeds from ``seed`` on, and give means.
+        verify: check Definitions 2 and 3 for every query of the runs.
+        log: write every query of the first run to this Parquet file.
+        force: replace the file ``log``.
+        advance: called after each window.
+    """
+    if seeds < 1:
+        raise ParameterError.outside("seeds", seeds, "at least 1")
+    setting = SimulationSetting(
+        k, window, overlap, arrivals, stay, stay_variance, windows, mode, leavers, seed
+    )
+    if log is not None:
+        given = [each for each in (template, users) if isinstance(each, str | Path) and each != "adult"]
+        check_output(Path(log), force=force, inputs=[Path(each) for each in given])
+    population = users if isinstance(users, Population) else read_population(users, template)
+    found, audits = [], []
+    for number in range(seeds):
+        keep = verify or (log is not None and number == 0)
+        one = simulate(replace(setting, seed=seed + number), population, keep_log=keep, advance=advance)
+        if verify and one.log is not None:
+            audits.append(verify_log(one.log, k, window))
+        if log is not None and number == 0 and one.log is not None:
+            write_audited_log(one.log, log)
+        found.append(one.as_dict())
+    means = {name: sum(one[name] for one in found) / seeds for name in _FIGURES}
+    verified = AnonymityAudit.of_all(audits).as_dict() if audits else None
+    return PoolSimulation(setting, tuple(range(seed, seed + seeds)), means, verified)

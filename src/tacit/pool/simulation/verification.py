@@ -14,7 +14,8 @@ record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.errors import InputError
+from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.pool.loops.matching import count_companions
 
@@ -119,6 +120,13 @@ class AnonymityAudit:
     unequal_general: int
     fewest: int
 
+    @classmethod
+    def of_all(cls, audits: Sequence[AnonymityAudit]) -> AnonymityAudit:
+        """Several audits as one: failures add up, the fewest is the fewest of all."""
+        names = [field.name for field in fields(cls) if field.name != "fewest"]
+        sums = {name: sum(getattr(audit, name) for audit in audits) for name in names}
+        return cls(**sums, fewest=min(audit.fewest for audit in audits))
+
     @property
     def holds(self) -> bool:
         """No sender of a guarded entry is k-identified."""
@@ -166,8 +174,17 @@ def companions(log: AuditedLog, k: int, window: float) -> tuple[npt.NDArray[np.i
     return placed_same, placed_match
 
 
-def verify_log(log: AuditedLog, k: int, window: float) -> AnonymityAudit:
-    """Check every entry of ``log`` against Definitions 2 and 3."""
+def verify_log(log: AuditedLog | str | Path, k: int = 30, window: float = 50.0) -> AnonymityAudit:
+    """Check every entry of a query log with its senders against Definitions 2 and 3.
+
+    Args:
+        log: the log, or the file that :func:`tacit.simulate_pool` wrote.
+        k: how many people must match each entry.
+        window: how well an attacker knows the time of a query, plus or minus.
+    """
+    if k < 1 or not window >= 0:
+        raise ParameterError(f"k must be at least 1 and window at least 0; found {k} and {window}.")
+    log = log if isinstance(log, AuditedLog) else read_audited_log(log)
     same, match = companions(log, k, window)
     guarded = log.guarded
     return AnonymityAudit(
