@@ -8,26 +8,23 @@ from pathlib import Path
 import pytest
 
 from tacit.device import Guard
-from tacit.web.state import PageState
+from tacit.web.state import PageState, SentRequests
+from tacit.web.suggestions import Suggestions
 
 
 def asked(path: Path) -> tuple[Guard, list[int]]:
     """A guard over a file in which the page noted three requests to two engines, and two queries."""
     guard, state = Guard(path), PageState(path)
+    suggestions = Suggestions(state, ())
     numbers = []
-    for upstream, query in (("one", "my secret illness"), ("two", "my secret illness"), ("two", "tea")):
+    for upstream, query in (("one", "my secret illness"), ("two", "my secret illness"), ("two", "TEA")):
         number = guard.send_alone(query, upstream=upstream).exposure
         assert number is not None
         numbers.append(number)
-        now = datetime.now(UTC).isoformat()
-        with state.transaction() as connection:
-            connection.execute(
-                "INSERT INTO page_sent (engine, time, exposure, address, bytes) VALUES (?, ?, ?, ?, ?)",
-                (upstream, now, number, "https://engine.example", f"GET /?q={query}".encode()),
-            )
-            connection.execute("INSERT OR REPLACE INTO page_query VALUES (?, ?, 1)", (query, now))
-    with state.transaction() as connection:
-        connection.execute("INSERT INTO page_query VALUES ('asked here alone', ?, 1)", (now,))
+        wire = f"GET /?q={query}".encode()
+        SentRequests(state).record(upstream, number, "https://engine.example", wire)
+        suggestions.remember(query, datetime.now(UTC).isoformat())
+    suggestions.remember("asked here alone", datetime.now(UTC).isoformat())
     state.close()
     return guard, numbers
 

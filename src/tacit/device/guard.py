@@ -20,7 +20,6 @@ from typing import Any, Self
 import numpy as np
 
 from tacit.device.generalise.algorithms import Algorithm
-from tacit.device.page_records import forget_period_of_page
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.construction import SourceDocument, history_documents
 from tacit.device.profile.history import FILING, History, HistoryDocument, HistoryIndex
@@ -273,8 +272,7 @@ class OwnedProfile:
         ]
         gone = self._history.forget(self._history.between(since, until))
         exposures = self._ledger.forget(sent)
-        with self._store.transaction() as connection:
-            forget_period_of_page(connection, since, until)
+        self._store.announce_forgotten(since, until)
         if since is not None or until is not None:
             return replace(_forgotten(gone), exposures=exposures)
         topics = self._store.forget_topics()

@@ -1,6 +1,8 @@
 """The page's records in the profile file: settings, engines, known browsers, and every request that was sent.
 
-All of it lies in tables of its own whose names begin with ``page_``. Deleted rows are overwritten.
+All of it lies in tables of its own whose names begin with ``page_``. Deleted rows are overwritten. What is
+kept about queries goes with what it belongs to: triggers remove it when an entry of the exposure ledger or a
+period is forgotten, whoever forgets it.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.device import ExposureBound
+from tacit.device.profile.store import FORGOTTEN_PERIOD
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
 from tacit.web.engines.interface import Carriage, EngineDescription
 
-_SCHEMA = """
+_SCHEMA = f"""
+{FORGOTTEN_PERIOD};
 CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_engine (
@@ -33,8 +37,16 @@ CREATE TABLE IF NOT EXISTS page_sent (
     address TEXT NOT NULL, bytes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS page_sent_by_time ON page_sent (time);
 CREATE INDEX IF NOT EXISTS page_sent_by_exposure ON page_sent (exposure);
-CREATE TABLE IF NOT EXISTS page_query (query TEXT PRIMARY KEY, time TEXT NOT NULL, times INTEGER NOT NULL)
-    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS page_query (
+    query TEXT PRIMARY KEY, time TEXT NOT NULL, times INTEGER NOT NULL, asked TEXT NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS page_forgets_entry AFTER DELETE ON exposure BEGIN
+    DELETE FROM page_sent WHERE exposure = old.number;
+    DELETE FROM page_query WHERE asked = old.query AND asked NOT IN (SELECT query FROM exposure);
+END;
+CREATE TRIGGER IF NOT EXISTS page_forgets_period AFTER INSERT ON forgotten_period BEGIN
+    DELETE FROM page_sent WHERE time >= new.since AND time <= new.until;
+    DELETE FROM page_query WHERE time >= new.since AND time <= new.until;
+END;
 """
 
 

@@ -74,9 +74,9 @@ class Suggestions:
             return
         with self._state.transaction() as connection:
             connection.execute(
-                "INSERT INTO page_query VALUES (?, ?, 1) ON CONFLICT (query) DO UPDATE "
-                "SET time = excluded.time, times = times + 1",
-                (text, time),
+                "INSERT INTO page_query VALUES (?, ?, 1, ?) ON CONFLICT (query) DO UPDATE "
+                "SET time = excluded.time, times = times + 1, asked = excluded.asked",
+                (text, time, query),
             )
 
 

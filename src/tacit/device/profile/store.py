@@ -55,6 +55,8 @@ CREATE TABLE told (
 CREATE TABLE together (upstream TEXT PRIMARY KEY, circle TEXT NOT NULL) WITHOUT ROWID;
 """
 
+FORGOTTEN_PERIOD = "CREATE TABLE IF NOT EXISTS forgotten_period (since TEXT NOT NULL, until TEXT NOT NULL)"
+
 
 def utc_text(time: datetime) -> str:
     """UTC in one fixed form, so that text order is time order."""
@@ -351,6 +353,19 @@ class ProfileStore:
             connection.execute("DELETE FROM counted")
             self.note_forgetting()
             return connection.execute("DELETE FROM sensitive").rowcount
+
+    def announce_forgotten(self, since: datetime | None, until: datetime | None) -> None:
+        """Announce in the file that a period is forgotten, all of time where no end of it is given.
+
+        Whoever keeps tables of its own in this file (the search page) has triggers on ``forgotten_period``
+        and on the removal of entries of ``exposure``: what belongs to them goes in the same transaction.
+        """
+        first = utc_text(since) if since is not None else ""
+        last = utc_text(until) if until is not None else "~"
+        with self.transaction() as connection:
+            connection.execute(FORGOTTEN_PERIOD)
+            connection.execute("INSERT INTO forgotten_period VALUES (?, ?)", (first, last))
+            connection.execute("DELETE FROM forgotten_period")
 
     def note_forgetting(self) -> None:
         """Tell other processes that what they hold of the history may be gone; part of a transaction."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
 from tacit.device.generalise.measures import normalised, risk, risk_layer
-from tacit.device.page_records import forget_with_entries
 from tacit.device.profile.store import ProfileStore, canonical_upstream, utc_text
 from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
 from tacit.errors import ParameterError
@@ -405,22 +404,18 @@ class ExposureLedger:
 
     def forget(self, numbers: Iterable[int]) -> int:
         """Remove entries; gives how many there were. What was sent stays sent: only the record goes."""
-        removal = "DELETE FROM exposure WHERE number = ? RETURNING query"
+        removal = "DELETE FROM exposure WHERE number = ?"
         with self._store.transaction() as connection:
-            gone = [str(row[0]) for one in numbers for row in connection.execute(removal, (one,))]
-            forget_with_entries(connection, gone)
+            gone = sum(connection.execute(removal, (one,)).rowcount for one in numbers)
             self._store.sum_up_told()
-        return len(gone)
+        return gone
 
     def forget_upstream(self, upstream: str) -> int:
         """Remove all entries of one upstream; gives how many there were."""
         name = canonical_upstream(upstream)
         with self._store.transaction() as connection:
             connection.execute("DELETE FROM told WHERE upstream = ?", (name,))
-            removal = "DELETE FROM exposure WHERE upstream = ? RETURNING query"
-            gone = [str(query) for (query,) in connection.execute(removal, (name,)).fetchall()]
-            forget_with_entries(connection, gone)
-        return len(gone)
+            return connection.execute("DELETE FROM exposure WHERE upstream = ?", (name,)).rowcount
 
     def erase_witness(self) -> None:
         """Remove what stands outside the file, as when it is erased."""
