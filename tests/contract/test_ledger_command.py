@@ -96,7 +96,7 @@ def test_a_changed_ledger_fails_without_a_traceback(path: Path) -> None:
     [
         (["--budget-epsilon", "0"], 2, "must be positive and finite; found 0"),
         (["--budget-epsilon", "-1"], 2, "at least 0"),
-        (["--budget-epsilon", "nan"], 2, "--budget-epsilon must be at least 0; found nan"),
+        (["--budget-epsilon", "nan"], 2, "--budget-epsilon must be a finite number, at least 0; found nan"),
         (["--budget-epsilon", "1", "--budget-delta", "2"], 2, "in [0, 1]"),
         (["--budget-epsilon", "1", "--composition", "pld"], 2, "greater than 0 for the rule pld"),
         (["--budget-epsilon", "1", "--composition", "hope"], 2, "hope"),

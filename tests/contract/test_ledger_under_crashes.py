@@ -81,7 +81,7 @@ def test_processes_that_race_never_overspend(tmp_path: Path) -> None:
     assert [spender.returncode for spender in spenders] == [0, 0, 0]
     acknowledged = [line for lines in outputs for line in lines]
     assert len(acknowledged) == len(set(acknowledged)) == 100
-    assert ledger.remaining().epsilon == 0
+    assert ledger.left.epsilon == 0
 
 
 FULL_DISK = """
@@ -119,7 +119,7 @@ def test_a_full_disk_is_told_and_leaves_the_ledger_as_it_was(room: int, tmp_path
     assert done.stderr == ""
     assert ledger.path.read_bytes() == before
     ledger.spend(ApproximateDp(pure(0.75)), "after")
-    assert ledger.remaining().epsilon == 0
+    assert ledger.left.epsilon == 0
 
 
 @pytest.mark.parametrize("room", [0, 100])

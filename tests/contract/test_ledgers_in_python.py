@@ -51,7 +51,7 @@ def test_a_fresh_ledger_elsewhere_is_no_fresh_budget(tmp_path: Path, log: tacit.
     first.unlink()
     with pytest.raises(InputError, match="has vanished"):
         released(log, fresh, "two")
-    assert fresh.remaining().epsilon == BUDGET["epsilon"], "nothing was charged"
+    assert fresh.left.epsilon == BUDGET["epsilon"], "nothing was charged"
     assert not (tmp_path / "two").exists()
 
 
@@ -90,8 +90,8 @@ def test_another_data_set_opens_its_own(tmp_path: Path, log: tacit.Log) -> None:
     pq.write_table(records.set_column(0, records.schema.field(0), renamed), other)
     with pytest.raises(InputError, match="give `log`"):
         opened(path)
-    assert opened(path, log=other).remaining().epsilon == BUDGET["epsilon"]
+    assert opened(path, log=other).left.epsilon == BUDGET["epsilon"]
     unused = tmp_path / "unused.ledger"
     opened(unused)
     unused.unlink()
-    assert opened(unused).remaining().epsilon == BUDGET["epsilon"], "nothing was spent on it"
+    assert opened(unused).left.epsilon == BUDGET["epsilon"], "nothing was spent on it"

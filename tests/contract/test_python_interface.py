@@ -106,7 +106,7 @@ def test_a_ledger_is_opened_once_and_found_again(tmp_path: Path) -> None:
         tacit.Ledger.open_or_create(path)
     tacit.Ledger.open_or_create(path, epsilon=2, delta=1e-6)
     again = tacit.Ledger.open_or_create(path, epsilon=2, delta=1e-6)
-    assert again.remaining().epsilon == tacit.Ledger.open_or_create(path).remaining().epsilon == 2
+    assert again.left.epsilon == tacit.Ledger.open_or_create(path).left.epsilon == 2
     with pytest.raises(InputError, match="has the budget"):
         tacit.Ledger.open_or_create(path, epsilon=3, delta=1e-6)
 

@@ -8,6 +8,7 @@ import stat
 import threading
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +24,7 @@ from tacit.privacy.accounting.events import (
     RareDisclosure,
 )
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.ledger import journal
 from tacit.privacy.ledger.journal import Journal
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.searchlog import SCHEMA
@@ -46,14 +48,14 @@ def ledger(tmp_path: Path) -> Ledger:
 def test_a_new_ledger_holds_its_whole_budget(ledger: Ledger) -> None:
     state = ledger.verify()
     assert (state.label, state.entries, state.torn) == ("weekly log", (), 0)
-    assert ledger.remaining() == budget()
+    assert ledger.left == budget()
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
 
 
 def test_charges_add_up_in_decimal(ledger: Ledger) -> None:
     for week in range(10):
         ledger.spend(release(0.1, 1e-7), f"week {week}")
-    remaining = ledger.remaining()
+    remaining = ledger.left
     assert (remaining.epsilon, remaining.delta) == (0.0, 0.0)
     with pytest.raises(BudgetError):
         ledger.spend(release(1e-9), "one more")
@@ -82,8 +84,8 @@ def test_relations_do_not_mix(ledger: Ledger) -> None:
 
 def test_a_probabilistic_guarantee_is_charged_as_what_it_implies(ledger: Ledger) -> None:
     ledger.spend(ApproximateDp(Guarantee(GuaranteeKind.PROBABILISTIC, AR, 0.5, 4e-7)), "zealous")
-    assert ledger.remaining().epsilon == 0.5
-    assert ledger.remaining().delta == 6e-7
+    assert ledger.left.epsilon == 0.5
+    assert ledger.left.delta == 6e-7
 
 
 def test_a_k_query_release_is_recorded_and_marks_the_data_set(ledger: Ledger) -> None:
@@ -183,7 +185,7 @@ def test_a_ledger_knows_its_log_as_it_grows_and_reveals_nothing_of_it(tmp_path: 
     grown = write_log(tmp_path / "grown", ["ann", "bob", "cid", "dora"])
     other = write_log(tmp_path / "other", ["ann", "eve", "cid", "dora"])
     empty = write_log(tmp_path / "empty", [])
-    ledgers = [Ledger.create(tmp_path / name, budget(), log=log) for name in ("one", "two")]
+    ledgers = [Ledger.write(tmp_path / name, budget(), log=log) for name in ("one", "two")]
     for ledger in ledgers:
         ledger.require_log(log)
         ledger.require_log(grown)
@@ -333,3 +335,37 @@ def test_a_ledger_held_by_another_process_is_told(ledger: Ledger, monkeypatch: p
         with pytest.raises(TacitError, match="locked by another process"):
             ledger.spend(release(0.1), "blocked")
     ledger.spend(release(0.1), "free again")
+
+
+def test_a_ledger_that_is_kept_open_checks_every_line_once(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other processes may write meanwhile, so the file is read; what was checked before is only compared."""
+    checked: list[int] = []
+    plain = journal._checked
+
+    def counted(line: bytes, number: int, previous: str) -> dict[str, Any]:
+        checked.append(number)
+        return plain(line, number, previous)
+
+    monkeypatch.setattr(journal, "_checked", counted)
+    opened = Ledger.open(ledger.path)
+    for week in range(5):
+        entry = opened.spend(release(0.01), f"week {week}")
+        opened.note_release(entry, "ab" * 32)
+        assert opened.spent.epsilon <= opened.budget.epsilon and opened.left.epsilon > 0
+    assert checked == list(range(11))
+    ledger.spend(release(0.01), "by another process")
+    checked.clear()
+    assert opened.state().length == 12 and checked == [11]
+
+
+def test_a_line_that_changes_under_an_open_ledger_is_found(ledger: Ledger) -> None:
+    entry = ledger.spend(release(0.1), "week 1")
+    ledger.note_release(entry, "ab" * 32)
+    content = ledger.path.read_bytes()
+    ledger.path.write_bytes(content.replace(b"week 1", b"week 2"))
+    with pytest.raises(IntegrityError):
+        ledger.state()
+    ledger.path.write_bytes(content[: content.index(b"\n") + 1])
+    assert ledger.state().entries == ()

@@ -63,7 +63,7 @@ def test_a_crash_during_the_repair(ledger: Ledger) -> None:
         ledger.path.write_bytes(repaired[:written] + torn[written:])
         ledger.spend(release(0.0625), "again")
         assert ledger.verify().entries[-1].purpose == "again"
-        assert ledger.remaining().epsilon <= 1 - 0.25 - 0.0625
+        assert ledger.left.epsilon <= 1 - 0.25 - 0.0625
 
 
 @pytest.mark.parametrize("length", [1, 300, 5000])
@@ -72,5 +72,5 @@ def test_zeros_at_the_end_as_some_file_systems_leave_them(length: int, ledger: L
         file.write(b"\0" * length)
     assert ledger.verify().torn == 1
     ledger.spend(release(0.25), "after")
-    assert ledger.remaining().epsilon == 1 - 0.25 - 0.125 - 0.25
+    assert ledger.left.epsilon == 1 - 0.25 - 0.125 - 0.25
     assert ledger.verify().torn == 1

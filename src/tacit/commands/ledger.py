@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,7 +17,6 @@ from tacit.terminal import emit
 
 if TYPE_CHECKING:
     from tacit.privacy.ledger.entries import LedgerState
-    from tacit.privacy.ledger.ledger import Ledger
 
 
 PANEL = Panel.RELEASE
@@ -85,16 +82,13 @@ def init(
 
     With --log the log is known again by its content: as a copy, under another name, or grown by a week.
     """
-    from tacit.privacy.accounting.composition import CompositionRule
-    from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger import Ledger, budget_of
 
-    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
-    budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
-    rule = CompositionRule(composition)
-    with _registered(log, instead_of_lost) as remember:
-        ledger = Ledger.create(path, budget, label=label, composition=rule, log=log)
-        remember(ledger)
+    budget = budget_of(epsilon, delta, neighbours)
+    assert budget is not None
+    ledger = Ledger.create(
+        path, budget, label=label, composition=composition, log=log, instead_of_lost=instead_of_lost
+    )
     state = ledger.state()
 
     def render(console: Console) -> None:
@@ -103,25 +97,6 @@ def init(
         console.print("Keep it with the data set, and keep copies: it is the memory of what was released.")
 
     emit(_summary(path, state), as_json=as_json, render=render)
-
-
-@contextmanager
-def _registered(log: Path | None, instead_of_lost: bool) -> Iterator[Callable[[Ledger], None]]:
-    """A place in the register for the ledger of a log that has none, or whose ledger is lost for good."""
-    from tacit.privacy.ledger.register import Register, refuse_known
-
-    register = Register()
-    with register.opening():
-        known = register.of_log(log) if log is not None and log.exists() else []
-        lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
-        refuse_known([entry for entry in known if entry not in lost])
-
-        def remember(ledger: Ledger) -> None:
-            for entry in lost:
-                register.forget(entry.id)
-            register.remember(ledger, log)
-
-        yield remember
 
 
 def adopt(
@@ -133,21 +108,10 @@ def adopt(
 
     What was charged after this copy was made is not in it: the budget it shows is larger than what is left.
     """
-    from tacit.privacy.ledger.ledger import Ledger
-    from tacit.privacy.ledger.register import Register, refuse_known
+    from tacit.privacy.ledger import Ledger
 
-    ledger = Ledger.open(path)
+    ledger, lost = Ledger.adopt(path, log)
     state = ledger.state()
-    identity = str(ledger.chain().records[0]["hash"])
-    register = Register()
-    with register.opening():
-        known = register.of_log(log)
-        others = [entry for entry in known if entry.id != identity]
-        refuse_known([entry for entry in others if entry.path.exists()])
-        for entry in others:
-            register.forget(entry.id)
-        register.accept(ledger, log)
-    lost = sum(max(0, entry.entries - state.length) for entry in known if entry.id == identity)
     result = _summary(path, state) | {"entries_lost": lost}
 
     def render(console: Console) -> None:
@@ -164,7 +128,7 @@ def adopt(
 
 def known(as_json: JsonFlag = False) -> None:
     """List the ledgers known on this machine, and whether each is still in its place."""
-    from tacit.privacy.ledger.register import Register
+    from tacit.privacy.ledger import Register
 
     rows = [
         {
@@ -198,7 +162,7 @@ def known(as_json: JsonFlag = False) -> None:
 
 def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
     """Show budget, spendings and what is left."""
-    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger import Ledger
 
     state = Ledger(path).state()
     last = state.account.charged[-1] if state.account.charged else None
@@ -233,7 +197,7 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Check every hash and the arithmetic; exit 1 if something does not hold."""
-    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger import Ledger
 
     state = Ledger(path).verify(head)
     result = _summary(path, state) | {"valid": True, "head_found": head is not None}

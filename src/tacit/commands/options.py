@@ -6,12 +6,13 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from tacit import validation
 from tacit.errors import ParameterError
 
 WORK = "The work"
@@ -63,23 +64,14 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same res
 """``--seed``, of work that is repeatable; noise that protects people never is."""
 
 
-def moment(text: str) -> datetime:
-    """A day or a time as people write it, in UTC and without a zone, as logs have it.
-
-    A bare number is refused: taken for seconds since 1970, ``2006`` would be half an hour after midnight.
-
-    >>> moment("2006-03-06"), moment("2006-03-06 12:00+02:00")
-    (datetime.datetime(2006, 3, 6, 0, 0), datetime.datetime(2006, 3, 6, 10, 0))
-    """
+def moment(text: str) -> datetime | None:
+    """Read a day or a time as people write it (:func:`tacit.validation.moment`)."""
     try:
-        found = datetime.fromisoformat(text.strip())
-        if not text.strip()[4:5] == "-":
-            raise ValueError
-    except ValueError:
+        return validation.moment("it", text)
+    except ParameterError:
         raise typer.BadParameter(
             f"{text!r} is no day or time such as 2006-03-06 or 2006-03-06T12:00."
         ) from None
-    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
 
 
 def moment_option(meaning: str, heading: str | None = None) -> Any:
@@ -123,25 +115,10 @@ ScrubFlag = Annotated[
 ]
 """``--scrub``, of commands that read queries out of a log."""
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
 
 def bytes_of(memory: str) -> int:
-    """How many bytes a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` is.
-
-    >>> bytes_of("1.5GB")
-    1500000000
-    """
-    number = memory.strip().rstrip("BbIiKkMmGgTt").strip()
-    unit = memory.strip()[len(number) :].strip().upper()
-    try:
-        found = float(number) * _UNITS[unit]
-    except (KeyError, ValueError):
-        found = 0.0
-    if not 1 <= found < 2**63:
-        raise ParameterError.outside("memory", repr(memory), "a size such as 2GB or 500MB")
-    return int(found)
+    """Return how many bytes ``--memory`` says (:func:`tacit.validation.size`)."""
+    return validation.size("memory", memory)
 
 
 def declared_command(

@@ -227,7 +227,7 @@ def _publish(
     )
     with _stages() as report:
         done = publish_log(order, report=report)
-    remaining = order.ledger.remaining()
+    remaining = order.ledger.left
     result = {"folder": str(done.folder), **done.manifest, "remaining": remaining.to_dict()}
     emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
 

@@ -34,8 +34,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from tacit.errors import LogError
 from tacit.files import literal_path
 
@@ -73,21 +71,12 @@ def _digests(log: str | Path) -> Iterator[bytes]:
 
 
 def _earliest(log: str | Path) -> list[tuple[object, ...]]:
-    import duckdb
-
-    earliest = (
-        """SELECT epoch_us("time"), "user", query, coalesce(url, '') """
-        """FROM read_parquet($log, hive_partitioning=false) """
-        """ORDER BY "time", "user", query, url NULLS FIRST LIMIT $longest"""
+    return _query(
+        log,
+        f"""SELECT epoch_us("time"), "user", query, coalesce(url, '') FROM {_LOG} """
+        """ORDER BY "time", "user", query, url NULLS FIRST LIMIT $longest""",
+        {"longest": LONGEST_OPENING},
     )
-    with duckdb.connect() as connection:
-        try:
-            known = {"log": literal_path(log), "longest": LONGEST_OPENING}
-            rows: list[tuple[object, ...]] = connection.execute(earliest, known).fetchall()
-        except duckdb.Error:
-            # The message of the engine may quote data; the kind of the problem is enough.
-            raise LogError(f"{log} cannot be read as a search log.", "Check it with `tacit stats`.") from None
-    return rows
 
 
 MARKS = 256
@@ -133,12 +122,14 @@ def _query(log: str | Path, sql: str, parameters: dict[str, object]) -> list[tup
             ).fetchall()
         except duckdb.Error:
             # The message of the engine may quote data; the kind of the problem is enough.
-            raise LogError(f"{log} cannot be read as a search log.", "Check it with `tacit stats`.") from None
+            raise LogError(f"{log} cannot be read as a search log.", "Check it with tacit stats.") from None
     return rows
 
 
 def sketch_of(log: str | Path, key: bytes) -> Sketch:
     """The sketch of a log under a secret key."""
+    import pyarrow.parquet as pq
+
     records = int(pq.read_metadata(log).num_rows)
     level = min(_DEEPEST, max(0, math.ceil(math.log2(max(records, 1) / _THINNED_TO))))
     sql = f"SELECT DISTINCT {_MARK} AS mark FROM {_LOG} WHERE {_THIN} ORDER BY mark LIMIT {MARKS}"

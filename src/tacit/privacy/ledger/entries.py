@@ -61,6 +61,10 @@ class LedgerState:
     length: int
     torn: int
 
+    def continued_by(self, chain: Chain) -> bool:
+        """Whether a chain holds all that this state was read from, and perhaps more."""
+        return self.length <= len(chain.records) and chain.records[self.length - 1]["hash"] == self.head
+
     @property
     def unprotected(self) -> tuple[Entry, ...]:
         """Releases without any ε (k-query): no total can be stated about a data set that has one."""
@@ -84,23 +88,26 @@ def read_entry(record: Record) -> Entry:
     )
 
 
-def replay(chain: Chain) -> LedgerState:
-    """Read the chain from its start; IntegrityError if an entry or the arithmetic does not hold."""
+def replay(chain: Chain, before: LedgerState | None = None) -> LedgerState:
+    """Return what a chain says, read from its start, or on from a state ``before`` that it continues.
+
+    Raises IntegrityError if an entry or the arithmetic does not hold.
+    """
     try:
-        return _replay(chain)
+        if before is not None and not before.continued_by(chain):
+            before = None
+        return _replay(chain, before)
     except (KeyError, TypeError, ValueError, ParameterError) as error:
         raise IntegrityError(f"the ledger lacks a field or holds a wrong one ({error}).") from error
 
 
-def _replay(chain: Chain) -> LedgerState:
+def _replay(chain: Chain, before: LedgerState | None) -> LedgerState:
     opened = chain.records[0]
     if opened["type"] != "opened" or opened["format"] != FORMAT:
         raise IntegrityError("this file is no ledger that this version of Tacit can read.")
-    entries: dict[int, Entry] = {}
-    torn = 1 if chain.fragment else 0
-    for record in chain.records[1:]:
+    entries = {entry.number: entry for entry in before.entries} if before else {}
+    for record in chain.records[before.length if before else 1 :]:
         kind = record["type"]
-        torn += kind == "torn"
         if kind in _NOTES:
             entries[record["of"]] = _NOTES[kind](entries.get(record["of"]), record)
         elif kind == "spent" or (kind == "torn" and "event" in record):
@@ -110,12 +117,16 @@ def _replay(chain: Chain) -> LedgerState:
     charged = tuple(
         entry.event for entry in entries.values() if entry.guarantee.kind is not GuaranteeKind.K_QUERY
     )
-    account = Account(Guarantee.from_dict(opened["budget"]), CompositionRule(opened["composition"]), charged)
-    # Costs only grow, so if the total fits, every charge fitted when it was made.
-    if not account.within_budget():
-        raise IntegrityError(
-            "the charges of the ledger exceed its budget.", "The file was not written by Tacit."
-        )
+    if before is not None and len(charged) == len(before.account.charged):
+        account = before.account
+    else:
+        rule = CompositionRule(opened["composition"])
+        account = Account(Guarantee.from_dict(opened["budget"]), rule, charged)
+        # Costs only grow, so if the total fits, every charge fitted when it was made.
+        if not account.within_budget():
+            raise IntegrityError(
+                "the charges of the ledger exceed its budget.", "The file was not written by Tacit."
+            )
     return LedgerState(
         label=opened["label"],
         fingerprint=opened.get("fingerprint"),
@@ -124,7 +135,7 @@ def _replay(chain: Chain) -> LedgerState:
         entries=tuple(entries.values()),
         head=chain.head,
         length=len(chain.records),
-        torn=torn,
+        torn=sum(record["type"] == "torn" for record in chain.records) + bool(chain.fragment),
     )
 
 

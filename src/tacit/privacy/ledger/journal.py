@@ -82,14 +82,15 @@ def _checked(line: bytes, number: int, previous: str) -> dict[str, Any]:
     return dict(record)
 
 
-def _parse(content: bytes) -> Chain:
-    *lines, fragment = content.split(b"\n")
-    if not lines:
+def _parse(content: bytes, known: tuple[bytes, tuple[Record, ...]] = (b"", ())) -> Chain:
+    """Return the chain of a file's content; whole lines that are ``known`` are not checked again."""
+    checked, before = known if content.startswith(known[0]) else (b"", ())
+    *lines, fragment = content[len(checked) :].split(b"\n")
+    if not lines and not before:
         raise IntegrityError(
             "this file holds no whole entry of a ledger.",
-            "If it was a ledger, it was emptied or cut short: restore it from a copy, and make no new"
-            " one in its place. What"
-            " was spent is not known without it.",
+            "If it was a ledger, it was emptied or cut short: restore it from a copy, and make no new one in "
+            "its place. What was spent is not known without it.",
         )
     if not content.startswith(_BEGINNING):
         raise IntegrityError(
@@ -97,25 +98,29 @@ def _parse(content: bytes) -> Chain:
             "Name the data set's ledger, LOG.ledger unless said otherwise. If this was it, it is damaged; "
             "restore it from a copy.",
         )
-    records: list[dict[str, Any]] = []
-    previous = NO_HASH
-    for number, line in enumerate(lines):
-        records.append(_checked(line, number, previous))
-        previous = records[-1]["hash"]
+    records = list(before)
+    for line in lines:
+        records.append(_checked(line, len(records), records[-1]["hash"] if records else NO_HASH))
     if fragment:
         # Whole but for its newline, it may have been acted on, so it counts. Cut short, it stays a fragment:
         # nobody was told that it was written, and the next append records what is left of it as torn.
         with suppress(IntegrityError):
-            records.append(_checked(fragment, len(lines), previous))
+            records.append(_checked(fragment, len(records), records[-1]["hash"]))
             fragment = b""
     return Chain(tuple(records), fragment)
 
 
 class Journal:
-    """One such file."""
+    """One such file.
+
+    The file is read at every call, since other processes may have written to it. What was read before and has
+    not changed is not checked again, so that whoever keeps the object checks every line once.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._content = b""
+        self._chain = Chain((), b"")
 
     @classmethod
     def create(cls, path: str | Path, first: Record) -> Journal:
@@ -149,7 +154,14 @@ class Journal:
     def read(self) -> Chain:
         """The whole chain, every hash checked."""
         with self._locked(os.O_RDONLY, fcntl.LOCK_SH) as handle:
-            return _parse(_content(handle))
+            return self._parsed(_content(handle))
+
+    def _parsed(self, content: bytes) -> Chain:
+        if content != self._content or not content:
+            whole = self._content.rpartition(b"\n")[0] + b"\n" if self._content else b""
+            chain = _parse(content, (whole, self._chain.records[: whole.count(b"\n")]))
+            self._content, self._chain = content, chain
+        return self._chain
 
     def append(
         self, make: Callable[[Chain], Record], *, describe_fragment: Callable[[bytes], Record]
@@ -161,13 +173,14 @@ class Journal:
         """
         with self._locked(os.O_RDWR, fcntl.LOCK_EX) as handle:
             content = _content(handle)
-            chain = _parse(content)
+            chain = self._parsed(content)
             if chain.fragment:
                 content = self._replace_fragment(handle, content, chain, describe_fragment(chain.fragment))
-                chain = _parse(content)
+                chain = self._parsed(content)
             record = _sealed(make(chain), len(chain.records), chain.head)
-            missing_newline = b"" if content.endswith(b"\n") else b"\n"
-            self._write(handle, missing_newline + _canonical(record) + b"\n", len(content))
+            line = (b"" if content.endswith(b"\n") else b"\n") + _canonical(record) + b"\n"
+            self._write(handle, line, len(content))
+            self._parsed(content + line)
             return record
 
     def _replace_fragment(self, handle: int, content: bytes, chain: Chain, body: Record) -> bytes:
@@ -197,7 +210,7 @@ class Journal:
         try:
             handle = os.open(self.path, flags | os.O_CLOEXEC)
         except FileNotFoundError:
-            remedy = "Make one with `tacit ledger init`."
+            remedy = "Name its place, or open one: tacit ledger init, or Ledger.create in Python."
             raise InputError(f"there is no ledger at {self.path}.", remedy) from None
         except OSError as error:
             raise InputError(f"the ledger {self.path} cannot be opened: {error.strerror}.") from error

@@ -39,6 +39,7 @@ from tacit.privacy.ledger.data_set import begins_as, opening_fingerprint
 from tacit.privacy.ledger.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.ledger.journal import Chain, Journal, Record
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.validation import member, place, real, text
 
 
 def default_ledger(log: str | Path) -> Path:
@@ -59,14 +60,20 @@ def refuse_second_ledger(path: str | Path, log: str | Path) -> None:
 
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_LONGEST_TEXT = 200
 
 
 class Ledger(Displayed):
-    """A ledger in a file. Every call reads the file anew, so several processes may share it."""
+    """The ledger of a data set, in a file: a budget that never grows, and every charge made against it.
+
+    Every call reads the file anew, so several processes may share it.
+
+    Args:
+        path: the ledger's file, which exists; see :meth:`create` and :meth:`open_or_create`.
+    """
 
     def __init__(self, path: str | Path) -> None:
-        self._journal = Journal(path)
+        self._journal = Journal(place("path", path))
+        self._state: LedgerState | None = None
 
     @classmethod
     def create(
@@ -75,40 +82,74 @@ class Ledger(Displayed):
         budget: Guarantee,
         *,
         label: str = "",
-        composition: CompositionRule = CompositionRule.BASIC,
+        composition: CompositionRule | str = CompositionRule.BASIC,
         log: str | Path | None = None,
+        instead_of_lost: bool = False,
     ) -> Ledger:
         """Open a new ledger. Budget, relation and rule are fixed from here on.
 
         Args:
             path: the file to make; it must not exist.
-            budget: what all releases together may cost (pure, or indistinguishability with δ).
+            budget: what all releases together may cost.
             label: what people call the data set.
-            composition: how charges add up.
-            log: bind the ledger to this log (see :meth:`require_log`). The file keeps a random key and a
-                keyed hash of the log's first records; the hash without the key reveals nothing. Refused if
-                ``LOG.ledger`` lies beside the log and is another one.
+            composition: how charges add up: ``basic`` (sums), ``pld`` (tighter for repetitions of one
+                release) or ``renyi`` (tighter for many that differ).
+            log: bind the ledger to this log (see :meth:`require_log`), by which the data set is known again.
+                The file keeps a random key and a keyed hash of the log's first records; the hash without the
+                key reveals nothing. Refused if the data set has another ledger.
+            instead_of_lost: the data set's ledger is lost for good, and this one takes its place knowingly.
         """
-        Account(budget, composition)
+        from tacit.privacy.ledger.register import Register, refuse_known
+
+        register = Register()
+        with register.opening():
+            known = register.of_log(log) if log is not None and place("log", log).exists() else []
+            lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
+            refuse_known([entry for entry in known if entry not in lost])
+            ledger = cls.write(path, budget, label=label, composition=composition, log=log)
+            for entry in lost:
+                register.forget(entry.id)
+            register.remember(ledger, log)
+        return ledger
+
+    @classmethod
+    def write(
+        cls,
+        path: str | Path,
+        budget: Guarantee,
+        *,
+        label: str = "",
+        composition: CompositionRule | str = CompositionRule.BASIC,
+        log: str | Path | None = None,
+    ) -> Ledger:
+        """Write a new ledger without a look at the register; :meth:`create` is what callers want."""
+        if not isinstance(budget, Guarantee):
+            raise ParameterError.outside("budget", type(budget).__name__, "a Guarantee")
+        rule = _rule(composition)
+        Account(budget, rule)
         salt = OperatingSystemRandomness().bits(32)
         first: dict[str, Any] = {
             "type": "opened",
             "format": FORMAT,
             "time": _now(),
-            "label": _text("label", label),
+            "label": text("label", label),
             "budget": budget.to_dict(),
-            "composition": composition.value,
+            "composition": rule.value,
             "salt": salt.hex(),  # also what tells apart two ledgers that are opened alike at the same time
         }
         if log is not None:
             refuse_second_ledger(path, log)
             first["fingerprint"] = opening_fingerprint(log, salt)
-        Journal.create(path, first)
+        Journal.create(place("path", path), first)
         return cls(path)
 
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
-        """An existing ledger, checked."""
+        """Return an existing ledger, checked.
+
+        Args:
+            path: the ledger's file.
+        """
         ledger = cls(path)
         ledger.verify()
         return ledger
@@ -125,45 +166,96 @@ class Ledger(Displayed):
         label: str = "",
         log: str | Path | None = None,
     ) -> Ledger:
-        """The ledger at ``path``; made with this budget where there is none.
+        """Return the ledger at ``path``; made with this budget where there is none.
 
         A ledger that exists keeps its budget: one given again must be the same, so that the same lines can
         be run each week. One that was there and has vanished is not made again: what was spent is not undone
-        by deleting the file. The other arguments are those of :meth:`create`.
+        by deleting the file.
+
+        Args:
+            path: the ledger's file.
+            epsilon: ε of the budget, for all releases together; needed where there is no ledger yet.
+            delta: δ of the budget.
+            neighbours: which logs the budget compares: ``add-remove`` (a user) or ``replace`` (a user's
+                history).
+            composition: how charges add up; see :meth:`create`.
+            label: what people call the data set.
+            log: bind the ledger to this log; see :meth:`create`.
         """
         from tacit.privacy.ledger.register import open_ledger, open_unbound
 
-        budget = None
-        if epsilon is not None:
-            kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
-            budget = Guarantee(kind, Neighbours(neighbours), epsilon, delta)
-        rule = CompositionRule(composition)
+        budget = budget_of(epsilon, delta, neighbours)
+        rule, path = _rule(composition), place("path", path)
         if log is not None:
-            if budget is None and not Path(path).exists():
+            if budget is None and not path.exists():
                 open_unbound(path, None)  # says that there is none, or that it has vanished
             return open_ledger(path, log, budget, label=label, composition=rule)
         return open_unbound(path, budget, label=label, composition=rule)
 
+    @classmethod
+    def adopt(cls, path: str | Path, log: str | Path) -> tuple[Ledger, int]:
+        """Go on with this copy of a ledger, although a newer one was known and is lost.
+
+        What was charged after this copy was made is not in it: it shows more as left than there is.
+
+        Args:
+            path: the copy.
+            log: the log of the ledger's data set.
+
+        Returns:
+            The ledger, and how many of its entries are lost.
+        """
+        from tacit.privacy.ledger.register import Register, refuse_known
+
+        ledger = cls.open(path)
+        register = Register()
+        with register.opening():
+            known = register.of_log(place("log", log))
+            others = [entry for entry in known if entry.id != ledger.identity]
+            refuse_known([entry for entry in others if entry.path.exists()])
+            for entry in others:
+                register.forget(entry.id)
+            register.accept(ledger, log)
+        length = ledger.state().length
+        return ledger, sum(max(0, each.entries - length) for each in known if each.id == ledger.identity)
+
     def require_budget(self, budget: Guarantee | None) -> None:
         """Refuse a budget, if one is given, that is another than the ledger's."""
-        found = self.state().account.budget
-        if budget is not None and budget.as_indistinguishability() != found.as_indistinguishability():
+        if budget is not None and budget.as_indistinguishability() != self.budget.as_indistinguishability():
             raise InputError(
-                f"the ledger at {self.path} has the budget {found}, not {budget}.",
+                f"the ledger at {self.path} has the budget {self.budget}, not {budget}.",
                 "Leave the budget out; it is fixed when a ledger is opened.",
             )
 
-    def _rows(self) -> list[tuple[str, str]]:
-        state = self.state()
-        budget, left = state.account.budget, state.account.remaining()
-        return [
-            ("budget", str(budget)),
-            ("left", f"epsilon {left.epsilon:g}, delta {left.delta:g}"),
-            ("charges", f"{len(state.entries):,}"),
-        ]
-
     def _summary(self) -> str:
         return f"Ledger {self.path}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("budget", str(self.budget)),
+            ("left", f"epsilon {self.left.epsilon:g}, delta {self.left.delta:g}"),
+            ("charges", f"{len(self.state().entries):,}"),
+        ]
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all releases together may cost."""
+        return self.state().account.budget
+
+    @property
+    def spent(self) -> Guarantee:
+        """What the releases so far cost together."""
+        return self.state().account.spent()
+
+    @property
+    def left(self) -> Guarantee:
+        """What one further release may cost at most."""
+        return self.state().account.remaining()
+
+    @property
+    def identity(self) -> str:
+        """The hash of the first entry, which no later entry changes."""
+        return str(self.chain().records[0]["hash"])
 
     @property
     def path(self) -> Path:
@@ -181,13 +273,13 @@ class Ledger(Displayed):
         body = {
             "type": "spent",
             "time": _now(),
-            "purpose": _text("purpose", purpose),
+            "purpose": text("purpose", purpose),
             "event": event.to_dict(),
             "guarantee": event.guarantee.to_dict(),
         }
 
         def charged(chain: Chain) -> Record:
-            state = replay(chain)
+            state = self._replayed(chain)
             if event.guarantee.kind is not GuaranteeKind.K_QUERY:
                 state.account.charge(event)
             return body
@@ -204,9 +296,9 @@ class Ledger(Displayed):
             raise ParameterError("the manifest's hash must be 64 hexadecimal digits (SHA-256).")
 
         def noted(chain: Chain) -> Record:
-            found = {known.number: known for known in replay(chain).entries}.get(number)
+            found = {known.number: known for known in self._replayed(chain).entries}.get(number)
             if found is None:
-                raise InputError(f"entry {number} of the ledger is no charge.", "See `tacit ledger show`.")
+                raise InputError(f"entry {number} of the ledger is no charge.", "See tacit ledger show.")
             if found.manifest is not None:
                 raise InputError(
                     f"entry {number} was released already.", "Charge a new entry for a new release."
@@ -220,11 +312,11 @@ class Ledger(Displayed):
         number = entry if isinstance(entry, int) else entry.number
 
         def published(chain: Chain) -> Record:
-            found = {known.number: known for known in replay(chain).entries}.get(number)
+            found = {known.number: known for known in self._replayed(chain).entries}.get(number)
             if found is None or found.manifest is None or found.published:
                 raise InputError(
                     f"entry {number} of the ledger is no release that was noted and not yet published.",
-                    "See `tacit ledger show`.",
+                    "See tacit ledger show.",
                 )
             return {"type": "published", "time": _now(), "of": number}
 
@@ -235,8 +327,12 @@ class Ledger(Displayed):
         return self._journal.read()
 
     def state(self) -> LedgerState:
-        """All that the file says, with chain and arithmetic checked."""
-        return replay(self._journal.read())
+        """Return all that the file says, with chain and arithmetic checked."""
+        return self._replayed(self._journal.read())
+
+    def _replayed(self, chain: Chain) -> LedgerState:
+        self._state = replay(chain, self._state)
+        return self._state
 
     def verify(self, head: str | None = None) -> LedgerState:
         """Check chain and arithmetic; with ``head``, that a hash published earlier is still in the chain.
@@ -249,11 +345,7 @@ class Ledger(Displayed):
                 "the hash given is not in this chain: the ledger was rewritten, cut short or is another one.",
                 "Compare the ledger with its copies.",
             )
-        return replay(chain)
-
-    def remaining(self) -> Guarantee:
-        """What one further event may cost at most."""
-        return self.state().account.remaining()
+        return self._replayed(chain)
 
     def require_log(self, log: str | Path) -> None:
         """Refuse if this ledger was bound to a log that began otherwise (a ledger may be bound to none)."""
@@ -271,14 +363,20 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _text(name: str, text: str) -> str:
-    if len(text) > _LONGEST_TEXT or not text.isprintable():
-        raise ParameterError.outside(
-            f"the {name}",
-            f"{len(text)} characters",
-            f"one printable line of at most {_LONGEST_TEXT} characters",
-        )
-    return text
+def _rule(composition: CompositionRule | str) -> CompositionRule:
+    return member("composition", CompositionRule, composition)
+
+
+def budget_of(
+    epsilon: float | None, delta: float, neighbours: Neighbours | str, names: str = ""
+) -> Guarantee | None:
+    """Return a budget of so much ε and δ; None without an ε. ``names`` begins the parameters' names."""
+    if epsilon is None:
+        return None
+    rule = "a finite number, at least 0"
+    epsilon, delta = real(f"{names}epsilon", epsilon, rule), real(f"{names}delta", delta, rule)
+    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
+    return Guarantee(kind, member("neighbours", Neighbours, neighbours), epsilon, delta)
 
 
 def _torn(fragment: bytes) -> Record:

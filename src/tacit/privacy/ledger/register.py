@@ -150,8 +150,7 @@ class Register:
     def remember(self, ledger: Ledger, log: str | Path | None = None) -> None:
         """Note the ledger as it is now and, with ``log``, the state of its data set."""
         chain = ledger.chain()
-        first = chain.records[0]
-        identity = str(first["hash"])
+        first, identity = chain.records[0], ledger.identity
         place = str(ledger.path.resolve())
         with self._connection() as connection:
             connection.execute(
@@ -174,7 +173,7 @@ class Register:
 
     def accept(self, ledger: Ledger, log: str | Path) -> None:
         """Take the ledger as it is, however much older than known: its data set is ``log``."""
-        self.forget(str(ledger.chain().records[0]["hash"]))
+        self.forget(ledger.identity)
         self.remember(ledger, log)
 
     def forget(self, identity: str) -> None:
@@ -183,12 +182,14 @@ class Register:
             connection.execute("DELETE FROM ledgers WHERE id = ?", (identity,))
 
 
-def _opened(path: Path, log: Path, budget: Guarantee | None, same_data_set: bool) -> Ledger:
-    """The ledger at ``path``, checked against the budget and the log."""
-    ledger = Ledger.open(path)
+def _accepted(ledger: Ledger, log: Path, budget: Guarantee | None, known: Known | None) -> Ledger:
+    """The ledger, checked against the budget, the log, and what is known of it."""
+    ledger.verify()
     ledger.require_budget(budget)
-    if not same_data_set:
+    if known is None:
         ledger.require_log(log)
+    else:
+        refuse_older(ledger, known)
     return ledger
 
 
@@ -198,14 +199,12 @@ def refuse_older(ledger: Ledger, known: Known) -> None:
     if known.head in {record["hash"] for record in chain.records}:
         return
     raise IntegrityError(
-        f"the ledger {ledger.path} is not as it was left: it had {known.entries} entries, and the last"
-        f" of them is not "
-        f"among the {len(chain.records)} it has now. It was restored from an old copy, or is one of two"
-        f" copies that went"
-        " separate ways.",
-        f"Restore its newest copy (last seen at {known.path}). If that is lost, its charges are, too;"
-        f" `tacit ledger adopt"
-        f" {ledger.path} --log LOG` goes on from this copy knowingly.",
+        f"the ledger {ledger.path} is not as it was left: it had {known.entries} entries, and the last of "
+        f"them is not among the {len(chain.records)} it has now. It was restored from an old copy, or is one "
+        "of two copies that went separate ways.",
+        f"Restore its newest copy (last seen at {known.path}). If that is lost, its charges are, too: "
+        f"tacit ledger adopt {ledger.path} --log LOG, or Ledger.adopt in Python, goes on from this copy "
+        "knowingly.",
     )
 
 
@@ -213,14 +212,10 @@ def _vanished(known: Known) -> InputError:
     return InputError(
         f"this data set has a ledger, which has vanished: it was last seen at {known.path}, with"
         f" {known.entries} entries.",
-        "Restore it there from a copy, or name its new place with `ledger`. If it is lost, what was"
-        " spent is unknown;"
-        " `tacit ledger init LEDGER --log LOG --instead-of-lost` opens another one knowingly.",
+        "Restore it there from a copy, or name its new place. If it is lost, what was spent is "
+        "unknown: tacit ledger init LEDGER --log LOG --instead-of-lost, or Ledger.create with "
+        "instead_of_lost=True in Python, opens another one knowingly.",
     )
-
-
-def _identity(path: Path) -> str:
-    return str(Ledger(path).chain().records[0]["hash"])
 
 
 def refuse_known(known: list[Known]) -> None:
@@ -231,12 +226,12 @@ def refuse_known(known: list[Known]) -> None:
     if known:
         raise InputError(
             f"this data set has its ledger already, {known[0].path}; a second one would be a second budget.",
-            f"Use that one (`ledger={known[0].path}`), also for copies and parts of the log.",
+            "Use that one, also for copies and parts of the log.",
         )
 
 
 def open_ledger(
-    path: str | Path | None,
+    path: Ledger | str | Path | None,
     log: str | Path,
     budget: Guarantee | None,
     register: Register | None = None,
@@ -249,7 +244,7 @@ def open_ledger(
     A budget given again must be the one that the ledger has, so that the same command can be run each week.
 
     Args:
-        path: where the ledger is; unless given, ``LOG.ledger``, or where the register knows it.
+        path: the ledger, or where it is; unless given, ``LOG.ledger``, or where the register knows it.
         log: the log to be released.
         budget: what all releases together may cost, when the ledger is to be opened.
         register: where ledgers are known from; the user's own unless given.
@@ -257,7 +252,7 @@ def open_ledger(
         composition: how charges add up, when the ledger is to be opened.
     """
     log = Path(log)
-    place = Path(path) if path is not None else default_ledger(log)
+    place = path.path if isinstance(path, Ledger) else Path(path) if path is not None else default_ledger(log)
     refuse_second_ledger(place, log)
     register = register if register is not None else Register()
     known = register.of_log(log)
@@ -271,12 +266,12 @@ def open_ledger(
             # Whoever was here first has opened it; everybody else uses it.
             known = register.of_log(log)
             if not known and not place.exists():
-                ledger = Ledger.create(
+                ledger = Ledger.write(
                     place, budget, label=label or log.name, composition=composition, log=log
                 )
                 register.remember(ledger, log)
                 return ledger
-    ledger = _found(place, path is not None, log, budget, known)
+    ledger = _found(path if isinstance(path, Ledger) else place, path is not None, log, budget, known)
     register.remember(ledger, log)
     return ledger
 
@@ -300,7 +295,7 @@ def open_unbound(
         _refuse_gone(path, register)
         if budget is None:
             raise _none_there(path, "Give `epsilon` (and `delta`) once to open it.")
-        ledger = Ledger.create(path, budget, label=label, composition=composition)
+        ledger = Ledger.write(path, budget, label=label, composition=composition)
         register.remember(ledger)
     return ledger
 
@@ -322,22 +317,19 @@ def _none_there(place: Path, remedy: str) -> InputError:
     )
 
 
-def _found(place: Path, asked_for: bool, log: Path, budget: Guarantee | None, known: list[Known]) -> Ledger:
+def _found(
+    place: Ledger | Path, asked_for: bool, log: Path, budget: Guarantee | None, known: list[Known]
+) -> Ledger:
     """The ledger that there is: at its place, or where it is known to lie."""
     by_id = {entry.id: entry for entry in known}
-    if place.exists():
-        identity = _identity(place)
-        if known and identity not in by_id:
+    ledger = place if isinstance(place, Ledger) else Ledger(place)
+    if ledger.path.exists():
+        if known and ledger.identity not in by_id:
             refuse_known(known)
-        ledger = _opened(place, log, budget, same_data_set=identity in by_id)
-        if identity in by_id:
-            refuse_older(ledger, by_id[identity])
-        return ledger
+        return _accepted(ledger, log, budget, by_id.get(ledger.identity))
     there = [entry for entry in known if entry.path.exists()]
     if not there:
         raise _vanished(known[0])
     if asked_for:
         refuse_known(known)
-    ledger = _opened(there[0].path, log, budget, same_data_set=True)
-    refuse_older(ledger, there[0])
-    return ledger
+    return _accepted(Ledger(there[0].path), log, budget, there[0])

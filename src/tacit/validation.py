@@ -1,0 +1,142 @@
+"""Validation of what callers give: one rule for each kind of value, and one error for each rule.
+
+A function of the public interface passes its parameters through these, so that a wrong type is refused by
+name (``users must be a whole number, 1 or more; found 'many'.``) and not by whatever fails first.
+Integers and numbers of numpy are integers and numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tacit.errors import ParameterError
+
+E = TypeVar("E", bound=Enum)
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_LONGEST_SHOWN = 60
+
+
+def _found(value: object) -> str:
+    """A value as an error may show it: short, and on one line."""
+    shown = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Return a whole number of at least ``least``.
+
+    >>> whole("users", 5, 1)
+    5
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < least:
+        shown = value if number is not None else _found(value)
+        raise ParameterError.outside(name, shown, f"a whole number, {least} or more")
+    return number
+
+
+def real(name: str, value: Any, rule: str = "a finite number") -> float:
+    """Return a finite number; ``rule`` says in words which numbers are allowed."""
+    try:
+        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterError.outside(name, _found(value), rule)
+    return number
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return True or False; numbers and words are neither."""
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's
+        return bool(value)
+    raise ParameterError.outside(name, _found(value), "True or False")
+
+
+def member(name: str, kind: type[E], value: Any) -> E:
+    """Return one of the members of an enumeration, given as itself or by its value."""
+    try:
+        return kind(value)
+    except ValueError:
+        listed = [str(each.value) for each in kind]
+        rule = " or ".join(listed) if len(listed) < 3 else "one of " + ", ".join(listed)
+        raise ParameterError.outside(name, _found(value), rule) from None
+
+
+def text(name: str, value: Any, longest: int = 200) -> str:
+    """Return one printable line."""
+    if not isinstance(value, str):
+        raise ParameterError.outside(name, _found(value), "text")
+    if len(value) > longest or not value.isprintable():
+        rule = f"one printable line of at most {longest} characters"
+        raise ParameterError.outside(name, f"{len(value)} characters", rule)
+    return value
+
+
+def place(name: str, value: Any) -> Path:
+    """Return the path of a file or folder, given as text or as a path."""
+    if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes) or value == "":
+        raise ParameterError.outside(name, _found(value), "the path of a file or folder")
+    return Path(value)
+
+
+def moment(name: str, value: Any) -> datetime | None:
+    """Return a time in UTC and without a zone, as logs have it, from a datetime or as people write it.
+
+    A bare number is refused: taken for seconds since 1970, ``2006`` would be half an hour after midnight.
+
+    >>> moment("since", "2006-03-06"), moment("since", "2006-03-06 12:00+02:00")
+    (datetime.datetime(2006, 3, 6, 0, 0), datetime.datetime(2006, 3, 6, 10, 0))
+    """
+    found = value
+    if isinstance(value, str) and value.strip()[4:5] == "-":
+        try:
+            found = datetime.fromisoformat(value.strip())
+        except ValueError:
+            found = value
+    if found is None:
+        return None
+    if not isinstance(found, datetime):
+        raise ParameterError.outside(
+            name, _found(value), "a day or time such as 2006-03-06 or 2006-03-06T12:00"
+        )
+    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+
+
+def size(name: str, value: Any) -> int:
+    """Return how many bytes a size is: a number of bytes, or text such as ``2GB``, ``500 MB`` or ``1.5GiB``.
+
+    >>> size("memory", "1.5GB"), size("memory", 2_000_000)
+    (1500000000, 2000000)
+    """
+    found = 0.0
+    if isinstance(value, str):
+        number = value.strip().rstrip("BbIiKkMmGgTt").strip()
+        unit = value.strip()[len(number) :].strip().upper()
+        try:
+            found = float(number) * _UNITS[unit]
+        except (KeyError, ValueError):
+            found = 0.0
+    elif not isinstance(value, bool):
+        try:
+            found = operator.index(value)
+        except TypeError:
+            found = 0.0
+    if not 1 <= found < 2**63:
+        raise ParameterError.outside(
+            name,
+            repr(value) if isinstance(value, str | int) else _found(value),
+            "a size such as 2GB or 500MB",
+        )
+    return int(found)
