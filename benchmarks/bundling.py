@@ -87,7 +87,7 @@ def peer(users: int) -> dict[str, Any]:
 
     from tacit.evaluate.loops.interest_profiles import interest_profiles
     from tacit.groups import Bundling, Criterion, Semantics
-    from tacit.groups.criterion import Scratch, released_terms
+    from tacit.groups.loops.judging import Scratch, released_terms
     from tacit.groups.report import similarity_within
 
     profiles = interest_profiles(users, TERMS, seed=1)
@@ -101,7 +101,7 @@ def peer(users: int) -> dict[str, Any]:
     found = KMeansConstrained(users // fewest, size_min=fewest, n_init=1, random_state=0).fit_predict(dense)
     seconds, cpu = time.perf_counter() - begun, time.process_time() - spent
     labels = np.unique(found, return_inverse=True)[1].astype(np.int32)
-    rule, scratch = criterion.rule(profiles), Scratch.of(profiles)
+    rule, scratch = criterion.rule(profiles), Scratch.of(len(profiles.vocabulary))
     meeting, largest, kept = [], 0.0, 0
     for group in range(labels.max() + 1):
         members = np.flatnonzero(labels == group)

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.device.loops.greedy import pop_smallest, push
+from tacit.device.loops.generalise import pop_smallest, push
 from tacit.evaluate.guards.cases import average_precision
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
 

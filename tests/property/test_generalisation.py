@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit.device.generalise.algorithms import Algorithm, generalise
 from tacit.device.generalise.exact import count_rooted_subtrees, rooted_subtrees
-from tacit.device.generalise.measures import discriminating_power, profile_granularity, risk, topic_similarity
+from tacit.device.generalise.measures import discriminating_power, evaluate, risk
 from tacit.device.profile.user import Flags, SeedProfile
 
 DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))
@@ -49,14 +49,14 @@ def test_pruning_a_leaf_never_raises_power_or_risk(seed: SeedProfile, number: in
     """Theorem 2, with shadows as leaves; and the monotonicity of risk that heuristic 1 rests on."""
     kept = random_rooted_subtree(seed, number)
     power_before, risk_before = discriminating_power(seed, kept), risk(seed, kept)
-    similarity_before = topic_similarity(seed, kept)
+    similarity_before = evaluate(seed, kept).similarity
     candidates = leaves(seed, kept)
     for leaf in candidates:
         kept[leaf] = False
         assert discriminating_power(seed, kept) <= power_before + 1e-12
         assert risk(seed, kept) <= risk_before + 1e-12
         if len(candidates) > 1:
-            assert topic_similarity(seed, kept) == similarity_before
+            assert evaluate(seed, kept).similarity == similarity_before
         kept[leaf] = True
 
 
@@ -72,7 +72,7 @@ def test_greedy_il_loses_what_it_says_and_chooses_as_greedy_dp_would(seed: SeedP
     last_risk = risk(seed, kept)
     for step in result.steps:
         assert last_risk > delta, "heuristic 1: stop as soon as the bound holds"
-        before = profile_granularity(seed, kept)
+        before = evaluate(seed, kept).granularity
         best = -1.0
         for leaf in leaves(seed, kept):
             kept[leaf] = False
@@ -80,7 +80,7 @@ def test_greedy_il_loses_what_it_says_and_chooses_as_greedy_dp_would(seed: SeedP
             kept[leaf] = True
         assert step.topic in leaves(seed, kept)
         kept[step.topic] = False
-        assert step.loss == pytest.approx(before - profile_granularity(seed, kept), abs=1e-9)
+        assert step.loss == pytest.approx(before - evaluate(seed, kept).granularity, abs=1e-9)
         assert step.loss >= -1e-12
         assert discriminating_power(seed, kept) == pytest.approx(best, abs=1e-9)
         assert risk(seed, kept) <= last_risk + 1e-12

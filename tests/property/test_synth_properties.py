@@ -12,10 +12,10 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import session_numbers
 from tacit.text import normalise_column
 from tacit.world import wordnet_corpus, wordnet_engine
+from tacit.world.loops.queries import BASE, BEFORE, FIRST, KIND, MEANING, PAUSE, SECOND, SLIP
 from tacit.world.synth import RecordKind, SyntheticLog
 from tacit.world.synth.lexicon import load_world
-from tacit.world.synth.queries import BASE, BEFORE, FIRST, KIND, MEANING, PAUSE, SECOND, SLIP
-from tacit.world.synth.timing import BEGINNING
+from tacit.world.synth.log import BEGINNING
 
 logs = st.builds(
     SyntheticLog,

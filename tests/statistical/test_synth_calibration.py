@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pytest
 
 from tacit.taxonomy import load_wordnet
+from tacit.world.loops.queries import BASE, INTEREST
 from tacit.world.synth import AOL, HEAPS_EXPONENT, SynthesisOutcome, SyntheticLog, target
 from tacit.world.synth.log import quotas
-from tacit.world.synth.queries import BASE, INTEREST
 
 
 @pytest.fixture(scope="module")

@@ -106,14 +106,6 @@ def test_a_long_history_is_searched_for_candidates_without_loss() -> None:
     assert np.allclose(attended.scores, every.scores, atol=1e-3)
 
 
-def test_only_allowed_documents_have_a_say() -> None:
-    attention = Attention(TABLE)
-    history = bags(DOG, SHIP, *OTHER)
-    allowed = np.arange(1, 22, dtype=np.int64)
-    without = attention.attend("beagle", bags(*RESULTS), bags(SHIP, *OTHER))
-    assert np.array_equal(attention.attend("beagle", bags(*RESULTS), history, allowed).scores, without.scores)
-
-
 @pytest.mark.parametrize(("clicks", "size"), [(3, 20), (3, 200)])
 def test_it_helps_on_real_results(clicks: int, size: int) -> None:
     ambient = load_ambient(shared_data("ambient"))

@@ -11,7 +11,8 @@ import pytest
 
 from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
 from tacit.device.generalise.exact import brute_force, optimal
-from tacit.device.generalise.measures import acceptable
+from tacit.device.generalise.measures import risk as risk_of
+from tacit.device.loops.generalise import normalised
 from tacit.errors import InputError, ParameterError
 
 
@@ -74,7 +75,20 @@ def test_a_total_that_means_nothing_never_lets_a_topic_out(algorithm: Algorithm,
 
 @pytest.mark.parametrize("risk", [math.inf, math.nan, -1.0])
 def test_a_risk_that_means_nothing_never_counts_as_within_the_bound(risk: float) -> None:
-    assert not acceptable(risk, 1.0, 1.0)
+    assert not normalised(risk, 1.0) <= 1.0
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("cost", [math.inf, math.nan])
+def test_a_cost_that_means_nothing_anywhere_makes_the_whole_profile_unacceptable(
+    cost: float, place: int
+) -> None:
+    seed = star(3)
+    costs = seed.cost.copy()
+    costs[place] = cost
+    assert not risk_of(replace(seed, cost=costs)) <= 1.0
+    found = generalise(replace(seed, cost=costs), 0.5)
+    assert not found.feasible or not found.kept[place]
 
 
 @pytest.mark.parametrize("days", [0, -1, 36_501, 999_999_999])

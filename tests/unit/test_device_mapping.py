@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile
-from tacit.device.generalise.mapping import expected_documents, map_topics, relevant_topics
+from tacit.device.generalise.mapping import map_topics, query_topics
 from tacit.device.generalise.measures import discriminating_power
+from tacit.device.loops.generalise import expected_documents
 from tacit.taxonomy import TopicTree
 
 TREE = TopicTree.from_paths(
@@ -29,7 +30,7 @@ def topics(*paths: str) -> np.ndarray:
 
 def test_relevance_counts_documents_and_an_upper_topic_covers_those_below() -> None:
     retrieved = topics("Sports/Ice/Figure", "Arts/Film", "Sports/Ice/Figure", "Sports/Ice", "Sports/Ball")
-    found, relevance = relevant_topics(retrieved, TREE.end)
+    found, relevance, _ = query_topics(TREE, PRIOR, retrieved)
     assert list(found) == sorted(topics("Sports/Ice", "Sports/Ball", "Arts/Film"))
     share = dict(zip(found.tolist(), relevance.tolist(), strict=True))
     assert share[TREE.find("Top/Sports/Ice")] == 3

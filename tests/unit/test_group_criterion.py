@@ -10,7 +10,8 @@ import pytest
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
-from tacit.groups.criterion import Scratch, judge, largest_known_terms, released_terms
+from tacit.groups.criterion import largest_known_terms
+from tacit.groups.loops.judging import Scratch, judge, released_terms
 
 
 def population(*profiles: str) -> Profiles:
@@ -23,7 +24,9 @@ def population(*profiles: str) -> Profiles:
 def verdict(profiles: Profiles, criterion: Criterion) -> tuple[bool, set[str]]:
     """Is everybody together a good group, and what may it release?"""
     everybody = np.arange(len(profiles))
-    holds, terms = released_terms(everybody, profiles.rows, criterion.rule(profiles), Scratch.of(profiles))
+    holds, terms = released_terms(
+        everybody, profiles.rows, criterion.rule(profiles), Scratch.of(len(profiles.vocabulary))
+    )
     return holds, {profiles.vocabulary[term] for term in terms}
 
 
@@ -34,9 +37,14 @@ def test_the_papers_criterion_passes_one_user_alone() -> None:
     profiles = Profiles.from_mappings({"talkative": talkative, **terse})
     assert profiles.sizes.mean() == 150
     alone = np.array([0])
-    assert judge(alone, profiles.rows, Criterion(0.4, "paper").rule(profiles), Scratch.of(profiles))
+    assert judge(
+        alone, profiles.rows, Criterion(0.4, "paper").rule(profiles), Scratch.of(len(profiles.vocabulary))
+    )
     assert not judge(
-        alone, profiles.rows, Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(profiles)
+        alone,
+        profiles.rows,
+        Criterion(0.4, fewest_holders=1).rule(profiles),
+        Scratch.of(len(profiles.vocabulary)),
     )
 
 
@@ -109,7 +117,7 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # The last user owns more terms than three others together: joining the closest group breaks it.
     big = " ".join(f"z{n}" for n in range(8))
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l", "a " + big)
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(profiles)
+    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
     similarities = np.zeros((7, 7), np.float32)
     similarities[6, 0] = similarities[0, 6] = 1
     users = np.arange(7)
@@ -119,7 +127,7 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # Even everybody together gives that user 8 of 19 terms, more than 0.4: nothing is given.
     assert placed is None
     smaller = population("a b", "c d", "e f", "g h", "i j", "k l", "a z0 z1 z2 z3 z4")
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(smaller), Scratch.of(smaller)
+    rule, scratch = Criterion(0.4, fewest_holders=1).rule(smaller), Scratch.of(len(smaller.vocabulary))
     assert not judge(np.array([0, 1, 2, 6]), smaller.rows, rule, scratch)
     merged = place_leftovers(grown, similarities, users, smaller.rows, rule, scratch)
     assert merged is not None
@@ -128,7 +136,7 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
 
 def test_a_leftover_takes_the_next_group_where_the_closest_cannot_hold_it() -> None:
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l m n", "o p q r", "a y z w v")
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(profiles)
+    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
     similarities = np.zeros((8, 8), np.float32)
     similarities[7, 0] = 1
     grown = np.array([0, 0, 0, 1, 1, 1, 1, -1], np.int32)
@@ -157,7 +165,10 @@ def test_a_search_in_machine_code_stops_when_it_is_told_to() -> None:
     chance = random.Random(1)
     words = [f"w{number}" for number in range(40)]
     profiles = population(*(" ".join(chance.sample(words, 20)) for _ in range(4000)))
-    rule, scratch = Criterion(0.95, known_terms=6, fewest_holders=1).rule(profiles), Scratch.of(profiles)
+    rule, scratch = (
+        Criterion(0.95, known_terms=6, fewest_holders=1).rule(profiles),
+        Scratch.of(len(profiles.vocabulary)),
+    )
     judge(np.arange(3), profiles.rows, rule, scratch)  # compiles
     searching = threading.Thread(
         target=judge, args=(np.arange(4000), profiles.rows, rule, scratch), daemon=True
@@ -176,7 +187,7 @@ def test_what_too_few_people_hold_is_not_released() -> None:
     assert verdict(profiles, Criterion(0.4, fewest_holders=1))[1] == set("abcdefghx")
     assert verdict(profiles, Criterion(0.4, fewest_holders=3))[1] == set()
     half = np.arange(3)  # two of its members hold x, one holds a, which somebody outside holds too
-    rule, scratch = Criterion(0.7).rule(profiles), Scratch.of(profiles)
+    rule, scratch = Criterion(0.7).rule(profiles), Scratch.of(len(profiles.vocabulary))
     assert {profiles.vocabulary[t] for t in released_terms(half, profiles.rows, rule, scratch)[1]} == {
         "a",
         "d",

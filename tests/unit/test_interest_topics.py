@@ -32,7 +32,7 @@ def test_each_topic_brings_the_sum_nearer_and_none_is_above_another(seed: int) -
     said = VECTORS.matrix[random.integers(1, len(TREE), 4)].sum(axis=0)
     said /= np.linalg.norm(said)
     around = VECTORS.nearest(said[None, :], 50)[0][0]
-    chosen = _together_nearest(said, around, VECTORS.matrix[around], TREE.end).tolist()
+    chosen = _together_nearest(said, around, VECTORS.matrix[around], TREE.end)
     assert 1 <= len(chosen) <= 3
     assert chosen[0] == around[0]
     for number in range(1, len(chosen)):

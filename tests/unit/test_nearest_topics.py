@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.retrieval import nearest as nearest_module
-from tacit.retrieval.nearest import ScreenedRows, nearest_rows
+from tacit.retrieval.nearest import nearest_rows
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
 from tacit.taxonomy.wordnet import FlatColumns
@@ -32,30 +32,24 @@ def test_the_best_of_all_blocks_are_kept(block: int, count: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
-@pytest.mark.parametrize(("size", "width"), [(51, 50), (4_000, 50), (1_000, 130)])
-def test_a_coarse_look_first_misses_none_of_the_nearest(size: int, width: int, count: int) -> None:
+@pytest.mark.parametrize(("size", "width"), [(51, 50), (4_000, 50), (20_000, 30)])
+def test_a_threshold_from_blocks_misses_none_of_the_nearest(size: int, width: int, count: int) -> None:
     random = np.random.default_rng(size)
     rows = random.normal(size=(size, width)).astype(np.float32)
-    rows[size // 2 :] = rows[: size - size // 2] + random.normal(scale=2e-3, size=rows[size // 2 :].shape)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # pairs so near to each other that none can be missed
-    screened = ScreenedRows(rows, first=1)
-    for asked in (
-        *rows[1:40],
-        rows[3] * 1e-3,
-        np.zeros(width, np.float32),
-        np.eye(width, dtype=np.float32)[7],
-    ):
-        found, products = screened.nearest(asked, count)
-        expected, best = nearest_rows(rows, asked[None, :], count, first=1)
-        assert np.allclose(products, best[0], atol=1e-6)
-        assert (found == expected[0]).all() or np.ptp(best) < 1e-6 or np.diff(best[0]).max() > -1e-6
+    rows[size // 2 :] = rows[: size - size // 2]  # every row twice: equal products in different blocks
+    asked = np.stack([*rows[1:20], rows[3] * 1e-3, np.zeros(width, np.float32), -rows[5]])
+    found, best = nearest_rows(rows, asked, count, first=1)
+    products = asked @ rows[1:].T
+    expected = np.argsort(-products, axis=1, kind="stable")[:, :count]
+    assert np.allclose(best, np.take_along_axis(products, expected, axis=1), atol=1e-5)
+    assert all(len(set(row)) == count for row in found.tolist())
 
 
 def test_of_equal_products_the_lower_row_comes_first_and_rows_before_the_first_are_none() -> None:
     rows = np.zeros((6, 3), np.float32)
     rows[[0, 2, 4], 0] = 1
-    found, products = ScreenedRows(rows, first=1).nearest(np.array([1, 0, 0], np.float32), 4)
-    assert found.tolist() == [2, 4, 1, 3] and products.tolist() == [1, 1, 0, 0]
+    found, products = nearest_rows(rows, np.array([[1, 0, 0]], np.float32), 4, first=1)
+    assert found[0].tolist() == [2, 4, 1, 3] and products[0].tolist() == [1, 1, 0, 0]
 
 
 def test_a_taxonomy_of_its_root_alone_has_no_nearest_topic() -> None:

@@ -19,11 +19,9 @@ from tacit.errors import ParameterError
 from tacit.searchlog import check_log
 from tacit.taxonomy import load_wordnet
 from tacit.world import wordnet_engine
+from tacit.world.loops.queries import PAUSE
 from tacit.world.synth import SyntheticLog
-from tacit.world.synth.clicks import load_results
-from tacit.world.synth.log import Factory
-from tacit.world.synth.queries import PAUSE
-from tacit.world.synth.timing import BEGINNING
+from tacit.world.synth.log import BEGINNING, Factory, load_results
 
 MANY = SyntheticLog(9000, seed=5, weeks=1)  # three blocks of users
 
@@ -124,8 +122,8 @@ def test_every_noun_has_the_engines_results() -> None:
 
 def test_a_damaged_cache_is_made_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     good = load_results()
-    monkeypatch.setattr("tacit.files.cache_directory", lambda: tmp_path)
-    monkeypatch.setattr("tacit.world.synth.clicks._ask", lambda: good)
+    monkeypatch.setattr("tacit.world.synth.log.cache_directory", lambda: tmp_path)
+    monkeypatch.setattr("tacit.world.synth.log._ask", lambda: good)
     load_results.__wrapped__()
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(kept.read_bytes()[:1000])

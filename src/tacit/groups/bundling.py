@@ -43,11 +43,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.compiled import compiled
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.criterion import CompiledCriterion, Criterion, Scratch, judge, refuse_hopeless
-from tacit.groups.loops.knowledge import is_raised
-from tacit.groups.profiles import Profiles, Rows
+from tacit.groups.criterion import Criterion, refuse_hopeless
+from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, grow_groups, judge
+from tacit.groups.loops.similarity import fill_sketches
+from tacit.groups.profiles import Profiles
 from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representatives, release
 from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
@@ -130,103 +130,10 @@ def _sketch(
     sign = randomness.integers(0, 2, vectors.width).astype(np.float32) * 2 - 1
     coordinate = randomness.integers(0, _COORDINATES, vectors.width).astype(np.int32)
     sketches = np.zeros((order.size, _COORDINATES), np.float32)
-    _fill_sketches(
+    fill_sketches(
         order, vectors.offsets, vectors.features, vectors.weights, coordinate, sign * rarity, sketches
     )
     return sketches
-
-
-@compiled
-def _fill_sketches(
-    order: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    coordinate: NDArray[np.int32],
-    factor: NDArray[np.float32],
-    sketches: NDArray[np.float32],
-) -> None:
-    for place in range(order.size):
-        sketch = sketches[place]
-        for at in range(offsets[order[place]], offsets[order[place] + 1]):
-            feature = features[at]
-            sketch[coordinate[feature]] += weights[at] * factor[feature]
-        square = np.float32(0)
-        for value in sketch:
-            square += value * value
-        if square > 0:
-            sketch /= np.float32(math.sqrt(square))
-
-
-_SELDOM = 16
-"""Against attackers with knowledge, judging a group is a search: a group that has grown past 16 members
-is judged again only after growing by a sixteenth."""
-
-
-@compiled
-def _least_similar(similarity_to_seed: NDArray[np.float32], free: NDArray[np.bool_]) -> int:
-    chosen = -1
-    for candidate in range(free.size):
-        if free[candidate] and (chosen < 0 or similarity_to_seed[candidate] < similarity_to_seed[chosen]):
-            chosen = candidate
-    return chosen
-
-
-@compiled
-def _closest_greedy(closeness: NDArray[np.float64], free: NDArray[np.bool_]) -> int:
-    chosen = -1
-    for candidate in range(free.size):
-        if free[candidate] and (chosen < 0 or closeness[candidate] > closeness[chosen]):
-            chosen = candidate
-    return chosen
-
-
-@compiled
-def grow_groups(
-    similarities: NDArray[np.float32],
-    users: NDArray[np.int64],
-    rows: Rows,
-    rule: CompiledCriterion,
-    scratch: Scratch,
-) -> NDArray[np.int32]:
-    """Algorithm 1 up to its leftovers.
-
-    Args:
-        similarities: eq. 4 of each pair of ``users``.
-        users: the rows to group, in canonical order; the first is the random start.
-        rows: the original terms, on which the criterion is judged.
-
-    Returns:
-        the group of each user, from 0, or -1 for those left in a group that did not meet the rule.
-    """
-    count = users.size
-    labels = np.full(count, -1, np.int32)
-    free = np.ones(count, np.bool_)
-    places = np.empty(count, np.int64)
-    members = np.empty(count, np.int64)
-    seed, group, remaining = 0, 0, count
-    while remaining > 0 and not is_raised(scratch.stop):
-        seed = _least_similar(similarities[seed], free)
-        closeness = np.zeros(count, np.float64)
-        chosen, size, holds, check_at = seed, 0, False, 1
-        while True:
-            places[size], members[size] = chosen, users[chosen]
-            size += 1
-            free[chosen] = False
-            remaining -= 1
-            if size >= check_at or remaining == 0:
-                holds = judge(members[:size], rows, rule, scratch)
-                check_at = size + 1 + (size // _SELDOM if rule.known_terms > 0 else 0)
-            if holds or remaining == 0 or is_raised(scratch.stop):
-                break
-            for other in range(count):
-                closeness[other] += similarities[chosen, other]
-            chosen = _closest_greedy(closeness, free)
-        if holds:
-            for place in places[:size]:
-                labels[place] = group
-            group += 1
-    return labels
 
 
 def place_leftovers(
@@ -305,7 +212,7 @@ class _Task:
         """Algorithm 1 inside one cell, or None where its users cannot meet the rule among themselves."""
         if cell.size < self.rule.fewest_members or cell.size > LARGEST_CELL:
             return None
-        scratch, rows = Scratch.of(self.profiles, self.stop), self.profiles.rows
+        scratch, rows = Scratch.of(len(self.profiles.vocabulary), self.stop), self.profiles.rows
         similarities = pairwise_similarity(self.vectors, cell)
         grown = grow_groups(similarities, cell, rows, self.rule, scratch)
         if self.stop[0]:

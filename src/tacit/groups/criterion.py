@@ -22,16 +22,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.compiled import compiled
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.loops.knowledge import mark_linked_by_knowledge
-from tacit.groups.profiles import Profiles, Rows
+from tacit.groups.loops.judging import CompiledCriterion
+from tacit.groups.profiles import Profiles
 
 CRITERIA = ("strict", "paper")
 
@@ -98,131 +96,6 @@ class Criterion:
             self.fewest_in_group,
             holders >= self.fewest_holders,
         )
-
-
-class CompiledCriterion(NamedTuple):
-    """A criterion for compiled loops."""
-
-    paper: bool
-    p: float
-    fewest_members: int
-    mean_profile: float
-    known_terms: int
-    keep: float
-    fewest_in_group: int
-    common: NDArray[np.bool_]
-    """For every term of the vocabulary: do enough users of the population hold it?"""
-
-
-class Scratch(NamedTuple):
-    """Working memory for :func:`judge`, one place a term of the vocabulary; all 0 between calls.
-
-    ``stop`` is one flag, shared by all threads: compiled loops cannot be interrupted, so they look at it.
-    """
-
-    holders: NDArray[np.int32]
-    position: NDArray[np.int32]
-    stop: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, profiles: Profiles, stop: NDArray[np.bool_] | None = None) -> Scratch:
-        """Enough for these profiles."""
-        terms = len(profiles.vocabulary)
-        flag = np.zeros(1, np.bool_) if stop is None else stop
-        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32), flag)
-
-
-@compiled
-def _count_holders(members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Count n_t for every term of the group into ``holders``; give the distinct terms."""
-    postings = 0
-    for member in members:
-        postings += rows.offsets[member + 1] - rows.offsets[member]
-    distinct = np.empty(postings, np.int32)
-    found = 0
-    for member in members:
-        for at in range(rows.offsets[member], rows.offsets[member + 1]):
-            term = rows.terms[at]
-            if holders[term] == 0:
-                distinct[found] = term
-                found += 1
-            holders[term] += 1
-    return distinct[:found]
-
-
-@compiled
-def _strict_holds(
-    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, rule: CompiledCriterion
-) -> bool:
-    """No member holds more than a share p of the released terms (withheld ones are negative here)."""
-    if released == 0:
-        return False
-    kept = 0
-    postings = 0
-    for member in members:
-        owned = 0
-        for at in range(rows.offsets[member], rows.offsets[member + 1]):
-            if holders[rows.terms[at]] > 0:
-                owned += 1
-        if owned / released > rule.p:
-            return False
-        kept += owned
-        postings += rows.offsets[member + 1] - rows.offsets[member]
-    return kept >= rule.keep * postings
-
-
-@compiled
-def judge(members: NDArray[np.int64], rows: Rows, rule: CompiledCriterion, scratch: Scratch) -> bool:
-    """Does the group of these members meet the rule?"""
-    holds, _ = released_terms(members, rows, rule, scratch)
-    return holds
-
-
-@compiled
-def released_terms(
-    members: NDArray[np.int64], rows: Rows, rule: CompiledCriterion, scratch: Scratch
-) -> tuple[bool, NDArray[np.int32]]:
-    """Whether the group meets the rule, and the terms it may release (in no particular order).
-
-    n_t / n is compared as a quotient: it is the double nearest to the fraction, as the p a person
-    writes is, so that 2 of 5 meets p = 0.4.
-    """
-    if members.size < rule.fewest_members:
-        return False, np.empty(0, np.int32)
-    holders = scratch.holders
-    distinct = _count_holders(members, rows, holders)
-    if rule.paper:
-        for term in distinct:
-            holders[term] = 0
-        return rule.mean_profile / distinct.size <= rule.p, distinct
-    if rule.known_terms > 0:
-        mark_linked_by_knowledge(
-            members,
-            rows.offsets,
-            rows.terms,
-            distinct,
-            rule.p,
-            rule.known_terms,
-            holders,
-            scratch.position,
-            scratch.stop,
-        )
-    released = np.empty(distinct.size, np.int32)
-    kept = 0
-    for term in distinct:
-        if holders[term] > 0 and (
-            holders[term] / members.size > rule.p
-            or holders[term] < rule.fewest_in_group
-            or not rule.common[term]
-        ):
-            holders[term] = -holders[term]
-        if holders[term] > 0:
-            released[kept] = term
-            kept += 1
-    holds = _strict_holds(members, rows, holders, kept, rule)
-    for term in distinct:
-        holders[term] = 0
-    return holds, released[:kept]
 
 
 def refuse_hopeless(profiles: Profiles, criterion: Criterion) -> None:

@@ -10,21 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError
+from tacit.groups.loops.judging import Rows
 from tacit.text import normalise
-
-
-class Rows(NamedTuple):
-    """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""
-
-    offsets: NDArray[np.int64]
-    terms: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -42,9 +42,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.compiled import compiled
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundling
+from tacit.groups.loops.similarity import mark_kept, pairs_within, similarity_to_group
 
 _BATCH = 32
 _NEGLIGIBLE = 1e-15
@@ -499,33 +499,13 @@ def _linkability(bundling: Bundling) -> Linkability:
 
 def _kept(bundling: Bundling) -> NDArray[np.bool_]:
     """For every posting: does the user's group release the term?"""
-    return _mark_kept(
+    return mark_kept(
         bundling.labels,
         bundling.profiles.offsets,
         bundling.profiles.terms,
         bundling.released.offsets,
         bundling.released.terms,
     )
-
-
-@compiled
-def _mark_kept(
-    labels: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    released_offsets: NDArray[np.int64],
-    released_terms: NDArray[np.int32],
-) -> NDArray[np.bool_]:
-    """Both lists ascend, so one walk along the two compares them."""
-    kept = np.zeros(terms.size, np.bool_)
-    for user in range(labels.size):
-        at = released_offsets[labels[user]]
-        end = released_offsets[labels[user] + 1]
-        for posting in range(offsets[user], offsets[user + 1]):
-            while at < end and released_terms[at] < terms[posting]:
-                at += 1
-            kept[posting] = at < end and released_terms[at] == terms[posting]
-    return kept
 
 
 def _owned_and_withheld(bundling: Bundling, kept: NDArray[np.bool_]) -> tuple[float, float]:
@@ -549,7 +529,7 @@ def _information(bundling: Bundling) -> Information:
         float(kept.mean()),
         float(weights[kept].sum() / weights.sum()),
         float(1 - released.terms.size / released.distinct.sum()),
-        _similarity_to_group(
+        similarity_to_group(
             bundling.labels,
             profiles.offsets,
             profiles.terms,
@@ -562,65 +542,10 @@ def _information(bundling: Bundling) -> Information:
     )
 
 
-@compiled
-def _similarity_to_group(
-    labels: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    released_offsets: NDArray[np.int64],
-    released_terms: NDArray[np.int32],
-    released_weights: NDArray[np.float32],
-) -> float:
-    total = 0.0
-    for user in range(labels.size):
-        begin, end = released_offsets[labels[user]], released_offsets[labels[user] + 1]
-        length = np.float64(0)
-        for at in range(begin, end):
-            length += released_weights[at] * released_weights[at]
-        own, dot, at = np.float64(0), np.float64(0), begin
-        for posting in range(offsets[user], offsets[user + 1]):
-            own += weights[posting] * weights[posting]
-            while at < end and released_terms[at] < terms[posting]:
-                at += 1
-            if at < end and released_terms[at] == terms[posting]:
-                dot += weights[posting] * released_weights[at]
-        if own > 0 and length > 0:
-            total += dot / np.sqrt(own * length)
-    return total / labels.size
-
-
 def similarity_within(bundling: Bundling) -> float:
     """Mean eq. 4 over all pairs of members of the same group."""
     vectors = bundling.vectors
     members = np.argsort(bundling.labels, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(bundling.sizes)))
     sums = np.zeros(vectors.width, np.float64)
-    return _pairs_within(offsets, members, vectors.offsets, vectors.features, vectors.weights, sums)
-
-
-@compiled
-def _pairs_within(
-    group_offsets: NDArray[np.int64],
-    members: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    sums: NDArray[np.float64],
-) -> float:
-    """The square of a group's sum of unit vectors is n plus twice the sum over its pairs."""
-    total, pairs = 0.0, 0.0
-    for group in range(group_offsets.size - 1):
-        inside = members[group_offsets[group] : group_offsets[group + 1]]
-        before, after = 0.0, 0.0
-        for member in inside:
-            for at in range(offsets[member], offsets[member + 1]):
-                sums[features[at]] += weights[at]
-                before += weights[at] * weights[at]
-        for member in inside:
-            for at in range(offsets[member], offsets[member + 1]):
-                after += sums[features[at]] * sums[features[at]]
-                sums[features[at]] = 0
-        total += (after - before) / 2
-        pairs += inside.size * (inside.size - 1) / 2
-    return total / pairs if pairs > 0 else 1.0
+    return pairs_within(offsets, members, vectors.offsets, vectors.features, vectors.weights, sums)

@@ -18,13 +18,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.compiled import compiled
-from tacit.groups.criterion import CompiledCriterion, Scratch, released_terms
-from tacit.groups.profiles import Profiles, Rows
+from tacit.groups.loops.judging import CompiledCriterion, Scratch, release_groups
+from tacit.groups.profiles import Profiles
 
 REPRESENTATIVES = ("share", "centroid", "union")
 _KIND = {name: number for number, name in enumerate(REPRESENTATIVES)}
-_SHARE, _CENTROID, _UNION = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -117,90 +115,14 @@ def release(
     kind: str,
 ) -> tuple[ReleasedTerms, NDArray[np.bool_]]:
     """Judge every group once more and make its representative; also say which groups hold."""
-    offsets, terms, holders, weights, distinct, holds = _release(
+    offsets, terms, holders, weights, distinct, holds = release_groups(
         member_offsets,
         members,
         profiles.rows,
         profiles.weights,
         rule,
-        Scratch.of(profiles),
+        Scratch.of(len(profiles.vocabulary)),
         np.zeros(len(profiles.vocabulary), np.float64),
         _KIND[kind],
     )
     return ReleasedTerms(offsets, terms, holders, weights, distinct), holds
-
-
-@compiled
-def _gather(
-    group: NDArray[np.int64],
-    rows: Rows,
-    weights: NDArray[np.float32],
-    holders: NDArray[np.int32],
-    gathered: NDArray[np.float64],
-    kind: int,
-) -> int:
-    """Count holders and gather weights of a group's terms; give the number of distinct terms."""
-    distinct = 0
-    for member in group:
-        for at in range(rows.offsets[member], rows.offsets[member + 1]):
-            term = rows.terms[at]
-            if holders[term] == 0:
-                distinct += 1
-            holders[term] += 1
-            if kind == _UNION:
-                gathered[term] = max(gathered[term], np.float64(weights[at]))
-            else:
-                gathered[term] += weights[at] if kind == _CENTROID else 1.0
-    return distinct
-
-
-@compiled
-def _release(
-    member_offsets: NDArray[np.int64],
-    members: NDArray[np.int64],
-    rows: Rows,
-    weights: NDArray[np.float32],
-    rule: CompiledCriterion,
-    scratch: Scratch,
-    gathered: NDArray[np.float64],
-    kind: int,
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.float32],
-    NDArray[np.int64],
-    NDArray[np.bool_],
-]:
-    groups = member_offsets.size - 1
-    offsets = np.zeros(groups + 1, np.int64)
-    all_terms = np.empty(rows.terms.size, np.int32)  # a group has at most its members' postings
-    all_holders = np.empty(rows.terms.size, np.int32)
-    all_weights = np.empty(rows.terms.size, np.float32)
-    distinct = np.empty(groups, np.int64)
-    holds = np.empty(groups, np.bool_)
-    for number in range(groups):
-        group = members[member_offsets[number] : member_offsets[number + 1]]
-        holds[number], found = released_terms(group, rows, rule, scratch)
-        found = np.sort(found)
-        distinct[number] = _gather(group, rows, weights, scratch.holders, gathered, kind)
-        end = offsets[number]
-        for term in found:
-            all_terms[end] = term
-            all_holders[end] = scratch.holders[term]
-            all_weights[end] = gathered[term] if kind == _UNION else gathered[term] / group.size
-            end += 1
-        offsets[number + 1] = end
-        for member in group:
-            for at in range(rows.offsets[member], rows.offsets[member + 1]):
-                scratch.holders[rows.terms[at]] = 0
-                gathered[rows.terms[at]] = 0
-    end = offsets[groups]
-    return (
-        offsets,
-        all_terms[:end].copy(),
-        all_holders[:end].copy(),
-        all_weights[:end].copy(),
-        distinct,
-        holds,
-    )

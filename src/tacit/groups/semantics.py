@@ -16,14 +16,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.compiled import compiled
 from tacit.errors import ParameterError
-from tacit.groups.profiles import Profiles, Rows
+from tacit.groups.loops.judging import Rows
+from tacit.groups.loops.similarity import Candidates, add_features, choose_candidates
+from tacit.groups.profiles import Profiles
 from tacit.groups.similarity import UnitVectors
 from tacit.taxonomy import WordNet, load_wordnet
 
@@ -43,19 +43,6 @@ def _words(wordnet: WordNet, synset: int) -> tuple[str, ...]:
     return tuple(lemma.lower() for lemma in wordnet.lemmas(synset))
 
 
-class _Candidates(NamedTuple):
-    """The candidates of every term of a vocabulary, for compiled loops."""
-
-    of_term: NDArray[np.int64]
-    """Term v's candidates are ``of_term[v]`` up to ``of_term[v + 1]``."""
-    evidence_of: NDArray[np.int64]
-    """Candidate c's evidence is ``evidence_of[c]`` up to ``evidence_of[c + 1]``."""
-    evidence_term: NDArray[np.int32]
-    evidence_weight: NDArray[np.float32]
-    """Divided by the length of the candidate's description, so that a sum over the profile ranks as
-    the cosine does (the profile's own length is the same for all candidates)."""
-
-
 @dataclass(frozen=True, eq=False)
 class PathTable:
     """The candidate paths of every term of a vocabulary.
@@ -66,7 +53,7 @@ class PathTable:
             of steps; -1 where the path ends before.
     """
 
-    candidates: _Candidates
+    candidates: Candidates
     features: NDArray[np.int32]
 
     @classmethod
@@ -92,7 +79,7 @@ class PathTable:
                 evidence_of.append(len(evidence_term))
             of_term.append(len(features))
         return cls(
-            _Candidates(
+            Candidates(
                 np.array(of_term, np.int64),
                 np.array(evidence_of, np.int64),
                 np.array(evidence_term, np.int32),
@@ -126,32 +113,7 @@ def _describe(
 
 def choose_paths(rows: Rows, weights: NDArray[np.float32], table: PathTable) -> NDArray[np.int32]:
     """The candidate chosen for each posting of each profile."""
-    return _choose(rows, weights, table.candidates)
-
-
-@compiled
-def _choose(rows: Rows, weights: NDArray[np.float32], candidates: _Candidates) -> NDArray[np.int32]:
-    chosen = np.empty(rows.terms.size, np.int32)
-    context = np.zeros(candidates.of_term.size - 1, np.float32)
-    for row in range(rows.offsets.size - 1):
-        begin, end = rows.offsets[row], rows.offsets[row + 1]
-        for at in range(begin, end):
-            context[rows.terms[at]] = weights[at]
-        for at in range(begin, end):
-            term = rows.terms[at]
-            best = candidates.of_term[term]
-            most = np.float32(0)
-            if candidates.of_term[term + 1] - best > 1:
-                for candidate in range(candidates.of_term[term], candidates.of_term[term + 1]):
-                    agreement = np.float32(0)
-                    for e in range(candidates.evidence_of[candidate], candidates.evidence_of[candidate + 1]):
-                        agreement += context[candidates.evidence_term[e]] * candidates.evidence_weight[e]
-                    if agreement > most:
-                        best, most = candidate, agreement
-            chosen[at] = best
-        for at in range(begin, end):
-            context[rows.terms[at]] = 0
-    return chosen
+    return choose_candidates(rows, weights, table.candidates)
 
 
 MOST_STEPS = 20
@@ -203,42 +165,4 @@ class Semantics:
         table = PathTable.of(self.wordnet, profiles.vocabulary, self.steps)
         chosen = choose_paths(profiles.rows, profiles.weights, table)
         width = len(self.wordnet) + len(profiles.vocabulary)
-        return _add_features(profiles.rows, profiles.weights, chosen, table.features, width)
-
-
-@compiled
-def _add_features(
-    rows: Rows,
-    weights: NDArray[np.float32],
-    chosen: NDArray[np.int32],
-    path_features: NDArray[np.int32],
-    width: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Replace each posting by the features of its path; count first, so that memory is exact."""
-    users = rows.offsets.size - 1
-    seen = np.full(width, -1, np.int64)
-    offsets = np.zeros(users + 1, np.int64)
-    for row in range(users):
-        distinct = 0
-        for at in range(rows.offsets[row], rows.offsets[row + 1]):
-            for feature in path_features[chosen[at]]:
-                if feature >= 0 and seen[feature] != row:
-                    seen[feature] = row
-                    distinct += 1
-        offsets[row + 1] = offsets[row] + distinct
-    features = np.empty(offsets[users], np.int32)
-    sums = np.empty(offsets[users], np.float32)
-    place = np.full(width, -1, np.int64)
-    for row in range(users):
-        end = offsets[row]
-        for at in range(rows.offsets[row], rows.offsets[row + 1]):
-            for feature in path_features[chosen[at]]:
-                if feature < 0:
-                    continue
-                if place[feature] < offsets[row]:
-                    place[feature] = end
-                    features[end] = feature
-                    sums[end] = 0
-                    end += 1
-                sums[place[feature]] += weights[at]
-    return offsets, features, sums
+        return add_features(profiles.rows, profiles.weights, chosen, table.features, width)

@@ -40,8 +40,9 @@ from scipy import sparse
 from tacit.display import Displayed
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundler, Bundling
-from tacit.groups.criterion import CompiledCriterion, Criterion, Scratch, released_terms
-from tacit.groups.profiles import Rows, newcomers_terms
+from tacit.groups.criterion import Criterion
+from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, released_terms
+from tacit.groups.profiles import newcomers_terms
 from tacit.groups.representative import Representative
 from tacit.groups.store import (
     FILE,

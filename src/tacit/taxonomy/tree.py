@@ -65,6 +65,7 @@ class TopicTree:
         names: the name of each node.
         parent: the parent of each node; -1 for the root.
         depth: edges between the root and each node.
+        height: the most of them.
         end: one past the last node of each node's subtree.
         support: how much of human knowledge each topic covers (eq. 1).
         child_offsets: where each node's children begin in ``child_nodes``.
@@ -77,6 +78,7 @@ class TopicTree:
         self.parent = np.ascontiguousarray(parent, np.int32)
         self.names = names
         self.depth = _depths(self.parent)
+        self.height = int(self.depth.max())
         self.child_offsets, self.child_nodes = _children(self.parent)
         self.end = _ends(self.parent, size)
         self.support = share_out(self.parent, self.depth, counts)
@@ -133,7 +135,7 @@ class TopicTree:
         return len(self.parent)
 
     def __repr__(self) -> str:
-        return f"TopicTree({len(self):,} topics, {int(self.depth.max())} levels below the root)"
+        return f"TopicTree({len(self):,} topics, {self.height} levels below the root)"
 
     # -- the shape -----------------------------------------------------------------------------------
 

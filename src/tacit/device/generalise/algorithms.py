@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.compiled import kernel
 from tacit.device.generalise.exact import brute_force, optimal
-from tacit.device.generalise.measures import discriminating_power, normalised, power, risk_layer
-from tacit.device.loops.greedy import greedy_dp, greedy_il, greedy_ratio
+from tacit.device.generalise.measures import evaluate
+from tacit.device.loops.generalise import greedy_dp, greedy_il, greedy_ratio
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import ParameterError
 
@@ -124,42 +123,19 @@ def generalise(
     except ValueError:
         raise ParameterError.outside("algorithm", algorithm, f"one of {', '.join(Algorithm)}") from None
     begun = time.perf_counter_ns()
-    kept, order, losses = _run(seed, delta, chosen)
+    kept = np.ones(len(seed), np.bool_)
+    order, losses = np.empty(0, np.int32), np.empty(0)
+    found = evaluate(seed, kept)
+    if not found.risk <= delta:  # otherwise all of it is best: hiding a topic only loses (Theorem 2)
+        kept, order, losses = _run(seed, delta, chosen, found.power)
+        found = evaluate(seed, kept)
     microseconds = (time.perf_counter_ns() - begun) / 1000
-    reached, left = _evaluate(
-        seed.parent,
-        seed.prior,
-        seed.mass,
-        seed.cost,
-        seed.absent,
-        seed.base,
-        seed.wealth,
-        seed.lca,
-        seed.expected_content,
-        kept,
-    )
-    return Generalisation(seed, kept, chosen, delta, reached, left, order, losses, microseconds)
+    return Generalisation(seed, kept, chosen, delta, found.power, found.risk, order, losses, microseconds)
 
 
-@kernel
-def _evaluate(
-    parent: Integers,
-    prior: Floats,
-    mass: Floats,
-    cost: Floats,
-    absent: Floats,
-    base: Floats,
-    wealth: float,
-    lca: int,
-    expected: float,
-    kept: Flags,
-) -> tuple[float, float]:
-    """Discriminating power and risk, by their definitions, in one call."""
-    layer, _ = risk_layer(parent, cost, absent, base, kept)
-    return power(parent, prior, mass, kept, lca, expected), normalised(layer[0], wealth)
-
-
-def _run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, Integers, Floats]:
+def _run(
+    seed: SeedProfile, delta: float, algorithm: Algorithm, power: float
+) -> tuple[Flags, Integers, Floats]:
     """Run one algorithm: the topics kept, the cuts in order, the loss of each."""
     tree = (seed.parent, seed.prior, seed.mass, seed.cost, seed.absent, seed.base, seed.wealth)
     match algorithm:
@@ -169,15 +145,9 @@ def _run(seed: SeedProfile, delta: float, algorithm: Algorithm) -> tuple[Flags, 
             return greedy_il(*tree, delta)
         case Algorithm.GREEDY_DP:
             kept, order, powers = greedy_dp(*tree, delta, seed.lca, seed.expected_content)
-            return kept, order, _losses(seed, powers)
+            # The losses behind a falling sequence of discriminating powers.
+            return kept, order, -np.diff(powers, prepend=power) * 2 * seed.expected_content
         case Algorithm.OPTIMAL:
             return optimal(seed, delta)
         case Algorithm.BRUTE_FORCE:
             return brute_force(seed, delta)
-
-
-def _losses(seed: SeedProfile, powers: Floats) -> Floats:
-    """The losses behind a falling sequence of discriminating powers."""
-    before = np.concatenate(([discriminating_power(seed)], powers))
-    lost: Floats = -np.diff(before) * 2 * seed.expected_content
-    return lost

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.device.generalise.measures import acceptable, divergence, power, risk_layer, shadows
+from tacit.device.generalise.measures import evaluate, risk, risk_layer
+from tacit.device.loops.generalise import divergence, shadows
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import InputError
 
@@ -65,11 +66,9 @@ def brute_force(seed: SeedProfile, delta: float, *, limit: int = 1_000_000) -> t
     best[0] = True
     highest = -1.0
     for kept in rooted_subtrees(seed):
-        layer, _ = risk_layer(seed.parent, seed.cost, seed.absent, seed.base, kept)
-        if acceptable(layer[0], seed.wealth, delta):
-            left = power(seed.parent, seed.prior, seed.mass, kept, seed.lca, seed.expected_content)
-            if left > highest:
-                best, highest = kept.copy(), left
+        found = evaluate(seed, kept)
+        if found.risk <= delta and found.power > highest:
+            best, highest = kept.copy(), found.power
     cuts = np.array([t for t in range(1, len(seed)) if not best[t] and best[seed.parent[t]]], dtype=np.int32)
     return best, cuts, np.zeros(len(cuts))
 
@@ -135,7 +134,7 @@ def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Fl
     problem = _prepare(seed, delta, limit)
     kept = np.zeros(len(seed), np.bool_)
     kept[0] = True
-    if problem.free[0] or acceptable(problem.full_layer[0], seed.wealth, delta):
+    if problem.free[0] or risk(seed) <= delta:
         kept[:] = True
     else:
         for topic in range(len(seed) - 1, -1, -1):
@@ -147,9 +146,9 @@ def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Fl
 
 
 def _prepare(seed: SeedProfile, delta: float, limit: int) -> _Problem:
-    everything = np.ones(len(seed), np.bool_)
-    layer, _ = risk_layer(seed.parent, seed.cost, seed.absent, seed.base, everything)
-    shadow_mass, shadow_prior = shadows(seed.parent, seed.prior, seed.mass, everything)
+    layer = risk_layer(seed.parent, seed.cost, seed.absent, seed.base)
+    shadow_mass, shadow_prior = np.empty(len(seed)), np.empty(len(seed))
+    shadows(seed.parent, seed.prior, seed.mass, np.ones(len(seed), np.bool_), shadow_mass, shadow_prior)
     share = np.array([divergence(m, p) for m, p in zip(shadow_mass, shadow_prior, strict=True)])
     children: list[list[int]] = [[] for _ in range(len(seed))]
     for topic in range(len(seed) - 1, 0, -1):
@@ -294,8 +293,7 @@ def _mark_best(problem: _Problem, kept: Flags) -> None:
     for option in reversed(problem.fronts[0]):
         kept[:] = False
         _mark(problem, 0, option, kept)
-        layer, _ = risk_layer(seed.parent, seed.cost, seed.absent, seed.base, kept)
-        if acceptable(layer[0], seed.wealth, problem.delta):
+        if risk(seed, kept) <= problem.delta:
             return
     kept[1:] = False
 

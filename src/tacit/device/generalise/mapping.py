@@ -20,14 +20,13 @@ is in the profile: the overlap of the query's trie with the profile. Topics that
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.compiled import kernel
-from tacit.device.generalise.measures import query_power
+from tacit.device.loops import generalise as loops
 from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
+from tacit.taxonomy import TopicTree
 
 PSEUDO_DOCUMENTS = 20.0
 """How many documents the taxonomy's own proportions count for, beside the user's."""
@@ -50,151 +49,17 @@ class MappedQuery:
     """The part of the profile that the query touches; None where it touches nothing."""
 
 
-@kernel
-def relevant_topics(retrieved: Integers, end: Integers) -> tuple[Integers, Floats]:
-    """T(q) without overlap and the relevance of each topic, from the retrieved documents' topics."""
-    topics = np.empty(retrieved.size, np.int32)
-    relevance = np.empty(retrieved.size)
-    size = 0
-    for topic in np.sort(retrieved):
-        if size > 0 and topic < end[topics[size - 1]]:
-            relevance[size - 1] += 1.0
-        else:
-            topics[size] = topic
-            relevance[size] = 1.0
-            size += 1
-    return topics[:size], relevance[:size]
+def query_topics(tree: TopicTree, prior: Floats, retrieved: Integers) -> tuple[Integers, Floats, float]:
+    """T(q) without overlap, the relevance of each topic, and DP(q, R), the query's own discriminating power.
 
-
-@kernel
-def _lowest_common(first: int, last: int, parent: Integers, end: Integers) -> int:
-    while end[first] <= last:
-        first = parent[first]
-    return first
-
-
-@kernel
-def expected_documents(topic: int, parent: Integers, prior: Floats, support: Floats, pseudo: float) -> float:
-    """How many of the user's documents to expect on ``topic``; sup_H(t) where ``pseudo`` is 0.
-
-    The taxonomy never weighs more than all that is known of the user: ``pseudo`` counts at most as much
-    as the user's documents.
+    Args:
+        tree: the taxonomy.
+        prior: Pr(t) of its topics.
+        retrieved: the topic of each retrieved document.
     """
-    expected = support[0]
-    pseudo = min(pseudo, expected)
-    while topic > 0 and expected > 0.0:
-        above = parent[topic]
-        followed = support[topic] + pseudo * prior[topic] / prior[above]
-        expected *= followed / (support[above] + pseudo) if followed > 0.0 else 0.0
-        topic = above
-    return float(expected)
-
-
-@kernel
-def _touched(
-    topics: Integers,
-    parent: Integers,
-    end: Integers,
-    prior: Floats,
-    support: Floats,
-    pseudo: float,
-    least: float,
-) -> tuple[Integers, Floats]:
-    """The leaves of the seed profile, ascending, with their preferences."""
-    leaves = np.empty(topics.size, np.int32)
-    preference = np.empty(topics.size)
-    size = 0
-    for topic in topics:  # ascending, so the topics that represent them are in order too
-        expected = expected_documents(topic, parent, prior, support, pseudo)
-        at = topic
-        while at > 0 and support[at] <= 0.0:
-            at = parent[at]
-        if at == 0 or expected <= 0.0:
-            continue
-        if size > 0 and leaves[size - 1] == at:
-            preference[size - 1] += expected
-        elif size > 0 and at < leaves[size - 1]:
-            continue  # it stands above a leaf, and is not one itself
-        else:
-            while size > 0 and at < end[leaves[size - 1]]:
-                size -= 1  # what stood for its own unknown subtopics has a leaf below now
-            leaves[size] = at
-            preference[size] = expected
-            size += 1
-    enough = preference[:size] >= least * preference[:size].sum()
-    return leaves[:size][enough], preference[:size][enough]
-
-
-@kernel
-def _trie(leaves: Integers, parent: Integers) -> tuple[Integers, Integers]:
-    """The leaves with all topics above them in pre-order, and each one's parent as a position."""
-    depth = 0
-    for leaf in leaves:
-        at = leaf
-        while at >= 0:
-            depth += 1
-            at = parent[at]
-    nodes = np.empty(depth, np.int32)
-    parents = np.empty(depth, np.int32)
-    path = np.empty(depth, np.int32)  # positions from the root to the last leaf
-    height = 0
-    size = 0
-    for leaf in leaves:
-        start = size
-        at = leaf
-        while at >= 0:  # the new part of the path, bottom-up
-            known = False
-            while height > 0 and nodes[path[height - 1]] > at:
-                height -= 1
-            if height > 0 and nodes[path[height - 1]] == at:
-                known = True
-            if known:
-                break
-            nodes[size] = at
-            size += 1
-            at = parent[at]
-        nodes[start:size] = nodes[start:size][::-1].copy()
-        for place in range(start, size):
-            parents[place] = path[height - 1] if height > 0 else -1
-            path[height] = place
-            height += 1
-    return nodes[:size], parents[:size]
-
-
-@kernel
-def _map_topics(
-    retrieved: Integers,
-    parent: Integers,
-    end: Integers,
-    prior: Floats,
-    support: Floats,
-    cost: Floats,
-    pseudo: float,
-    least: float,
-) -> tuple[Integers, Floats, float, Integers, Integers, Floats, Floats, Floats, int, float]:
-    """The whole mapping in one call: T(q), relevance, DP(q, R) and the arrays of the seed profile."""
-    topics, relevance = relevant_topics(retrieved, end)
-    alone = 0.0
-    if topics.size > 0:
-        top = _lowest_common(topics[0], topics[-1], parent, end)
-        alone = query_power(prior[topics], relevance, prior[top])
-    leaves, weights = _touched(topics, parent, end, prior, support, pseudo, least)
-    nodes, parents = _trie(leaves, parent)
-    priors = prior[nodes]
-    mass = np.zeros(nodes.size)
-    expected = 0.0
-    if nodes.size > 0:
-        total = weights.sum()
-        for place in range(leaves.size):
-            position = np.searchsorted(nodes, leaves[place])
-            mass[position] = weights[place] / total
-            expected -= mass[position] * math.log(priors[position])
-        for position in range(nodes.size - 1, 0, -1):
-            mass[parents[position]] += mass[position]
-    lca = 0
-    if nodes.size > 0:
-        lca = int(np.searchsorted(nodes, _lowest_common(leaves[0], leaves[-1], parent, end)))
-    return topics, relevance, alone, nodes, parents, priors, mass, cost[nodes], lca, expected
+    topics, relevance = np.empty(len(retrieved), np.int32), np.empty(len(retrieved))
+    size, power = loops.query_topics(np.sort(retrieved), tree.parent, tree.end, prior, topics, relevance)
+    return topics[:size], relevance[:size], power
 
 
 def map_topics(
@@ -215,18 +80,22 @@ def map_topics(
         least: the least share of all preference a topic needs; 0 for the paper's rule.
     """
     tree = profile.tree
-    topics, relevance, alone, node, parent, priors, mass, cost, lca, expected = _map_topics(
-        retrieved, tree.parent, tree.end, prior, profile.support, profile.cost, pseudo, least
-    )
-    if len(node) == 0:
+    topics, relevance, alone = query_topics(tree, prior, retrieved)
+    room = len(topics) * (tree.height + 1)
+    node, parent, mass = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
+    size, lca, expected = loops.seed_profile(
+        topics, tree.parent, tree.end, prior, profile.support, pseudo, least,
+        np.empty_like(topics), np.empty_like(relevance), node, parent, mass,
+    )  # fmt: skip
+    if size == 0:
         return MappedQuery(topics, relevance, alone, None)
-    nothing = np.zeros(len(node))
+    node, nothing = node[:size], np.zeros(size)
     seed = SeedProfile(
         node=node,
-        parent=parent,
-        prior=priors,
-        mass=mass,
-        cost=cost,
+        parent=parent[:size],
+        prior=prior[node],
+        mass=mass[:size],
+        cost=profile.cost[node],
         absent=nothing,
         base=nothing,
         wealth=profile.wealth,
@@ -249,7 +118,10 @@ def seed_of_leaves(
         preferences: the preference for each.
         baseline: DP(q, R), the discriminating power of the query alone.
     """
-    node, parent = _trie(leaves, profile.tree.parent)
+    tree = profile.tree
+    node = np.unique([topic for leaf in leaves.tolist() for topic in (*tree.ancestors(leaf), leaf)])
+    parent = np.searchsorted(node, tree.parent[node]).astype(np.int32)
+    parent[0] = -1
     mass = np.zeros(len(node))
     mass[np.searchsorted(node, leaves)] = preferences
     return SeedProfile.from_arrays(

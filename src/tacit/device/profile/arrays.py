@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.compiled import kernel
 from tacit.text.vectors import WordTable
 
 
@@ -79,31 +78,17 @@ _Int32 = npt.NDArray[np.int32]
 _Wide = npt.NDArray[np.int64]
 
 
-@kernel
-def _sums(
-    offsets: _Wide,
-    words: _Int32,
-    times: npt.NDArray[np.uint8],
-    vectors: npt.NDArray[np.int8],
-    scale: _Float32,
-    weight: _Float32,
-) -> tuple[_Float32, _Float32, _Float32]:
-    """Weights of all words; squared length and vector sum of every text."""
-    size = offsets.size - 1
-    weights = np.empty(words.size, np.float32)
-    squares = np.zeros(size, np.float32)
-    sums = np.zeros((size, scale.size), np.float32)
-    for text in range(size):
-        for place in range(offsets[text] - offsets[0], offsets[text + 1] - offsets[0]):
-            word = words[place]
-            weights[place] = (np.float32(1.0) + np.log(np.float32(times[place]))) * weight[word]
-            squares[text] += weights[place] * weights[place]
-            if word < vectors.shape[0]:
-                for axis in range(scale.size):
-                    sums[text, axis] += np.float32(times[place]) * vectors[word, axis]
-        for axis in range(scale.size):
-            sums[text, axis] *= scale[axis]
-    return weights, squares, sums
+_AT_ONCE = 1_000
+"""Texts whose words' vectors are added up together: a few megabytes."""
+
+
+def _sums(rows: _Float32, bounds: _Wide) -> _Float32:
+    """The sum of each range of rows between two bounds; zero for an empty one."""
+    sums = np.zeros((len(bounds) - 1, *rows.shape[1:]), np.float32)
+    filled = bounds[1:] > bounds[:-1]  # reduceat gives the next row for an empty range
+    if filled.any():
+        sums[filled] = np.add.reduceat(rows, bounds[:-1][filled])
+    return sums
 
 
 class Bags:
@@ -127,26 +112,37 @@ class Bags:
     def extend(self, lengths: npt.NDArray[np.int64], words: _Int32, times: npt.NDArray[np.uint8]) -> None:
         """Append texts: how many distinct words each has, and all their words in a row."""
         offsets = int(self._offsets.rows[-1]) + np.concatenate(([0], np.cumsum(lengths)))
-        weights, squares, sums = _sums(
-            offsets, words, times, self._vectors, self.table.scale, self.table.weight
-        )
+        weights = (1 + np.log(times, dtype=np.float32)) * self.table.weight[words]
+        bounds = offsets - offsets[0]
         self._offsets.extend(offsets[1:])
         self._words.extend(words)
         self._times.extend(times)
         self._weights.extend(weights)
-        self._squares.extend(squares)
-        self._sums.extend(sums)
-        self._norms.extend(np.linalg.norm(sums, axis=1))
+        for begin in range(0, len(lengths), _AT_ONCE):
+            part = bounds[begin : begin + _AT_ONCE + 1]
+            within = slice(part[0], part[-1])
+            self._squares.extend(_sums(weights[within] ** 2, part - part[0]))
+            known = words[within] < len(self._vectors)
+            counted = (self._vectors[np.where(known, words[within], 0)] * np.float32(1)) * (
+                known * times[within]
+            ).astype(np.float32)[:, None]
+            sums = _sums(counted, part - part[0]) * self.table.scale
+            self._sums.extend(sums)
+            self._norms.extend(np.linalg.norm(sums, axis=1))
 
     def select(
         self, places: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.int64], _Int32, npt.NDArray[np.uint8]]:
         """Lengths, words and frequencies of some of the texts, for :meth:`extend` of another list."""
-        begins, ends = self.offsets[:-1][places], self.offsets[1:][places]
+        lengths, spots = self.spots(places)
+        return lengths, self.words[spots], self.times[spots]
+
+    def spots(self, places: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """How many distinct words some of the texts have, and where these stand among all words, in a row."""
+        begins, ends = self.offsets[places], self.offsets[places + 1]
         lengths = ends - begins
         # The positions begins[i], begins[i] + 1, …, ends[i] - 1 for all i in a row.
-        steps = np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
-        return lengths, self.words[steps], self.times[steps]
+        return lengths, np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
 
     @property
     def offsets(self) -> _Wide:

@@ -21,12 +21,11 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.compiled import kernel
+from tacit.device.loops.topics import bayes_scores
 from tacit.device.profile.arrays import pack
 from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
-from tacit.device.profile.repository import Repository, TopicIndex, occurrences
+from tacit.device.profile.repository import Repository, TopicIndex
 from tacit.device.profile.store import ProfileStore
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError, LogError
@@ -160,58 +159,12 @@ SMOOTHING = 0.01
 """The smoothing factor eps of equations 17 and 18."""
 
 
-@kernel
-def _nearest_above(candidates: Integers, end: Integers) -> npt.NDArray[np.int64]:
-    """For each candidate (ascending), the place of the nearest candidate above it; -1 for none."""
-    above = np.full(candidates.size, -1, np.int64)
-    for place in range(1, candidates.size):
-        near = place - 1
-        while near >= 0 and end[candidates[near]] <= candidates[place]:
-            near = above[near]
-        above[place] = near
-    return above
-
-
-@kernel
-def _scores(
-    candidates: Integers,
-    word_numbers: Integers,
-    frequencies: Floats,
-    end: Integers,
-    offsets: npt.NDArray[np.int64],
-    topics: Integers,
-    running: npt.NDArray[np.int64],
-    smoothing: float,
-) -> tuple[Floats, float]:
-    """dnb of every candidate, and how many words of the document any candidate knows."""
-    above = _nearest_above(candidates, end)
-    scores = np.zeros(candidates.size)
-    known = 0.0
-    cell = np.empty(candidates.size)
-    for place in range(word_numbers.size):
-        word = word_numbers[place]
-        for which in range(candidates.size):
-            cell[which] = occurrences(candidates[which], word, end, offsets, topics, running)
-        # In ascending order a candidate is taken off the one above it while it is still whole.
-        for which in range(candidates.size):
-            if above[which] >= 0:
-                cell[above[which]] -= cell[which]
-        total = 0.0
-        for which in range(candidates.size):
-            total += cell[which]
-        if total > 0.0:
-            known += frequencies[place]
-        for which in range(candidates.size):
-            scores[which] += frequencies[place] * np.log((cell[which] + smoothing) / (total + smoothing))
-    return scores, known
-
-
 def discriminative_bayes(
     index: TopicIndex, text: str, candidates: Integers, smoothing: float = SMOOTHING
 ) -> tuple[Floats, float]:
     """dnb(d, t) of every candidate topic (ascending), and the number of words that any of them knows."""
     numbers, frequencies = index.bag(text)
-    return _scores(
+    return bayes_scores(
         candidates,
         numbers,
         frequencies,

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.compiled import kernel
+from tacit.device.loops.topics import Wide, occurrences
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
@@ -27,8 +26,6 @@ from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors, word
 from tacit.taxonomy import OdpPage, TopicTree, load_wordnet, odp_pages
 from tacit.taxonomy.files import WORDNET, is_dump, load_taxonomy
 from tacit.text import STOP_WORDS, words
-
-_Wide = npt.NDArray[np.int64]
 
 
 def content_words(text: str) -> Counter[str]:
@@ -55,8 +52,8 @@ class TopicIndex:
         topic_of = np.array(topics, np.int64)
         order = np.lexsort((topic_of, word_of))
         self.topics: Integers = topic_of[order].astype(np.int32)
-        self.running: _Wide = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)[order])))
-        self.offsets: _Wide = np.searchsorted(word_of[order], np.arange(len(self._word) + 1))
+        self.running: Wide = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)[order])))
+        self.offsets: Wide = np.searchsorted(word_of[order], np.arange(len(self._word) + 1))
 
     def __len__(self) -> int:
         """The number of distinct words."""
@@ -87,28 +84,6 @@ class TopicIndex:
         if number is None:
             return 0
         return int(occurrences(topic, number, self.tree.end, self.offsets, self.topics, self.running))
-
-
-@kernel
-def _first_at_least(topics: Integers, low: int, high: int, wanted: int) -> int:
-    while low < high:
-        middle = (low + high) // 2
-        if topics[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def occurrences(
-    topic: int, word: int, end: Integers, offsets: _Wide, topics: Integers, running: _Wide
-) -> float:
-    """N(t, w) from the index's arrays."""
-    low, high = offsets[word], offsets[word + 1]
-    first = _first_at_least(topics, low, high, topic)
-    last = _first_at_least(topics, first, high, end[topic])
-    return float(running[last] - running[first])
 
 
 _NAMES = "topic:"

@@ -21,18 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.loops.likeness import postings, promise, to_results, without_query
+from tacit.device.loops.ranking import add_overlap, promise
 from tacit.device.profile.arrays import Bags
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
 
 _Float32 = npt.NDArray[np.float32]
-_Int32 = npt.NDArray[np.int32]
-_Int8 = npt.NDArray[np.int8]
-_Wide = npt.NDArray[np.int64]
+_Int64 = npt.NDArray[np.int64]
 
 _LARGEST_TO_MEAN = 3.0
 """About how much larger the largest similarities to a document are than the mean over all results."""
@@ -72,17 +71,12 @@ class QueryWords:
             for form in plural_forms(word):
                 self.forms.setdefault(table.number(form), place)
 
-    def marks(self, scratch: _Int8) -> None:
-        """Write each query word's place (from 1) into a table by word number."""
-        for number, place in self.forms.items():
-            scratch[number] = place
-
 
 @dataclass(frozen=True, eq=False)
 class Attended:
     """What the history says about a query and its results."""
 
-    documents: _Wide
+    documents: _Int64
     """The places in the history of the documents compared."""
     similarity: _Float32
     """C, a row a document and a column a result."""
@@ -95,6 +89,19 @@ class Attended:
     def evidence(self) -> float:
         """How much of the attention the history holds, in [0, 1]."""
         return float(self.attention.sum())
+
+
+class _Cleaned(NamedTuple):
+    """Texts without the query's words."""
+
+    lengths: _Float32
+    """Of their word weights."""
+    directions: _Float32
+    """Unit vectors; zero where nothing is left."""
+    rows: _Int64
+    """Of every occurrence of a query's word: which of the texts,"""
+    spots: _Int64
+    """and where among the words of all."""
 
 
 class Attention:
@@ -113,31 +120,35 @@ class Attention:
         self._slot = np.zeros(len(table) + BUCKETS, np.int32)
         self._average = np.zeros(len(table) + BUCKETS, np.float32)
 
-    def attend(
-        self, query: str | QueryWords, results: Bags, history: Bags, allowed: _Wide | None = None
-    ) -> Attended:
-        """What the history (or the ``allowed`` places of it) says about the results of a query."""
-        with self.marked(query) as (words, _):
+    def attend(self, query: str | QueryWords, results: Bags, history: Bags) -> Attended:
+        """What the history says about the results of a query."""
+        with self._marked(query) as words:
             try:
-                return self._attend(words, results, history, allowed)
+                return self._attend(words, results, history)
             finally:
                 self._slot[results.words] = 0
                 self._average[results.words] = 0
 
     @contextmanager
-    def marked(self, query: str | QueryWords) -> Iterator[tuple[QueryWords, _Int8]]:
-        """The query's words, and a table that marks them by number for as long as the block lasts."""
+    def _marked(self, query: str | QueryWords) -> Iterator[QueryWords]:
+        """The query's words, marked in a table by number for as long as the block lasts."""
         words = query if isinstance(query, QueryWords) else QueryWords(self.table, query)
-        words.marks(self._mark)
+        for number, place in words.forms.items():
+            self._mark[number] = place
         try:
-            yield words, self._mark
+            yield words
         finally:
             self._mark[list(words.forms)] = 0
 
-    def directions(self, query: str | QueryWords, bags: Bags, places: _Wide) -> _Float32:
+    def directions(self, query: str | QueryWords, bags: Bags, places: _Int64) -> _Float32:
         """The directions of some texts, the query's words left out."""
-        with self.marked(query):
-            return self._cleaned(bags, np.asarray(places, np.int64))[1]
+        with self._marked(query):
+            return self._without_query(bags, np.asarray(places, np.int64)).directions
+
+    def coverage(self, query: str | QueryWords, bags: Bags) -> _Float32:
+        """cov(q, h) of every text: the weighted share of the query's words that it holds."""
+        with self._marked(query) as words:
+            return self._coverage(words, bags, *self._found(bags, np.arange(len(bags))), len(bags))
 
     def order(self, attended: Attended) -> npt.NDArray[np.intp]:
         """The personal order of the results, as places in the engine's order."""
@@ -145,63 +156,89 @@ class Attention:
         value = self.parameters.strength * attended.scores - np.log(ranks + self.parameters.steadiness)
         return np.argsort(-value, kind="stable")
 
-    def _attend(self, words: QueryWords, results: Bags, history: Bags, allowed: _Wide | None) -> Attended:
+    def _attend(self, words: QueryWords, results: Bags, history: Bags) -> Attended:
         chosen = self.parameters
-        everything = np.arange(len(results), dtype=np.int64)
-        lengths, units = self._cleaned(results, everything)
-        distinct, begins, holders, held = postings(
-            results.offsets, results.words, results.weights, lengths, self._mark, self._slot
-        )
-        spread = (distinct, begins, held)
-        places = self._candidates(words, history, len(results), spread, units, allowed)
-        size = len(history) if allowed is None else len(allowed)
+        shown = self._without_query(results, np.arange(len(results)))
+        posted, holders, held = self._postings(results, shown.lengths)
+        places = self._candidates(words, history, posted, held, shown.directions)
         if len(places) == 0 or len(results) == 0:
             empty = np.zeros((len(places), len(results)), np.float32)
             return Attended(places, empty, empty[:, :1].sum(axis=1), np.zeros(len(results), np.float32))
-        axes = np.ascontiguousarray(units.T)
-        similarity = (history.sums if len(places) == len(history) else history.sums[places]) @ axes
-        coverage = to_results(
-            places, history.offsets, history.words, history.times, history.weights, history.squares,
-            history.sums, history.norms, self._mark, words.shares, self._vectors, self.table.scale,
-            self._slot, begins, holders, held, axes, similarity, np.float32(chosen.vector),
+        read = self._without_query(history, places)
+        similarity = np.maximum(0, np.float32(chosen.vector) * (read.directions @ shown.directions.T))
+        add_overlap(
+            history.offsets[places], history.offsets[places + 1], history.words, history.weights,
+            read.lengths, self._slot, posted, holders, held, similarity,
         )  # fmt: skip
         largest = min(chosen.largest, len(results))
         support = np.partition(similarity, -largest, axis=1)[:, -largest:].mean(axis=1)
+        coverage = self._coverage(words, history, read.rows, read.spots, len(places))
         relevance = support + chosen.coverage * coverage
         # Relative to the null document, in doubles: exp of a large ratio must not overflow.
         excess = np.exp(np.minimum(700, (relevance.astype(np.float64) - chosen.null) / chosen.temperature))
-        attention = (excess / (excess.sum() + size)).astype(np.float32)
+        attention = (excess / (excess.sum() + len(history))).astype(np.float32)
         return Attended(places, similarity, attention, attention @ similarity)
 
-    def _cleaned(self, bags: Bags, places: _Wide) -> tuple[_Float32, _Float32]:
-        return without_query(
-            places, bags.offsets, bags.words, bags.times, bags.weights, bags.squares, bags.sums,
-            self._mark, self._vectors, self.table.scale,
-        )  # fmt: skip
+    def _found(self, bags: Bags, places: _Int64) -> tuple[_Int64, _Int64]:
+        """Where the query's words stand in some texts: which of the texts, and the spot among all words."""
+        lengths, spots = bags.spots(places)
+        marked = np.flatnonzero(self._mark[bags.words[spots]])
+        return np.searchsorted(np.cumsum(lengths), marked, side="right"), spots[marked]
+
+    def _coverage(self, words: QueryWords, bags: Bags, rows: _Int64, spots: _Int64, texts: int) -> _Float32:
+        # Another form of the same word may stand in the same text: each counts once.
+        row, mark = np.divmod(np.unique(rows * 128 + self._mark[bags.words[spots]]), 128)
+        return np.bincount(row, words.shares[mark - 1], texts).astype(np.float32)
+
+    def _without_query(self, bags: Bags, places: _Int64) -> _Cleaned:
+        """Some texts without the query's words, which all results share."""
+        rows, spots = self._found(bags, places)
+        squares, sums, norms = bags.squares[places], bags.sums[places], bags.norms[places]
+        lengths = np.sqrt(squares)
+        if len(spots):
+            touched, begins = np.unique(rows, return_index=True)
+            lost = np.add.reduceat(bags.weights[spots] ** 2, begins)
+            length = np.sqrt(np.maximum(0, squares[touched] - lost))
+            length[length < 1e-3] = 0  # what subtraction leaves of nothing
+            lengths[touched] = length
+            numbers = bags.words[spots]
+            known = numbers < len(self._vectors)
+            vectors = self._vectors[np.where(known, numbers, 0)] * (known * bags.times[spots])[:, None]
+            sums[touched] -= np.add.reduceat(vectors.astype(np.float32), begins) * self.table.scale
+            norms[touched] = np.linalg.norm(sums[touched], axis=1)
+        norms[(norms <= 1e-4) | (lengths <= 0)] = np.inf
+        directions: _Float32 = sums / norms[:, None]
+        return _Cleaned(lengths, directions, rows, spots)
+
+    def _postings(self, results: Bags, lengths: _Float32) -> tuple[_Int64, _Int64, _Float32]:
+        """Which results hold each of their words, the query's left out, and its weight there at length 1.
+
+        Numbers the words from 1 in ``self._slot``; gives where the entries of each begin, and result and
+        weight of each entry.
+        """
+        result = np.repeat(np.arange(len(results)), np.diff(results.offsets))
+        kept = np.flatnonzero((self._mark[results.words] == 0) & (lengths[result] > 0))
+        kept = kept[np.argsort(results.words[kept], kind="stable")]
+        distinct, begins = np.unique(results.words[kept], return_index=True)
+        self._slot[distinct] = np.arange(1, len(distinct) + 1)
+        return np.append(begins, len(kept)), result[kept], results.weights[kept] / lengths[result[kept]]
 
     def _candidates(
-        self,
-        words: QueryWords,
-        history: Bags,
-        results: int,
-        spread: tuple[_Int32, _Int32, _Float32],
-        units: _Float32,
-        allowed: _Wide | None,
-    ) -> _Wide:
+        self, words: QueryWords, history: Bags, posted: _Int64, held: _Float32, directions: _Float32
+    ) -> _Int64:
         """The documents worth comparing with every result: all of a short history, the best of a long one."""
         chosen = self.parameters
-        size = len(history) if allowed is None else len(allowed)
-        if size <= chosen.candidates:
-            return np.arange(size, dtype=np.int64) if allowed is None else allowed
-        distinct, begins, held = spread
-        self._average[distinct] = _LARGEST_TO_MEAN * np.add.reduceat(held, begins[:-1]) / max(1, results)
-        promised = promise(
+        if len(history) <= chosen.candidates:
+            return np.arange(len(history))
+        if len(held):
+            numbered = np.flatnonzero(self._slot)
+            spread = np.add.reduceat(held, posted[:-1]) / max(1, len(directions))
+            self._average[numbered] = _LARGEST_TO_MEAN * spread[self._slot[numbered] - 1]
+        promised = np.empty(len(history), np.float32)
+        promise(
             history.offsets, history.words, history.weights, history.squares,
-            self._mark, words.shares, self._average, chosen.coverage,
+            self._mark, words.shares, self._average, chosen.coverage, promised,
         )  # fmt: skip
-        towards = units.mean(axis=0)
+        towards = directions.mean(axis=0)
         promised += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
-        if allowed is not None:
-            promised = promised[allowed]
-        best = np.sort(np.argpartition(-promised, chosen.candidates)[: chosen.candidates])
-        return best.astype(np.int64) if allowed is None else allowed[best]
+        return np.sort(np.argpartition(-promised, chosen.candidates)[: chosen.candidates])

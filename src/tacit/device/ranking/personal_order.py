@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.loops.likeness import most_brought
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.history import HistoryIndex
 from tacit.device.profile.store import ProfileStore
@@ -92,12 +91,19 @@ class PersonalOrder:
 
 def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tuple[int, ...]]:
     """The rows that bring most to each of some results, if any brings something that can be felt."""
-    rows, brings = most_brought(attended.similarity, attended.attention, places, _SHOWN)
-    telling = (rows >= 0) & (brings >= _TELLING * brings[:1]) & (brings[:1] >= _FELT)
-    return {
-        place: tuple(rows[telling[:, column], column].tolist())
-        for column, place in enumerate(places.tolist())
-    }
+    brings = attended.similarity[:, places] * attended.attention[:, None]
+    columns = np.arange(len(places))
+    found: dict[int, tuple[int, ...]] = dict.fromkeys(places.tolist(), ())
+    most = None
+    for _ in range(min(_SHOWN, len(brings))):
+        rows = brings.argmax(axis=0)  # of equal rows the first
+        best = brings[rows, columns]
+        brings[rows, columns] = -np.inf
+        most = best if most is None else most
+        telling = (best >= _TELLING * most) & (most >= _FELT)
+        for column in np.flatnonzero(telling).tolist():
+            found[int(places[column])] += (int(rows[column]),)
+    return found
 
 
 def _reason(rank: int, was: int, because: Sequence[ClickedPage], evidence: float) -> str:

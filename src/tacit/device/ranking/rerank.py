@@ -19,35 +19,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.compiled import kernel
-from tacit.device.generalise.mapping import PSEUDO_DOCUMENTS, expected_documents
+from tacit.device.generalise.mapping import PSEUDO_DOCUMENTS
+from tacit.device.loops.topics import interest_ratios, word_scores
 from tacit.device.profile.construction import SMOOTHING
-from tacit.device.profile.repository import TopicIndex, occurrences
+from tacit.device.profile.repository import TopicIndex
 from tacit.device.profile.user import Floats, Integers, UserProfile
 from tacit.taxonomy import TopicTree
-
-
-@kernel
-def _uscore(
-    topics: Integers,
-    word_numbers: Integers,
-    frequencies: Floats,
-    end: Integers,
-    offsets: npt.NDArray[np.int64],
-    places: Integers,
-    running: npt.NDArray[np.int64],
-    smoothing: float,
-) -> float:
-    score = 0.0
-    for place in range(word_numbers.size):
-        word = word_numbers[place]
-        everywhere = float(running[offsets[word + 1]] - running[offsets[word]])
-        for topic in topics:
-            inside = occurrences(topic, word, end, offsets, places, running)
-            score += frequencies[place] * math.log((inside + smoothing) / (everywhere + smoothing))
-    return score
 
 
 def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
@@ -59,7 +37,7 @@ def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SM
     numbers, frequencies = index.bag(text)
     if len(numbers) == 0 or len(topics) == 0:
         return -math.inf
-    total = _uscore(
+    total = word_scores(
         np.asarray(topics, np.int32),
         numbers,
         frequencies,
@@ -97,25 +75,14 @@ def topic_scores(
     return scores
 
 
-@kernel
-def _interest(
-    of_results: Integers, parent: Integers, prior: Floats, support: Floats, pseudo: float
-) -> Floats:
-    scores = np.zeros(of_results.size)
-    for place in range(of_results.size):
-        topic = of_results[place]
-        expected = expected_documents(topic, parent, prior, support, pseudo)
-        if support[0] > 0.0 and expected > support[0] * prior[topic]:
-            scores[place] = math.log(expected / support[0] / prior[topic])
-    return scores
-
-
 def interest_scores(
     profile: UserProfile, prior: Floats, of_results: Integers, pseudo: float = PSEUDO_DOCUMENTS
 ) -> list[float]:
     """The score of each result's topic under the complete profile. For the device only."""
     topics = np.asarray(of_results, np.int32)
-    scores: list[float] = _interest(topics, profile.tree.parent, prior, profile.support, pseudo).tolist()
+    scores: list[float] = interest_ratios(
+        topics, profile.tree.parent, prior, profile.support, pseudo
+    ).tolist()
     return scores
 
 

@@ -27,9 +27,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from tacit.compiled import kernel
 from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
-from tacit.device.generalise.mapping import MappedQuery, map_topics, seed_of_leaves
+from tacit.device.generalise.mapping import MappedQuery, map_topics, query_topics, seed_of_leaves
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.repository import Repository
 from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
@@ -37,6 +36,8 @@ from tacit.device.ranking.attention import Attention, QueryWords
 from tacit.device.sending.exposure import ExposureBound, ExposureLedger
 from tacit.errors import ParameterError
 from tacit.retrieval.topic_vectors import TopicVectors
+
+_Float32 = npt.NDArray[np.float32]
 
 LEAST_EVIDENCE = 0.5
 """The share of the attention that must lie on the history for a profile to go out."""
@@ -67,59 +68,23 @@ class Interest:
         return seed_of_leaves(profile, prior, self.topics, self.preferences, baseline)
 
 
-@kernel
-def _coverage(
-    offsets: npt.NDArray[np.int64],
-    words: npt.NDArray[np.int32],
-    mark: npt.NDArray[np.int8],
-    shares: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
-    """cov(q, h) of every document: the weighted share of the query's words that it holds."""
-    covered = np.zeros(offsets.size - 1, np.float32)
-    for text in range(offsets.size - 1):
-        for spot in range(offsets[text], offsets[text + 1]):
-            word = words[spot]
-            if mark[word] > 0:
-                seen = False
-                for before in range(offsets[text], spot):
-                    seen = seen or mark[words[before]] == mark[word]
-                if not seen:
-                    covered[text] += shares[mark[word] - 1]
-    return covered
-
-
-@kernel
-def _together_nearest(
-    said: npt.NDArray[np.float32], around: Integers, rows: npt.NDArray[np.float32], end: Integers
-) -> Integers:
+def _together_nearest(said: _Float32, around: Integers, rows: _Float32, end: Integers) -> list[int]:
     """At most three of the topics ``around``, none above another, whose sum is nearest to ``said``."""
-    chosen = np.empty(_TOPICS, np.int32)
-    total = np.zeros(said.size, np.float32)
-    free = np.ones(around.size, np.bool_)
-    size, nearest = 0, np.float32(0.0)
-    while size < _TOPICS:
-        best, best_cosine = -1, nearest
-        for place in range(around.size):
-            if free[place]:
-                product, square = np.float32(0.0), np.float32(0.0)
-                for axis in range(said.size):
-                    value = total[axis] + rows[place, axis]
-                    product += value * said[axis]
-                    square += value * value
-                cosine = product / max(np.float32(1e-6), np.sqrt(square))
-                if cosine > best_cosine:
-                    best, best_cosine = place, cosine
-        if best < 0:
+    chosen: list[int] = []
+    total = np.zeros_like(said)
+    free = np.ones(len(around), np.bool_)
+    nearest = 0.0
+    while len(chosen) < _TOPICS:
+        sums = total + rows
+        cosines = np.where(free, sums @ said / np.maximum(1e-6, np.linalg.norm(sums, axis=1)), -1)
+        best = int(cosines.argmax())
+        if not cosines[best] > nearest:
             break
-        nearest, topic = best_cosine, around[best]
-        chosen[size] = topic
-        size += 1
-        total += rows[best]
-        for place in range(around.size):
-            other = around[place]
-            if topic <= other < end[topic] or other <= topic < end[other]:
-                free[place] = False
-    return chosen[:size]
+        nearest, topic = float(cosines[best]), int(around[best])
+        chosen.append(topic)
+        total = sums[best]
+        free &= ~(((topic <= around) & (around < end[topic])) | ((around <= topic) & (topic < end[around])))
+    return chosen
 
 
 class InterestFinder:
@@ -154,8 +119,7 @@ class InterestFinder:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The documents that speak about the query by themselves, with their share of the attention."""
         table = self._attention.table
-        with self._attention.marked(words) as (_, mark):
-            covered = _coverage(history.offsets, history.words, mark, words.shares)
+        covered = self._attention.coverage(words, history)
         asked = table.vector(table.bag(query))
         near = np.maximum(0, history.sums @ asked / np.maximum(1e-6, history.norms))
         relevance = (covered + near).astype(np.float64) / 2
@@ -163,19 +127,16 @@ class InterestFinder:
         excess = np.exp((relevance[places] - _SPEAKS) / _TEMPERATURE)
         return places, excess / (excess.sum() + 1)
 
-    def _preferences(
-        self, directions: npt.NDArray[np.float32], weights: npt.NDArray[np.float64]
-    ) -> tuple[Integers, Floats]:
+    def _preferences(self, directions: _Float32, weights: npt.NDArray[np.float64]) -> tuple[Integers, Floats]:
         """The topics that together come nearest to what the documents say, and the preference for each."""
         said = weights.astype(np.float32) @ directions
         length = np.linalg.norm(said)
         if not length > 1e-6:
             return np.empty(0, np.int32), np.empty(0)
         said /= length
-        around, _ = self._vectors.nearest_to(said, _AROUND)
-        chosen = np.sort(
-            _together_nearest(said, around, self._vectors.matrix[around], self._vectors.tree.end)
-        )
+        around = self._vectors.nearest(said[None, :], _AROUND)[0][0]
+        rows = self._vectors.matrix[around]
+        chosen = np.array(sorted(_together_nearest(said, around, rows, self._vectors.tree.end)), np.int32)
         squares = np.maximum(0, self._vectors.matrix[chosen] @ said).astype(np.float64) ** 2
         if not squares.sum() > 0:
             return np.empty(0, np.int32), np.empty(0)
@@ -345,10 +306,11 @@ class EvidenceProfiler(OnlineProfiler):
         """What may go out with ``query``, given its results where they are known."""
         begun = time.perf_counter_ns()
         retrieved = self.repository.retrieve(query, RETRIEVED)
-        public = map_topics(self.profile, self.repository.prior, retrieved)
+        tree, prior = self.repository.tree, self.repository.prior
+        topics, relevance, power = query_topics(tree, prior, retrieved)
         interest = self._finder.find(query, self._history, results)
-        seed = interest.seed(self.profile, self.repository.prior, public.power)
-        mapped = MappedQuery(public.topics, public.relevance, public.power, seed)
+        seed = interest.seed(self.profile, prior, power)
+        mapped = MappedQuery(topics, relevance, power, seed)
         decision, generalisation = self._by_evidence(interest, mapped)
         return RuntimeProfile(decision, mapped, generalisation, (time.perf_counter_ns() - begun) / 1000)
 

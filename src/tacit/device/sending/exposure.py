@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
-from tacit.device.generalise.measures import normalised, risk, risk_layer
+from tacit.device.generalise.measures import risk, risk_layer
+from tacit.device.loops.generalise import normalised
 from tacit.device.profile.store import ProfileStore, canonical_upstream, utc_text
 from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
 from tacit.errors import ParameterError
@@ -31,9 +32,7 @@ def union_risk(profile: UserProfile, exposed: Integers) -> float:
 
 def _exposed_layer(profile: UserProfile, exposed: Integers) -> Floats:
     parent = np.searchsorted(exposed, profile.tree.parent[exposed]).astype(np.int32)
-    nothing = np.zeros(len(exposed))
-    layer, _ = risk_layer(parent, profile.cost[exposed], nothing, nothing, np.ones(len(exposed), np.bool_))
-    return layer
+    return risk_layer(parent, profile.cost[exposed])
 
 
 def with_exposed(seed: SeedProfile, profile: UserProfile, exposed: Integers) -> SeedProfile:

@@ -1,1 +1,1 @@
-"""tacit.groups.loops"""
+"""Compiled loops of the groups; machine code is cached under a fingerprint of this folder alone."""

@@ -5,6 +5,7 @@ down, widen, drift, come back and click. :class:`SyntheticLog` makes the log; th
 second file.
 """
 
+from tacit.world.loops.queries import RecordKind
 from tacit.world.synth.log import (
     AOL,
     HEAPS_EXPONENT,
@@ -14,7 +15,6 @@ from tacit.world.synth.log import (
     SyntheticLog,
     target,
 )
-from tacit.world.synth.queries import RecordKind
 
 __all__ = [
     "AOL",

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacit.compiled import compiled
 from tacit.taxonomy import WordNet, load_wordnet
 from tacit.text import STOP_WORDS, normalise_column, words
-from tacit.world.loops.randomness import State, below, pick, stream, uniform
+from tacit.world.loops.queries import Floats, Lexicon, Spelling, Wide
+from tacit.world.loops.sessions import Interests
 
 BEFORE = """
 free|how to make|cheap|best|what is|buy|new|pictures of|history of|used|online|types of|famous|
@@ -55,8 +55,6 @@ wrestling|boxing|running|bicycle|garden|tree|grass|tool|paint|kitchen|bathroom|b
 """Where everybody goes now and then, most frequent first: each is a noun that WordNet knows."""
 
 
-NO_SLIP = 0
-_SHORTEST = 4
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -71,53 +69,6 @@ def neighbouring_keys() -> npt.NDArray[np.uint8]:
                 ord(right if right != letter else left),
             )
     return keys
-
-
-@compiled
-def _is_letter(byte: int) -> bool:
-    return 97 <= byte <= 122
-
-
-@compiled
-def _place(text: npt.NDArray[np.uint8], length: int, choice: int) -> int:
-    """A letter that has a letter on both sides, within a word of four or more; -1 if there is none."""
-    for attempt in range(length):
-        place = (choice + attempt) % length
-        first, last = place, place
-        if not _is_letter(text[place]):
-            continue
-        while first > 0 and _is_letter(text[first - 1]):
-            first -= 1
-        while last + 1 < length and _is_letter(text[last + 1]):
-            last += 1
-        if last - first + 1 >= _SHORTEST and first < place < last:
-            return place
-    return -1
-
-
-@compiled
-def mistype(text: npt.NDArray[np.uint8], length: int, slip: int, keys: npt.NDArray[np.uint8]) -> int:
-    """Apply ``slip`` to the first ``length`` bytes of ``text`` in place; gives the new length.
-
-    ``text`` must have room for one byte more.
-    """
-    kind = slip & 3
-    place = _place(text, length, slip >> 3)
-    if place < 0:
-        return length
-    if kind == 0:
-        text[place], text[place + 1] = text[place + 1], text[place]
-    elif kind == 1:
-        for byte in range(place, length - 1):
-            text[byte] = text[byte + 1]
-        return length - 1
-    elif kind == 2:
-        for byte in range(length, place, -1):
-            text[byte] = text[byte - 1]
-        return length + 1
-    else:
-        text[place] = keys[text[place] - 97, (slip >> 2) & 1]
-    return length
 
 
 SENSITIVE_TOPICS = (
@@ -143,18 +94,7 @@ SENSITIVE_TOPICS = (
 )
 """Most frequent first."""
 
-MOST_INTERESTS = 6
 _SMALLEST, _LARGEST, _SHALLOWEST = 15, 350, 4
-_WHO = 1
-
-
-class Interests(NamedTuple):
-    """The topics a user may be interested in, with cumulative popularity (from 0 to 1)."""
-
-    ordinary: npt.NDArray[np.int32]
-    ordinary_weight: npt.NDArray[np.float64]
-    sensitive: npt.NDArray[np.int32]
-    sensitive_weight: npt.NDArray[np.float64]
 
 
 def _cumulative(size: int, exponent: float) -> npt.NDArray[np.float64]:
@@ -179,87 +119,7 @@ def choose_interests(wordnet: WordNet) -> Interests:
     return Interests(ordinary, _cumulative(len(ordinary), 0.7), sensitive, _cumulative(len(sensitive), 0.7))
 
 
-@compiled
-def _choose(state: State, topics: npt.NDArray[np.int32], weight: npt.NDArray[np.float64]) -> int:
-    return int(topics[pick(weight, 0, len(topics), uniform(state))])
-
-
-@compiled
-def draw_interests(
-    seed: int, first_user: int, users: int, pool: Interests, sensitive_share: float
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
-    """Each user's interests, strongest first (-1 fills the row), and how many of them are sensitive.
-
-    Sensitive interests take a random place among the others: they need not be the strongest.
-    """
-    interests = np.full((users, MOST_INTERESTS), -1, np.int32)
-    sensitive = np.zeros(users, np.int8)
-    state = np.empty(1, np.uint64)
-    for user in range(users):
-        stream(state, seed, first_user + user, _WHO)
-        secrets = 0
-        if uniform(state) < sensitive_share:
-            secrets = 1 + (uniform(state) < 0.2)
-        count = 1
-        while count < MOST_INTERESTS and uniform(state) < 0.66:
-            count += 1
-        count = max(count, secrets)
-        for place in range(count):
-            interests[user, place] = _choose(state, pool.ordinary, pool.ordinary_weight)
-        for _ in range(secrets):
-            interests[user, below(state, count)] = _choose(state, pool.sensitive, pool.sensitive_weight)
-        for place in range(count):
-            for topic in pool.sensitive:
-                if interests[user, place] == topic:
-                    sensitive[user] += 1
-    return interests, sensitive
-
-
-BEFORE_IT, AFTER_IT, PLACE, ERRAND = range(4)
-"""The four lists of usual phrases."""
-
 _CONTEXT = 8  # words beside a topic, taken from its definition and the topics above it
-_Int = npt.NDArray[np.int64]
-_Float = npt.NDArray[np.float64]
-
-
-class Lexicon(NamedTuple):
-    """Meanings, phrases and how they go together: what queries are composed from.
-
-    Lists of lists are flat: ``xs[x_bounds[i]:x_bounds[i + 1]]`` is the i-th. Weights are cumulative over
-    the whole flat list, so that one binary search draws from any part of it.
-    """
-
-    parent: _Int
-    end: _Int
-    child_bounds: _Int
-    children: _Int
-    popularity: _Float
-    """How often each meaning is looked for, cumulative."""
-    lemma_bounds: _Int
-    lemmas: _Int
-    """The names of each meaning."""
-    lemma_weight: _Float
-    context_bounds: _Int
-    context: _Int
-    """Words from each meaning's definition and the meanings above it."""
-    usual_bounds: _Int
-    usual: _Int
-    """Four lists for any meaning: what stands before and after it, places, errands."""
-    usual_weight: _Float
-    errand_meaning: _Int
-    base: _Int
-    """The noun that a phrase is searched as; -1 for words that only stand beside a topic."""
-    length: _Int
-    """Bytes of each phrase."""
-
-
-class Spelling(NamedTuple):
-    """The text of all phrases in UTF-8, one after the other, and the keyboard."""
-
-    text: npt.NDArray[np.uint8]
-    bounds: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.uint8]
 
 
 class World(NamedTuple):
@@ -271,14 +131,14 @@ class World(NamedTuple):
     phrases: list[str]
 
 
-def zipf(size: int, exponent: float, shift: float = 0.0) -> _Float:
+def zipf(size: int, exponent: float, shift: float = 0.0) -> Floats:
     """Shares of ranks 1 to ``size``: in proportion to (rank + shift)^-exponent."""
     weight = (np.arange(1, size + 1, dtype=np.float64) + shift) ** -exponent
-    share: _Float = weight / weight.sum()
+    share: Floats = weight / weight.sum()
     return share
 
 
-def _popularity(wordnet: WordNet) -> _Float:
+def _popularity(wordnet: WordNet) -> Floats:
     """Zipf over meanings: those that Princeton's annotators met often come first.
 
     Most were never met; a fixed shuffle orders them, so that popularity does not follow the alphabet.
@@ -317,12 +177,12 @@ def _context_words(wordnet: WordNet, meaning: int) -> list[str]:
     return list(dict.fromkeys(fresh))[:_CONTEXT]
 
 
-def _flatten(rows: list[list[int]]) -> tuple[_Int, _Int]:
+def _flatten(rows: list[list[int]]) -> tuple[Wide, Wide]:
     bounds = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     return bounds, np.array([value for row in rows for value in row], np.int64)
 
 
-def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[_Int, _Int, _Float]:
+def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[Wide, Wide, Floats]:
     """Each errand in three spellings: the name, name.com, www.name.com."""
     shares = zipf(len(ERRANDS), 1.0, 3.0)
     spelled: list[int] = []
@@ -357,7 +217,7 @@ def _spell(phrases: list[str]) -> Spelling:
     return Spelling(np.frombuffer(text, np.uint8), spelled, neighbouring_keys())
 
 
-def _cumulative_lexicon(weights: npt.ArrayLike) -> _Float:
+def _cumulative_lexicon(weights: npt.ArrayLike) -> Floats:
     return np.concatenate(([0.0], np.cumsum(weights)))
 
 

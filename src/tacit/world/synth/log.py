@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -21,15 +22,30 @@ import pyarrow.parquet as pq
 from scipy import special
 
 from tacit.errors import ParameterError
-from tacit.files import atomic_file
+from tacit.files import atomic_file, cache_directory
 from tacit.searchlog import SCHEMA, LogWriter
-from tacit.world.corpus import wordnet_corpus
+from tacit.taxonomy import load_wordnet
+from tacit.world.corpus import index_folder, wordnet_corpus, wordnet_engine
+from tacit.world.loops.queries import (
+    INTEREST,
+    KIND,
+    MEANING,
+    PAUSE,
+    SLIP,
+    RecordKind,
+    spell,
+)
 from tacit.world.loops.randomness import GOLDEN
-from tacit.world.synth.clicks import choose_clicks, load_results
-from tacit.world.synth.lexicon import World, draw_interests, load_world
-from tacit.world.synth.queries import INTEREST, KIND, MEANING, PAUSE, SLIP, RecordKind, spell, spelled_column
-from tacit.world.synth.sessions import histories
-from tacit.world.synth.timing import BEGINNING, schedule, week_rhythm
+from tacit.world.loops.sessions import (
+    DEPTH,
+    WEEK_HOURS,
+    choose_clicks,
+    draw_begins,
+    draw_interests,
+    histories,
+    place_submissions,
+)
+from tacit.world.synth.lexicon import World, load_world
 
 SPREAD = 1.5
 """Standard deviation of the logarithm of a user's records."""
@@ -60,6 +76,8 @@ def quotas(seed: int, users: int, *, mean: float, weeks: int) -> npt.NDArray[np.
     return drawn
 
 
+BEGINNING = datetime(2006, 3, 1)
+"""The first moment of the log, as in AOL's (March to May 2006): a Wednesday."""
 _BEGINNING_US = int(np.datetime64(BEGINNING, "us").astype(np.int64))
 
 
@@ -73,7 +91,7 @@ class UserBlock:
     bounds: npt.NDArray[np.int64]
     """Where each user's submissions begin among ``rows``, and the end."""
     rows: npt.NDArray[np.int32]
-    """The submissions; columns as in :mod:`tacit.world.synth.queries`."""
+    """The submissions; columns as in :mod:`tacit.world.loops.queries`."""
     of_row: npt.NDArray[np.int64]
     """The submission of each record."""
     hashes: npt.NDArray[np.uint64]
@@ -100,6 +118,67 @@ def user_names(first: int, count: int) -> pa.Array:
 @cache
 def _urls() -> pa.Array:
     return pa.array([document.url for document in wordnet_corpus()], pa.string())
+
+
+def spelled_column(written: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]) -> pa.Array:
+    """The text of :func:`spell` as an Arrow column, without copying it."""
+    return pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), pa.py_buffer(written))
+
+
+def _ask() -> npt.NDArray[np.int32]:
+    nouns, engine = load_wordnet().vocabulary, wordnet_engine()
+    results = np.full((len(nouns), DEPTH), -1, np.int32)
+    for number, noun in enumerate(nouns):
+        hits = engine.search(noun, DEPTH)
+        results[number, : len(hits)] = [hit.document for hit in hits]
+    return results
+
+
+@cache
+def load_results() -> npt.NDArray[np.int32]:
+    """The results of every noun, best first; -1 fills the row. The first call ever takes seconds."""
+    # The name of the index folder tells the corpus and the engine apart.
+    path = cache_directory() / f"{index_folder().name}-results-{DEPTH}.npy"
+    try:
+        loaded: npt.NDArray[np.int32] = np.load(path)
+    except (OSError, ValueError, EOFError):  # absent, or damaged
+        loaded = _ask()
+        with atomic_file(path) as temporary, temporary.open("wb") as file:
+            np.save(file, loaded)
+    return loaded
+
+
+def week_rhythm() -> npt.NDArray[np.float64]:
+    """Cumulative share of sessions that begin before each hour of the week (from Wednesday 0:00)."""
+    hours = np.arange(WEEK_HOURS)
+    hour, day = hours % 24, (hours // 24 + BEGINNING.weekday()) % 7
+    # Lowest about 5 in the morning, a broad afternoon, a peak about 9 in the evening.
+    daily = 0.12 + np.exp(-(((hour - 14) / 5.0) ** 2)) + 0.75 * np.exp(-(((hour - 21) / 2.2) ** 2))
+    weekly = np.where(day >= 5, 0.86, 1.0)
+    weight = daily * weekly
+    return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
+
+
+def schedule(
+    seed: int,
+    first_user: int,
+    bounds: npt.NDArray[np.int64],
+    pauses: npt.NDArray[np.int32],
+    rhythm: npt.NDArray[np.float64],
+    weeks: int,
+) -> npt.NDArray[np.int64]:
+    """Seconds after the beginning at which each submission is made.
+
+    Args:
+        bounds: where each user's submissions begin among all, and the end.
+        pauses: seconds since the submission before; 0 begins a session.
+    """
+    span = weeks * 604_800
+    counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
+    begins = draw_begins(seed, first_user, counts, rhythm, weeks)
+    begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
+    begins -= np.repeat(np.arange(len(counts)), counts) * span
+    return place_submissions(bounds, pauses, begins, counts, span)
 
 
 class Factory:

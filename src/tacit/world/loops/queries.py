@@ -1,16 +1,70 @@
-"""How a meaning becomes a query, how a query is reformulated, and how rows are written out as text."""
+"""Compose and reformulate queries, and write them out as text.
+
+A query is a row of numbers: a phrase before, the noun, up to two phrases after, and a typing error. So
+queries are compared, changed and repeated without any text, and the long tail of queries that are asked once
+needs no dictionary. Reformulations are those by which chapter 4 of the thesis describes a session: a user
+narrows down (adds a word, or names a kind of the thing), widens (drops a word, or names what the thing is a
+kind of), or drifts to a neighbouring topic.
+
+A typing error is one number, so that the same error in the same query gives the same string. Only letters
+change, and only inside words of four letters or more: white space never appears, so a mistyped query stays
+normalised.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tacit.compiled import compiled
 from tacit.world.loops.randomness import GOLDEN, State, below, mix, pick, uniform
-from tacit.world.synth.lexicon import AFTER_IT, BEFORE_IT, ERRAND, NO_SLIP, PLACE, Lexicon, Spelling, mistype
+
+Wide = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+BEFORE_IT, AFTER_IT, PLACE, ERRAND = range(4)
+"""The four lists of usual phrases."""
+
+
+class Lexicon(NamedTuple):
+    """Meanings, phrases and how they go together: what queries are composed from.
+
+    Lists of lists are flat: ``xs[x_bounds[i]:x_bounds[i + 1]]`` is the i-th. Weights are cumulative over
+    the whole flat list, so that one binary search draws from any part of it.
+    """
+
+    parent: Wide
+    end: Wide
+    child_bounds: Wide
+    children: Wide
+    popularity: Floats
+    """How often each meaning is looked for, cumulative."""
+    lemma_bounds: Wide
+    lemmas: Wide
+    """The names of each meaning."""
+    lemma_weight: Floats
+    context_bounds: Wide
+    context: Wide
+    """Words from each meaning's definition and the meanings above it."""
+    usual_bounds: Wide
+    usual: Wide
+    """Four lists for any meaning: what stands before and after it, places, errands."""
+    usual_weight: Floats
+    errand_meaning: Wide
+    base: Wide
+    """The noun that a phrase is searched as; -1 for words that only stand beside a topic."""
+    length: Wide
+    """Bytes of each phrase."""
+
+
+class Spelling(NamedTuple):
+    """The text of all phrases in UTF-8, one after the other, and the keyboard."""
+
+    text: npt.NDArray[np.uint8]
+    bounds: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint8]
 
 
 class RecordKind(IntEnum):
@@ -36,13 +90,13 @@ class RecordKind(IntEnum):
 
 Row = npt.NDArray[np.int32]
 """One submission: the numbers below, in order."""
-
 Rows = npt.NDArray[np.int32]
 """Submissions, one a row."""
-
 BEFORE, BASE, FIRST, SECOND, SLIP, MEANING, INTEREST, KIND, PAGE, CLICKS, PAUSE, ROW = range(12)
-
+NO_SLIP = 0
+_SHORTEST = 4
 _NONE = -1
+
 # How many words stand beside the noun, where they come from, and how often fingers slip. Set so that
 # the log meets its targets (see calibration).
 _ONE_WORD, _TWO_WORDS = 0.32, 0.51
@@ -194,6 +248,53 @@ def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
         _plain(row, _name(state, lexicon, above), above)
 
 
+@compiled
+def _is_letter(byte: int) -> bool:
+    return 97 <= byte <= 122
+
+
+@compiled
+def _place(text: npt.NDArray[np.uint8], length: int, choice: int) -> int:
+    """A letter that has a letter on both sides, within a word of four or more; -1 if there is none."""
+    for attempt in range(length):
+        place = (choice + attempt) % length
+        first, last = place, place
+        if not _is_letter(text[place]):
+            continue
+        while first > 0 and _is_letter(text[first - 1]):
+            first -= 1
+        while last + 1 < length and _is_letter(text[last + 1]):
+            last += 1
+        if last - first + 1 >= _SHORTEST and first < place < last:
+            return place
+    return -1
+
+
+@compiled
+def mistype(text: npt.NDArray[np.uint8], length: int, slip: int, keys: npt.NDArray[np.uint8]) -> int:
+    """Apply ``slip`` to the first ``length`` bytes of ``text`` in place; gives the new length.
+
+    ``text`` must have room for one byte more.
+    """
+    kind = slip & 3
+    place = _place(text, length, slip >> 3)
+    if place < 0:
+        return length
+    if kind == 0:
+        text[place], text[place + 1] = text[place + 1], text[place]
+    elif kind == 1:
+        for byte in range(place, length - 1):
+            text[byte] = text[byte + 1]
+        return length - 1
+    elif kind == 2:
+        for byte in range(length, place, -1):
+            text[byte] = text[byte - 1]
+        return length + 1
+    else:
+        text[place] = keys[text[place] - 97, (slip >> 2) & 1]
+    return length
+
+
 _SPACE = 32
 
 
@@ -241,8 +342,3 @@ def spell(
         hashes[row] = mix(digest + np.uint64(at - start))
         begins[row + 1] = at
     return written[:at], begins, hashes
-
-
-def spelled_column(written: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]) -> pa.Array:
-    """The text of :func:`spell` as an Arrow column, without copying it."""
-    return pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), pa.py_buffer(written))
