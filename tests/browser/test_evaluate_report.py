@@ -74,8 +74,9 @@ def test_a_budget_is_chosen_and_a_chart_saved(browser: Browser, report: Path, tm
     chooser = page.locator("#figure-equal-budget select")
     before = page.locator("#figure-equal-budget svg").inner_html()
     chooser.select_option(index=0)
-    page.wait_for_timeout(300)
-    assert page.locator("#figure-equal-budget svg").inner_html() != before
+    page.wait_for_function(
+        "before => document.querySelector('#figure-equal-budget svg')?.innerHTML !== before", arg=before
+    )
     for kind, begins in (("svg", "<svg"), ("csv", "task,")):
         with page.expect_download() as download:
             page.locator(f"[data-save={kind}][data-of=equal-budget]").click()
@@ -97,7 +98,7 @@ def test_on_paper_nothing_is_cut_off_dark_or_to_be_clicked(
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
     page.emulate_media(media="print")
     page.set_viewport_size({"width": A4, "height": 1000})
-    page.wait_for_timeout(300)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     wide = page.evaluate(
         f"[...document.querySelectorAll('table, svg, p, li')]"
         f".filter(e => e.getBoundingClientRect().right > {A4} + 1).map(e => e.id || e.tagName)"
