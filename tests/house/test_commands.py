@@ -1,12 +1,14 @@
 """Every verb of the command explains itself, and starts at once."""
 
+import contextlib
+import io
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
-from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.commands.verbs import Panel
@@ -21,7 +23,19 @@ def leaf_commands(command: Any, words: tuple[str, ...] = ()) -> list[tuple[tuple
     return [found for name, below in inner.items() for found in leaf_commands(below, (*words, name))]
 
 
-LEAVES = leaf_commands(typer.main.get_command(application()))
+TACIT: Any = typer.main.get_command(application())
+LEAVES = leaf_commands(TACIT)
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Run a command in this process: its exit code, and all that it says."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            TACIT.main(list(words), prog_name="tacit")
+        except SystemExit as stop:
+            return int(stop.code or 0), said.getvalue()
+    return 0, said.getvalue()
 
 
 def test_help_has_a_summary_and_an_example() -> None:
@@ -61,24 +75,27 @@ def test_an_output_can_be_replaced_when_asked() -> None:
 
 
 def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
-    verbs = typer.main.get_command(application()).commands
+    verbs = TACIT.commands
     unplaced = {name for name, verb in verbs.items() if verb.rich_help_panel == Panel.MORE}
     assert unplaced == set(), "name a PANEL in the verb's module (tacit.commands.verbs)"
 
 
 def help_of(words: tuple[str, ...], columns: int) -> list[str]:
     """The help of a command as it is shown on a screen of so many columns."""
-    shown = CliRunner().invoke(application(), [*words, "--help"], env={"COLUMNS": str(columns)})
-    assert shown.exit_code == 0, words
-    return shown.output.splitlines()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        code, said = run(*words, "--help")
+    assert code == 0, words
+    return said.splitlines()
 
 
 def test_no_name_is_cut_on_a_screen_of_80_columns() -> None:
     for words, command in LEAVES:
-        shown = " ".join(help_of(words, 80)).split()
+        lines = help_of(words, 80)
+        shown = " ".join(lines).split()
         options = {option for parameter in command.params for option in parameter.opts if option[0] == "-"}
         assert {option for option in options if option not in [word.strip(",") for word in shown]} == set()
-        assert all(len(line) <= 80 for line in help_of(words, 80))
+        assert all(len(line) <= 80 for line in lines)
 
 
 def test_help_can_be_read_on_a_screen_of_40_columns() -> None:
@@ -95,9 +112,9 @@ def test_a_bare_number_is_no_day() -> None:
         for option in ("--since", "--until"):
             if any(option in parameter.opts for parameter in command.params):
                 found += 1
-                refused = CliRunner().invoke(application(), [*words, "x", f"{option}=2006"])
-                assert refused.exit_code == 2, words
-                assert "no day or time" in " ".join(refused.output.split()), words
+                code, said = run(*words, "x", f"{option}=2006")
+                assert code == 2, words
+                assert "no day or time" in " ".join(said.split()), words
     assert found > 10
 
 

@@ -8,10 +8,8 @@ The library's errors speak of its parameters: ``epsilon must be greater than 0``
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -24,13 +22,13 @@ from tacit.errors import ParameterError, TacitError
 class Panel(StrEnum):
     """A heading of ``tacit --help``; a command's module names one as ``PANEL``."""
 
-    LOG = "Log: what was searched"
-    RELEASE = "Release: publish a log under differential privacy"
-    GROUPS = "Groups: profiles that link no term to a person"
-    DEVICE = "Device: search without being profiled"
-    POOL = "Pool: personal data that k people online share"
-    EVALUATE = "Evaluate: what a guard costs and what an attacker learns"
-    WORLD = "World: try everything on people who do not exist"
+    LOG = "Log (what was searched)"
+    RELEASE = "Release (publish a log under differential privacy)"
+    GROUPS = "Groups (profiles that link no term to a person)"
+    DEVICE = "Device (search without being profiled)"
+    POOL = "Pool (personal data that k people online share)"
+    EVALUATE = "Evaluate (what a guard costs in search quality)"
+    WORLD = "World (try everything on people who do not exist)"
     MORE = "More"
 
 
@@ -70,153 +68,66 @@ def _option(parameter: Any, value: str | None) -> str:
     return f"{longest} {value.strip(chr(39) + chr(34))}"
 
 
-_WIDEST = 100
-"""Longer lines are hard to read, however wide the screen is."""
-
-_NARROW = 60
-"""Below this many columns a meaning stands under its name."""
-
-_NAMES = 30
-"""The widest column of names beside their meanings."""
+_WIDEST, _NARROW = 100, 60
+"""Longer lines are hard to read; on a narrower screen (a phone) a meaning stands below its name."""
 
 
-def help_page(command: Any, context: Any, panels: Sequence[str] = ()) -> str:
-    """The help of ``command`` for the terminal at hand; ``panels`` orders the headings of its verbs."""
-    width = min(shutil.get_terminal_size().columns, _WIDEST)
-    parts = [_usage(command, context, width)]
-    parts += [_filled(paragraph, width, "  ") for paragraph in _paragraphs(command.help or "")]
-    for heading, rows in _options(command, context).items():
-        parts.append(_section(heading, rows, width))
-    verbs = _verbs(command)
-    for heading in sorted(verbs, key=lambda found: (_rank(found, panels), found)):
-        parts.append(_section(heading, verbs[heading], width))
-    if command.epilog:
-        parts.append("\n".join(_example(line, width) for line in command.epilog.strip().splitlines()))
-    return "\n\n".join(part for part in parts if part)
+class _Headed:
+    """Help in Click's layout, with options and verbs under their headings and nothing cut.
 
-
-def _usage(command: Any, context: Any, width: int) -> str:
-    pieces = [piece.replace("{", "").replace("}", "") for piece in command.collect_usage_pieces(context)]
-    words = [context.command_path, *(piece.upper() if piece.islower() else piece for piece in pieces)]
-    return _heading("Usage: ") + _filled(" ".join(words), width - 7, "", "       ")
-
-
-def _paragraphs(text: str) -> list[str]:
-    """A docstring's paragraphs, each on one line; a line break inside a paragraph says nothing."""
-    return [" ".join(block.split()) for block in textwrap.dedent(text).strip().split("\n\n")]
-
-
-def _options(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Arguments and options under their headings, in the order of their declaration."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None:
-            continue
-        kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
-        heading = getattr(parameter, "rich_help_panel", None) or kind
-        name = parameter.display_name_raw.upper() if kind == "Arguments" else _plainly(record[0])
-        found.setdefault(heading, []).append((name, _ranges(record[1])))
-    return found
-
-
-def _verbs(command: Any) -> dict[str, list[tuple[str, str]]]:
-    """The verbs of a group under the headings of their panels."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for name, verb in sorted(getattr(command, "commands", {}).items()):
-        if not verb.hidden:
-            heading = getattr(verb, "rich_help_panel", None) or "Commands"
-            first = (_paragraphs(verb.help or "") or [""])[0]
-            found.setdefault(heading, []).append((name, first))
-    return found
-
-
-def _rank(heading: str, panels: Sequence[str]) -> int:
-    return panels.index(heading) if heading in panels else len(panels)
-
-
-def _section(heading: str, rows: Iterable[tuple[str, str]], width: int) -> str:
-    rows = [(name, " ".join(meaning.split())) for name, meaning in rows]
-    column = 0 if width < _NARROW else min(_NAMES, max(len(name) for name, _ in rows))
-    lines = [_heading(_filled(heading, width, ""))]
-    for name, meaning in rows:
-        if column and len(name) <= column and meaning:
-            lines.append(_filled(meaning, width, f"  {name:<{column}}  ", " " * (column + 4)).rstrip())
-        else:
-            lines += _name_lines(name, width)
-            lines += [_filled(meaning, width, " " * (column + 4))] if meaning else []
-    return "\n".join(lines)
-
-
-def _name_lines(name: str, width: int) -> list[str]:
-    """An option's name and values on as many lines as they need, broken between words and choices."""
-    lines = ["  "]
-    for piece in re.split(r"(?<=[| ])", name):
-        if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1].strip():
-            lines.append("    ")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]
-
-
-def _plainly(name: str) -> str:
-    """An option as a person reads it: repeated values have the form of one, a range stands in the help."""
-    return re.sub(r"<(?:list\[)?([^<>\]]*?)(?: range)?\]?>", r"<\1>", name)
-
-
-def _ranges(meaning: str) -> str:
-    """``at least 1`` for ``x>=1``, ``0 to 9`` for ``0<=x<=9``."""
-    meaning = re.sub(r"([-\d.]+)<=x<=([-\d.]+)(?=[\];])", r"\1 to \2", meaning)
-    return re.sub(r"x>=([-\d.]+)(?=[\];])", r"at least \1", meaning)
-
-
-def _example(line: str, width: int) -> str:
-    """An example, continued with backslashes where it is too long, so that it can be copied as it stands."""
-    label, found, command = line.partition("tacit ")
-    if not found or len(line) <= width:
-        return line
-    lines, indent = [], "    "
-    current = f"{label}tacit"
-    for word in _pairs(shlex.split(command, posix=False)):
-        if len(current) + len(word) + 3 > width and current.strip():
-            lines.append(f"{current} \\")
-            current = f"{indent}{word}"
-        else:
-            current = f"{current} {word}"
-    return "\n".join([*lines, current])
-
-
-def _pairs(words: list[str]) -> list[str]:
-    """Words with each option and its value kept together."""
-    found: list[str] = []
-    for word in words:
-        if found and found[-1].startswith("-") and " " not in found[-1] and not word.startswith("-"):
-            found[-1] += f" {word}"
-        else:
-            found.append(word)
-    return found
-
-
-def _filled(text: str, width: int, first: str, later: str | None = None) -> str:
-    return textwrap.fill(
-        text,
-        max(width, 20),
-        initial_indent=first,
-        subsequent_indent=first if later is None else later,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _heading(text: str) -> str:
-    return typer.style(text, bold=True)
-
-
-class Verb(TyperCommand):
-    """One command."""
+    Rich's panels cut long names at 80 columns, and take longer to load than the rest of ``tacit --help``.
+    """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help for the terminal at hand."""
-        formatter.write(help_page(self, ctx) + "\n")
+        formatter.width = min(shutil.get_terminal_size().columns, _WIDEST)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options in the order of their declaration, then verbs by guard and name."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        parameter: Any
+        for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
+            if (record := parameter.get_help_record(ctx)) is not None:
+                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                heading = getattr(parameter, "rich_help_panel", None) or kind
+                sections.setdefault(heading, []).append(_fitting(record[0], record[1], formatter.width))
+        verbs = [(_heading(verb), name, verb) for name, verb in getattr(self, "commands", {}).items()]
+        for heading, name, verb in sorted(verbs, key=lambda each: (_rank(each[0]), *each[:2])):
+            summary = (verb.help or "").strip().partition("\n\n")[0]
+            sections.setdefault(heading, []).append((name, " ".join(summary.split())))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows, col_max=30 if formatter.width >= _NARROW else 2)
+
+    def format_epilog(self, _ctx: Any, formatter: Any) -> None:
+        """Write examples so that they can be copied: a long one goes on after a backslash."""
+        formatter.write_paragraph()
+        for line in (self.epilog or "").strip().splitlines():  # type: ignore[attr-defined]
+            pieces = textwrap.wrap(line, formatter.width - 6, break_long_words=False, break_on_hyphens=False)
+            formatter.write(" \\\n    ".join(pieces) + "\n")
+
+
+def _fitting(name: str, meaning: str, width: int) -> tuple[str, str]:
+    """Move choices that do not fit beside an option's name into its meaning."""
+    flags, found, kind = name.partition(" <")
+    if not found or len(name) + 2 <= width:
+        return name, meaning
+    choices = kind.removeprefix("list[").rstrip("]>").replace("|", ", ")
+    return f"{flags} <choice>", f"{meaning}  [one of {choices}]"
+
+
+def _heading(verb: Any) -> str:
+    return getattr(verb, "rich_help_panel", None) or "Commands"
+
+
+def _rank(heading: str) -> int:
+    headings = list(Panel)
+    return headings.index(Panel(heading)) if heading in headings else len(headings)
+
+
+class Verb(_Headed, TyperCommand):
+    """One command."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error of the library is said in the command's options."""
@@ -227,12 +138,8 @@ class Verb(TyperCommand):
             raise
 
 
-class VerbGroup(TyperGroup):
+class VerbGroup(_Headed, TyperGroup):
     """A command of commands."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help for the terminal at hand, verbs under the headings of their guards."""
-        formatter.write(help_page(self, ctx, panels=list(Panel)) + "\n")
 
 
 def shape(app: typer.Typer) -> None:
