@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tacit.device import Guard
     from tacit.groups import Groups
     from tacit.log import Log, read_log, synthetic_log
+    from tacit.pool import Agent, Pool, simulate_pool
     from tacit.privacy import Guarantee
     from tacit.privacy.ledger.ledger import Ledger
     from tacit.release.mechanisms.adaptive_release import Adaptive
@@ -55,6 +56,9 @@ _HOMES = {
     "Adaptive": "tacit.release.mechanisms.adaptive_release",
     "Click": "tacit.release.mechanisms.click_release",
     "Groups": "tacit.groups",
+    "simulate_pool": "tacit.pool",
+    "Pool": "tacit.pool",
+    "Agent": "tacit.pool",
     "Guarantee": "tacit.privacy",
     "Guard": "tacit.device",
     "KQuery": "tacit.release.mechanisms.k_query_release",
@@ -73,6 +77,9 @@ __all__ = [
     "Adaptive",
     "Click",
     "Groups",
+    "simulate_pool",
+    "Pool",
+    "Agent",
     "Guarantee",
     "Guard",
     "KQuery",

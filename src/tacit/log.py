@@ -186,6 +186,15 @@ class Log(Displayed):
         p: float = 0.4,
         *,
         to: str | Path | None = None,
+        criterion: str = "strict",
+        known_terms: int = 0,
+        keep: float = 0.0,
+        fewest_holders: int = 2,
+        fewest_in_group: int = 1,
+        augment: int | None = 1,
+        representative: str = "share",
+        method: str = "auto",
+        seed: int = 0,
         weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
@@ -194,49 +203,56 @@ class Log(Displayed):
         sessions: str = "words",
         session_gap: float | None = None,
         force: bool = False,
-        **options: Any,
     ) -> Groups:
-        """Bundle the users' profiles into groups: no term shown links to a member more surely than ``p``.
+        """Bundle the users' profiles: no term shown links to a member with more than probability p.
+
+        See :meth:`tacit.Groups.bundle` for what each parameter means.
 
         Args:
-            p: the bound.
-            to: the folder to make, for a service that goes on with it; a private temporary one, removed with
-                the groups, unless given.
+            p: the most sure an attacker may be that a member holds a shown term.
+            to: the folder to make; a private temporary one, removed with the groups, unless given.
+            criterion: ``strict`` or ``paper``.
+            known_terms: how many of a member's terms the attacker may know already.
+            keep: the least share of its members' terms that a group must show.
+            fewest_holders: show only terms that so many users of the log hold.
+            fewest_in_group: show only terms that so many members of the group hold.
+            augment: steps of WordNet hypernyms added before users are compared; None for plain words.
+            representative: the weights of shown terms: ``share``, ``centroid`` or ``union``.
+            method: ``auto``, ``greedy`` or ``cells``.
+            seed: the same seed gives the same groups.
             weights: of a user's terms: ``count``, ``sessions``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user, the heaviest.
-            scrub: pass over queries that name somebody by a number or an address.
+            scrub: drop queries that hold an e-mail address or a personal number.
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
             sessions: what ends a session, for weights by session; see :meth:`stats`.
             session_gap: see there.
             force: replace the groups that are in the folder ``to``.
-            options: of :class:`tacit.groups.Bundler`, such as ``augment``, ``criterion`` and ``seed``.
         """
-        from tacit.files import check_output_folder
-        from tacit.groups import Bundler, Groups
-        from tacit.groups.reading import profiles_from_log
-        from tacit.groups.report import report
-        from tacit.groups.store import MARKS, write_groups
-        from tacit.searchlog.sessions import SessionCut
+        from tacit.groups import Groups
 
-        bundler = Bundler(p=p, **options)
-        if to is not None:
-            check_output_folder(to, force=force, marks=MARKS, inputs=[self.path])
-        people = profiles_from_log(
+        return Groups.bundle(
             self.path,
+            to,
+            p=p,
+            criterion=criterion,
+            known_terms=known_terms,
+            keep=keep,
+            fewest_holders=fewest_holders,
+            fewest_in_group=fewest_in_group,
+            augment=augment,
+            representative=representative,
+            method=method,
+            seed=seed,
             weights=weights,
-            largest=max_terms,
+            max_terms=max_terms,
             scrub=scrub,
-            period=(since, until),
-            sessions=SessionCut.of(sessions, session_gap),
+            since=since,
+            until=until,
+            sessions=sessions,
+            session_gap=session_gap,
+            force=force,
         )
-        bundling = bundler.fit(people)
-        folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
-        write_groups(bundling, bundler, report(bundling, seed=bundler.seed), folder, replace=force)
-        groups = Groups.open(folder)
-        if to is None:
-            weakref.finalize(groups, shutil.rmtree, folder.parent, ignore_errors=True)
-        return groups
 
 
 def _numbered(records: pa.Table, starts: Any) -> pa.Array:

@@ -75,11 +75,11 @@ def test_weights_can_be_chosen(log: Path) -> None:
 
 
 def test_the_heaviest_terms_are_kept(log: Path) -> None:
-    assert as_dict(profiles_from_log(log, largest=1)) == {"a": {"kittens": 2.0}, "b": {"kittens": 1.0}}
-    most_used = profiles_from_log(log, largest=1, weights="binary")
+    assert as_dict(profiles_from_log(log, max_terms=1)) == {"a": {"kittens": 2.0}, "b": {"kittens": 1.0}}
+    most_used = profiles_from_log(log, max_terms=1, weights="binary")
     assert as_dict(most_used) == {"a": {"kittens": 1.0}, "b": {"kittens": 1.0}}
     with pytest.raises(ParameterError):
-        profiles_from_log(log, largest=0)
+        profiles_from_log(log, max_terms=0)
 
 
 def write(path: Path, *lines: object) -> Path:

@@ -8,10 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.commands import application, export, generalise, import_log, ledger, simulate
+from tacit.commands import application, export, generalise, group, import_log, ledger, simulate
 from tacit.commands import pool as pool_agent
 from tacit.commands.evaluate import release_options
-from tacit.commands.group import bundle_options
 from tacit.commands.options import SessionMethodName
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.sending.withholding import Sending
@@ -45,10 +44,10 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(simulate.ModeName), MODES),
         (get_args(simulate.LeaversName), LEAVERS),
         (get_args(pool_agent.WithoutRegion), get_args(Without)),
-        (get_args(get_args(bundle_options.Criterion)[0]), CRITERIA),
-        (get_args(get_args(bundle_options.Representative)[0]), REPRESENTATIVES),
-        (get_args(get_args(bundle_options.Method)[0]), METHODS),
-        (get_args(get_args(bundle_options.Weights)[0]), WEIGHTS),
+        (get_args(get_args(group.Criterion)[0]), CRITERIA),
+        (get_args(get_args(group.Representative)[0]), REPRESENTATIVES),
+        (get_args(get_args(group.Method)[0]), METHODS),
+        (get_args(get_args(group.Weights)[0]), WEIGHTS),
         (release_options.TaskName, TASKS),
         (
             release_options._MechanismName,  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def profiles_from_log(
     path: str | Path,
     *,
     weights: str = "count",
-    largest: int | None = None,
+    max_terms: int | None = None,
     scrub: bool = True,
     period: tuple[datetime | None, datetime | None] = (None, None),
     sessions: SessionCut | None = None,
@@ -62,7 +62,7 @@ def profiles_from_log(
     Args:
         path: a search log in canonical Parquet.
         weights: one of :data:`WEIGHTS`.
-        largest: keep only a user's terms of the largest weights, by count where weights are binary (ties:
+        max_terms: keep only a user's terms of the largest weights, by count where weights are binary (ties:
             alphabetically); all if None.
         scrub: pass over queries that name somebody.
         period: only records from the one time on, and before the other; None where there is no bound.
@@ -71,8 +71,8 @@ def profiles_from_log(
     """
     if weights not in WEIGHTS:
         raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
-    if largest is not None and largest < 1:
-        raise ParameterError.outside("largest", largest, "at least 1")
+    if max_terms is not None and max_terms < 1:
+        raise ParameterError.outside("max_terms", max_terms, "at least 1")
     since, until = period
     if since and until and since >= until:
         raise ParameterError.outside("since", since.isoformat(), "before `until`")
@@ -89,8 +89,8 @@ def profiles_from_log(
         counts = (owner @ counts).tocsr()
     if weights == "tf-idf":
         counts = _weigh_by_rarity(counts)
-    if largest is not None:
-        counts = _keep_largest(counts, vocabulary, largest)
+    if max_terms is not None:
+        counts = _keep_largest(counts, vocabulary, max_terms)
     if weights == "binary":
         counts.data[:] = 1.0
     usable = np.flatnonzero(np.diff(counts.indptr))

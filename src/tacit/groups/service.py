@@ -25,10 +25,16 @@ After each step every shown term of every group is held by at most a share p of 
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -39,13 +45,16 @@ from scipy import sparse
 
 from tacit.display import Displayed
 from tacit.errors import InputError
+from tacit.files import check_output_folder
 from tacit.groups.bundling import Bundler, Bundling
 from tacit.groups.criterion import Criterion
 from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, released_terms
-from tacit.groups.profiles import newcomers_terms
+from tacit.groups.profiles import Profiles, newcomers_terms
+from tacit.groups.report import report
 from tacit.groups.representative import Representative
 from tacit.groups.store import (
     FILE,
+    MARKS,
     NOWHERE,
     GroupsStore,
     Place,
@@ -54,7 +63,9 @@ from tacit.groups.store import (
     named_terms,
     stored_profiles,
     write_files,
+    write_groups,
 )
+from tacit.searchlog.sessions import SessionCut
 from tacit.text import words
 
 _BESIDE = 256
@@ -232,8 +243,109 @@ class Groups(Displayed):
 
     @classmethod
     def open(cls, folder: str | Path) -> Groups:
-        """Open a folder; fast, whatever its size."""
+        """Open a folder of groups; fast, whatever its size."""
         return cls(Path(folder), GroupsStore(Path(folder) / "operator" / FILE))
+
+    @classmethod
+    def bundle(
+        cls,
+        profiles: str | Path | Profiles | Mapping[str, Mapping[str, float]],
+        to: str | Path | None = None,
+        *,
+        p: float = 0.4,
+        criterion: str = "strict",
+        known_terms: int = 0,
+        keep: float = 0.0,
+        fewest_holders: int = 2,
+        fewest_in_group: int = 1,
+        augment: int | None = 1,
+        representative: str = "share",
+        method: str = "auto",
+        seed: int = 0,
+        weights: str = "count",
+        max_terms: int | None = None,
+        scrub: bool = True,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        sessions: str = "words",
+        session_gap: float | None = None,
+        force: bool = False,
+        progress: Callable[..., AbstractContextManager[Any]] = lambda *_, **__: nullcontext(),
+    ) -> Groups:
+        """Bundle user profiles into groups: no term shown links to a member with more than probability p.
+
+        ::
+
+            groups = tacit.Groups.bundle("log.parquet", "groups", p=0.4)
+            groups.rerank("217", results, query="java")
+
+        Args:
+            profiles: a search log (Parquet), a file of profiles (JSON lines), or ``{user: {term: weight}}``.
+            to: the folder to make; a private temporary one, removed with the groups, unless given.
+            p: the most sure an attacker may be that a member holds a shown term, in (0, 1).
+            criterion: ``strict`` (p for every term and member) or ``paper`` (an average, no guarantee).
+            known_terms: how many of a member's terms the attacker may know already (strict only).
+            keep: the least share of its members' terms that a group must show (strict only), in [0, 1).
+            fewest_holders: show only terms that so many users of the population hold (strict only).
+            fewest_in_group: show only terms that so many members of the group hold (strict only).
+            augment: steps of WordNet hypernyms added before users are compared, 0 for synonyms only; None
+                compares words as they are.
+            representative: the weights of shown terms: ``share`` of the members who hold it, or the paper's
+                ``centroid`` or ``union``, which tell more.
+            method: ``greedy`` (everybody at once), ``cells`` (in parts, for large populations) or ``auto``.
+            seed: the same seed and population give the same groups.
+            weights: of a user's terms in a log: ``count``, ``sessions``, ``binary`` or ``tf-idf``.
+            max_terms: keep at most so many terms of each user of a log, the heaviest.
+            scrub: drop queries of a log that hold an e-mail address or a personal number.
+            since: only records of a log from this time on (UTC).
+            until: only records of a log before this time (UTC).
+            sessions: what ends a session, for weights by session: ``time`` or ``words``.
+            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
+            force: replace the groups that are in the folder ``to``.
+            progress: shows progress, as :func:`tacit.terminal.progress` does.
+
+        Raises:
+            InfeasibleError: where no grouping was found that meets the criterion; nothing was written then.
+        """
+        bundler = Bundler(
+            p,
+            criterion,
+            known_terms,
+            keep,
+            augment,
+            fewest_holders,
+            fewest_in_group,
+            representative,
+            method,
+            seed=seed,
+        )
+        cut = SessionCut.of(sessions, session_gap)
+        if to is not None:
+            inputs = [profiles] if isinstance(profiles, str | Path) else []
+            check_output_folder(to, force=force, marks=MARKS, inputs=inputs)
+        people = _people(
+            profiles,
+            progress,
+            weights=weights,
+            max_terms=max_terms,
+            scrub=scrub,
+            period=(since, until),
+            sessions=cut,
+        )
+        with progress("Bundling", total=len(people), unit="users") as shown:
+            bundling = bundler.fit(people, *([shown.advance] if shown else []))
+        folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
+        write_groups(bundling, bundler, report(bundling, seed=seed), folder, replace=force)
+        groups = cls.open(folder)
+        if to is None:
+            weakref.finalize(groups, shutil.rmtree, folder.parent, ignore_errors=True)
+        return groups
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What was measured when the groups were made: linkability, attackers, information kept."""
+        found: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        return found
 
     def close(self) -> None:
         """Close the file."""
@@ -492,27 +604,39 @@ class Groups(Displayed):
             self._index = NearestGroups(self._store.all_shown())
         return self._index
 
-    def _changing(self) -> _Change:
-        return _Change(self)
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """A transaction, after which what was remembered of the groups is looked up again."""
+        with self._store.transaction():
+            version = self._store.version()
+            if version != self._version:
+                self._version, self._index = version, None
+            try:
+                yield
+            except BaseException:
+                self._index = None
+                raise
+            finally:
+                self._shown.clear()
 
 
-class _Change:
-    """A transaction, after which what was remembered of the groups is looked up again."""
+def _people(
+    profiles: str | Path | Profiles | Mapping[str, Mapping[str, float]],
+    progress: Callable[..., AbstractContextManager[Any]],
+    **of_log: Any,
+) -> Profiles:
+    """Read profiles from whatever was given; a Parquet file is a log, other files are JSON lines."""
+    if isinstance(profiles, Profiles):
+        return profiles
+    if isinstance(profiles, Mapping):
+        return Profiles.from_mappings(profiles)
+    from tacit.groups.reading import profiles_from_log, read_profiles  # DuckDB takes a moment to load
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
-        self._transaction = groups._store.transaction()
-
-    def __enter__(self) -> None:
-        self._transaction.__enter__()
-        version = self._groups._store.version()
-        if version != self._groups._version:
-            self._groups._version, self._groups._index = version, None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._groups._shown.clear()
-        if kind is not None:
-            self._groups._index = None
-        self._transaction.__exit__(kind, error, trace)
+    path = Path(profiles)
+    if path.is_file():
+        with path.open("rb") as opened:
+            if opened.read(4) != b"PAR1":
+                return read_profiles(path)
+        with progress("Reading", unit="queries") as shown:
+            return profiles_from_log(path, **of_log, **({"advance": shown.advance} if shown else {}))
+    return read_profiles(path)

@@ -67,7 +67,7 @@ def _profiles(
         if any(period):
             raise ParameterError("a period is of a log's records; none was given.", "Name one with --log.")
         return interest_profiles(users, terms, seed)
-    found = profiles_from_log(log, weights="binary", largest=terms, period=period)
+    found = profiles_from_log(log, weights="binary", max_terms=terms, period=period)
     order = found.canonical_order(seed)
     full = order[found.sizes[order] == terms][:users]
     if full.size < users:

@@ -292,7 +292,7 @@ class _World:
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
             path = Path(folder) / "earlier.parquet"
             pq.write_table(self._earlier, path)
-            return profiles_from_log(path, largest=_TERMS)
+            return profiles_from_log(path, max_terms=_TERMS)
 
     def _by_words(self, interests_of: Callable[[str], dict[str, float]]) -> list[list[int]]:
         known: dict[int, dict[str, float]] = {}
