@@ -19,10 +19,9 @@ import numpy as np
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.mechanisms.adaptive import HeldItem
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.adaptive_rounds import find, take_tally
-from tacit.release.mechanisms.adaptive_schedule import RoundsSchedule
+from tacit.release.execution import find, take_tally
+from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
+from tacit.release.schedule import AdaptiveRounds
 
 RELEASES = 20
 
@@ -39,8 +38,8 @@ def holders_hold(starts: np.ndarray, items: np.ndarray, kinds: int, found: np.nd
 
 def measure(log: Path, item: HeldItem, epsilon: float, delta: float) -> str:
     made = Adaptive(epsilon=epsilon, delta=delta, items=(item,))
-    schedule = made.schedule().selection
-    assert isinstance(schedule, RoundsSchedule)
+    schedule = made.schedule.selection
+    assert isinstance(schedule, AdaptiveRounds)
     tally = schedule.tally
     assert tally is not None
     with open_engine() as engine:

@@ -86,9 +86,9 @@ def write_log(path: Path, records: int, seed: int) -> None:
 def ours(draw: Draw, keys_only: bool) -> tuple[int, int]:
     """Keys found, and of the counts those within 25%."""
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
+    from tacit.release.execution import Holdings, find, take_tally
     from tacit.release.mechanisms.adaptive import PER_USER
     from tacit.release.mechanisms.adaptive_planner import plan_rounds
-    from tacit.release.mechanisms.adaptive_rounds import Holdings, find, take_tally
 
     source = OperatingSystemRandomness()
     schedule = plan_rounds(EPSILON, DELTA, PER_USER, keys_only=keys_only)
@@ -113,7 +113,7 @@ def timed(side: str, log: Path) -> dict[str, float]:
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
     from tacit.release.engines import memory_for, open_engine
     from tacit.release.mechanism import run
-    from tacit.release.mechanisms.adaptive_release import Adaptive
+    from tacit.release.mechanisms.adaptive import Adaptive
 
     with open_engine(memory=memory_for(log), threads=2) as engine:
         engine.table(engine.log(log).limit(1))

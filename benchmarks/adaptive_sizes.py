@@ -34,8 +34,8 @@ def at_most(draw: Draw, queries: int) -> Draw:
 def adaptive(draw: Draw, per_user: int, keys_only: bool) -> tuple[int, int]:
     """Found, and within 25%."""
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
-    from tacit.release.mechanisms.adaptive_release import Adaptive
-    from tacit.release.mechanisms.adaptive_rounds import Holdings
+    from tacit.release.execution import Holdings
+    from tacit.release.mechanisms.adaptive import Adaptive
 
     made = Adaptive(epsilon=EPSILON, delta=DELTA, per_user=per_user, keys_only=keys_only)
     found = made.way.carry_out(Holdings(draw.starts, draw.items, draw.kinds), OperatingSystemRandomness())
@@ -47,9 +47,9 @@ def zealous(draw: Draw, per_user: int) -> tuple[int, int]:
     """A planned ZEALOUS release with this many items a user."""
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
     from tacit.privacy.noise.samplers import discrete_laplace
-    from tacit.release.mechanisms.zealous_release import Zealous
+    from tacit.release.mechanisms.zealous import Zealous
 
-    part = next(iter(Zealous(epsilon=EPSILON, delta=DELTA, per_user=per_user).schedule()))
+    part = next(iter(Zealous(epsilon=EPSILON, delta=DELTA, per_user=per_user).schedule))
     assert part.noise is not None and part.least is not None
     _, items, _ = cut(draw, per_user, np.random.default_rng())
     counts = np.bincount(items, minlength=draw.kinds)

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.expectation import expected_rows
-from tacit.release.mechanisms.adaptive import HeldItem
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.forecast import expected_rows
+from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.world.synth import SyntheticLog
 

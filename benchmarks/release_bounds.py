@@ -29,7 +29,7 @@ def expected_rows(part: Any, counts: Any) -> float:
     """How many keys with these true counts pass the noisy threshold, on average."""
     import numpy as np
 
-    from tacit.release.analysis import survival
+    from tacit.release.thresholds import survival
 
     values, how_many = np.unique(counts, return_counts=True)
     return float(
@@ -48,7 +48,7 @@ def published(engine: Any, log: Any, mechanism: Any) -> dict[str, float]:
     counting = mechanism.count(engine, log)
     return {
         part.table: expected_rows(part, np.asarray(engine.table(counting[part.table]).column("count")))
-        for part in mechanism.schedule()
+        for part in mechanism.schedule
     }
 
 

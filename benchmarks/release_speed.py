@@ -86,7 +86,6 @@ def _side(side: str, log: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TACIT_STATE"] = f"{folder}/state"  # the log of each side is new to the register
         import ibis
-
         import tacit.release.mechanisms.click_release
         import tacit.release.mechanisms.session_release
         import tacit.release.mechanisms.zealous_release  # noqa: F401  (imports are not timed)

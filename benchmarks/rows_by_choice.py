@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.click import Click
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Choice, Item
 from tacit.world.synth import SyntheticLog
 

@@ -57,7 +57,7 @@ def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
     """Processor time of one release, from the check to the page."""
     from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
     from tacit.privacy.ledger.ledger import Ledger
-    from tacit.release.mechanisms.zealous_release import Zealous
+    from tacit.release.mechanisms.zealous import Zealous
     from tacit.release.parameters import Item
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, publish_log

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
-from tacit.release.mechanisms.topics_release import Topics
+from tacit.release.mechanisms.topics import Topics
 from tacit.world.synth import SyntheticLog
 
 _DRAWS = 50

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -24,14 +25,11 @@ from scipy import stats
 
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.mechanisms import adaptive_release as module
-from tacit.release.mechanisms import adaptive_rounds as rounds
-from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release import execution
+from tacit.release.execution import Holdings
+from tacit.release.mechanism import Plan
 from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
-from tacit.release.mechanisms.adaptive_holdings import Counted
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.adaptive_rounds import Holdings
-from tacit.release.mechanisms.adaptive_schedule import ONE
+from tacit.release.schedule import ONE
 
 __all__ = ["bounds_as_stated", "charges_as_stated", "compares_as_stated", "draws_as_stated", "holdings_of"]
 
@@ -46,24 +44,30 @@ def holdings_of(sets: list[list[int]], kinds: int) -> Holdings:
     return Holdings(starts, np.array([item for held in sets for item in held], dtype=np.int32), kinds)
 
 
-def publish(mechanism: Adaptive, holdings: Holdings) -> dict[int, int]:
+@dataclass(frozen=True)
+class _Numbered:
+    """Items of one kind, each shown as its number."""
+
+    holdings: Holdings
+
+    def of_kind(self, table: str, items: np.ndarray) -> np.ndarray:
+        del table
+        return np.ones(items.size, np.bool_)
+
+    def keys(self, table: str, items: np.ndarray) -> pa.Table:
+        texts = [str(item) for item in items.tolist()]
+        if table == "sessions":
+            return pa.table({"queries": pa.array([[text] * 2 for text in texts], pa.list_(pa.string()))})
+        return pa.table(dict.fromkeys(HELD_COLUMNS[HeldItem(table)], pa.array(texts, pa.string())))
+
+
+def publish(mechanism: Plan[Any], holdings: Holdings) -> dict[int, int]:
     """What is published: the number of an item to its count (0 where keys alone are published).
 
     All items are of the first kind that the mechanism releases.
     """
-    kind = mechanism.parameters.items[0]
-
-    def keys_of(engine: Any, counted: Any, named: str, items: np.ndarray) -> pa.Table:
-        del engine, counted
-        texts = pa.array([str(item) for item in items.tolist()], pa.string())
-        columns = (
-            [f"query_{place}" for place in (1, 2)] if named == "sessions" else HELD_COLUMNS[HeldItem(named)]
-        )
-        return pa.table(dict.fromkeys(columns, texts))
-
-    counted = Counted(holdings, {}, {kind.value: 0})
-    with mock.patch.object(module, "keys_of", keys_of):
-        made = mechanism.publish(None, {"held": counted}, OperatingSystemRandomness())  # type: ignore[arg-type]
+    kind = mechanism.mechanism.items[0]
+    made = mechanism.publish(None, {"held": _Numbered(holdings)}, OperatingSystemRandomness())  # type: ignore[arg-type]
     table = made[kind.value]
     counts = table.column("count").to_pylist() if "count" in table.column_names else [0] * len(table)
     keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
@@ -83,10 +87,7 @@ def drawing(draw: Callable[[float, int], np.ndarray] | None = None) -> Iterator[
 
         return sampler
 
-    with (
-        mock.patch.object(rounds, "discrete_gaussian", noting(rounds.discrete_gaussian)),
-        mock.patch.object(tallies, "discrete_gaussian", noting(tallies.discrete_gaussian)),
-    ):
+    with mock.patch.object(execution, "discrete_gaussian", noting(execution.discrete_gaussian)):
         yield noted
 
 
@@ -95,9 +96,9 @@ def _silent(sigma: float, size: int) -> np.ndarray:
     return np.zeros(size, np.int64)
 
 
-def compares_as_stated(mechanism: Adaptive) -> None:
+def compares_as_stated(mechanism: Plan[Any]) -> None:
     """Two items of one user each, whose noise is chosen so that they stand one step apart at every line."""
-    stated = mechanism.schedule().selection.rounds
+    stated = mechanism.schedule.selection.rounds
     for number, step in enumerate(stated):
         for line, found in [
             (step.threshold, True),
@@ -107,9 +108,9 @@ def compares_as_stated(mechanism: Adaptive) -> None:
                 _compares_at(mechanism, number, line, found)
 
 
-def _compares_at(mechanism: Adaptive, last: int, line: int, finds: bool) -> None:
+def _compares_at(mechanism: Plan[Any], last: int, line: int, finds: bool) -> None:
     """Item 0 reaches the line in round ``last``, item 1 stays one step below; no other may matter."""
-    stated = mechanism.schedule().selection.rounds
+    stated = mechanism.schedule.selection.rounds
     plans: list[list[int]] = [[], []]
     for item in (0, 1):
         standing = 0
@@ -144,9 +145,9 @@ def _crowds() -> Holdings:
     return Holdings(np.arange(items.size + 1), items.astype(np.int32), sizes.size)
 
 
-def draws_as_stated(mechanism: Adaptive) -> None:
+def draws_as_stated(mechanism: Plan[Any]) -> None:
     """Every noise by itself: its width, no item left out in the first round, no draw used again."""
-    rounds_stated = mechanism.schedule().selection
+    rounds_stated = mechanism.schedule.selection
     widths = [step.sigma for step in rounds_stated.rounds]
     if rounds_stated.tally is not None:
         widths += [rounds_stated.tally.norm_sigma, rounds_stated.tally.sigma]
@@ -171,13 +172,13 @@ def draws_as_stated(mechanism: Adaptive) -> None:
         assert abs(shared) < LIMIT, f"draw {number}: items share their noise"
 
 
-def bounds_as_stated(mechanism: Adaptive) -> None:
+def bounds_as_stated(mechanism: Plan[Any]) -> None:
     """One user alone, far over every bound; and what that user adds beside others."""
-    stated = mechanism.schedule().selection
+    stated = mechanism.schedule.selection
     many = stated.held + 5
     log = holdings_of([list(range(many))], many)
     weights: list[np.ndarray] = []
-    real = rounds.add_weights
+    real = execution.add_weights
 
     def add_weights(starts: Any, items: Any, values: Any, least: int, totals: np.ndarray) -> None:
         real(starts, items, values, least, totals)
@@ -187,7 +188,7 @@ def bounds_as_stated(mechanism: Adaptive) -> None:
         del sigma
         return np.full(size, HUGE, np.int64)
 
-    with drawing(lifting) as noted, mock.patch.object(rounds, "add_weights", add_weights):
+    with drawing(lifting) as noted, mock.patch.object(execution, "add_weights", add_weights):
         found = publish(mechanism, log)
     assert noted[0][1].size <= stated.held, f"{noted[0][1].size} items of a user take part"
     assert len(found) <= stated.held
@@ -197,12 +198,12 @@ def bounds_as_stated(mechanism: Adaptive) -> None:
         _counts_in_one_cell(mechanism)
 
 
-def _counts_in_one_cell(mechanism: Adaptive) -> None:
+def _counts_in_one_cell(mechanism: Plan[Any]) -> None:
     """Without noise, the histogram of norms with a user more has one more in one cell."""
-    stated = mechanism.schedule().selection
+    stated = mechanism.schedule.selection
     seen: list[np.ndarray] = []
     weights: list[np.ndarray] = []
-    clipping, counting = tallies._clipping, tallies.noisy_weights
+    clipping, counting = execution.clipping_of, execution.noisy_weights
 
     def looking(schedule: Any, norms: np.ndarray) -> Any:
         seen.append(norms.copy())
@@ -218,8 +219,8 @@ def _counts_in_one_cell(mechanism: Adaptive) -> None:
     for sets in (others, [*others, list(range(most))]):
         with (
             drawing(_silent),
-            mock.patch.object(tallies, "_clipping", looking),
-            mock.patch.object(tallies, "noisy_weights", noisy_weights),
+            mock.patch.object(execution, "clipping_of", looking),
+            mock.patch.object(execution, "noisy_weights", noisy_weights),
         ):
             publish(mechanism, holdings_of(sets, most))
     added = seen[1] - seen[0]
@@ -228,11 +229,11 @@ def _counts_in_one_cell(mechanism: Adaptive) -> None:
     assert sum(int(weight) ** 2 for weight in moved) <= ONE**2, "a user is not clipped in the count"
 
 
-def charges_as_stated(mechanism: Adaptive) -> None:
+def charges_as_stated(mechanism: Plan[Any]) -> None:
     """μ and the chance of a disclosure, computed again; no less is stated and charged, and not 1% more."""
     for relation in Neighbours:
-        made = Adaptive(mechanism.asked, neighbours=relation)
-        stated = made.schedule().selection
+        made = replace(mechanism.mechanism, neighbours=relation).plan()
+        stated = made.schedule.selection
         widths = [step.sigma for step in stated.rounds]
         if stated.tally is not None:
             widths += [stated.tally.norm_sigma, stated.tally.sigma]
@@ -245,11 +246,11 @@ def charges_as_stated(mechanism: Adaptive) -> None:
             width = math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in until))
             chance += float(stats.norm.sf((until[-1].threshold - weight) / width))
         chance *= stated.held * (2 if replacing else 1)
-        epsilon = made.guarantee().epsilon
+        epsilon = made.guarantee.epsilon
         noise = stats.norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * stats.norm.sf(
             epsilon / mu + mu / 2
         )
-        event = made.event()
-        for what, promised in (("stated", made.guarantee().delta), ("charged", event.guarantee.delta)):
+        event = made.event
+        for what, promised in (("stated", made.guarantee.delta), ("charged", event.guarantee.delta)):
             assert promised >= (noise + chance) * (1 - 1e-6), f"{relation}: less is {what} than it costs"
             assert promised <= (noise + chance) * 1.01, f"{relation}: more is {what} than it costs"

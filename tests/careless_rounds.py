@@ -11,8 +11,9 @@ import numpy as np
 
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.privacy.noise.samplers import discrete_gaussian
-from tacit.release.mechanisms.adaptive_rounds import Holdings, add_weights, cut_to, stepped
-from tacit.release.mechanisms.adaptive_schedule import LARGEST_VALUE, ONE, RoundsSchedule
+from tacit.release.execution import Holdings, cut_to, stepped
+from tacit.release.loops.weights import add_weights
+from tacit.release.schedule import LARGEST_VALUE, ONE, AdaptiveRounds
 
 __all__ = ["Careless", "careless_find", "copies"]
 
@@ -40,7 +41,7 @@ def copies(sets: list[list[int]], kinds: int, times: int) -> Holdings:
 
 
 def careless_find(
-    schedule: RoundsSchedule, whole: Holdings, source: RandomSource, careless: Careless
+    schedule: AdaptiveRounds, whole: Holdings, source: RandomSource, careless: Careless
 ) -> np.ndarray:
     """The found items of rounds done this way."""
     uncut = careless in (Careless.NOT_CUT, Careless.CUT_EACH_ROUND)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.claims import click, session, zealous
 from tests.short_forms import (
     plan_click,
     plan_session,
@@ -23,11 +24,10 @@ from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
-from tacit.release.analysis import fresh_key_delta
 from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.planning import PaperSetting
+from tacit.release.prose import PaperSetting
+from tacit.release.thresholds import fresh_key_delta
 
 AOL_USERS = 657_426
 
@@ -50,10 +50,10 @@ def zealous_indistinguishability() -> str:
                 m,
                 f"{printed['threshold_2']:.2f}",
                 f"{printed['provable_delta']:.2e}",
-                replaced.parameters.threshold_2,
-                f"{replaced.guarantee().delta:.2e}",
-                added.parameters.threshold_2,
-                f"{added.guarantee().delta:.2e}",
+                replaced.given.threshold_2,
+                f"{replaced.guarantee.delta:.2e}",
+                added.given.threshold_2,
+                f"{added.guarantee.delta:.2e}",
             )
         )
     return table("m | printed τ' | its δ (RO) | T (RO) | δ (RO) | T (AR) | δ (AR)", rows)
@@ -72,7 +72,7 @@ def zealous_probabilistic() -> str:
         cells: list[object] = [m, f"{epsilon:g}"]
         cells += [f"{paper.values['threshold_1']:.0f}", f"{paper.values['threshold_2']:.2f}"]
         for relation in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
-            p = found[relation].parameters
+            p = found[relation].given
             cells += [p.threshold_1, p.threshold_2]
         rows.append(tuple(cells))
     return table("m | ε | paper τ | paper τ' | τ (RO) | T (RO) | τ (AR) | T (AR)", rows)
@@ -91,7 +91,7 @@ def click_table_3_10() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, bound, noise, threshold in TABLE_3_10:
         plan = plan_click(epsilon, bound, same_counts=False)
-        p = plan.parameters
+        p = plan.given
         rows.append(
             (
                 f"{epsilon:g}",
@@ -128,7 +128,7 @@ def click_approximate() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, bound in ((1.0, 1), (1.0, 5), (4.0, 5), (4.0, 20)):
         for same in (False, True):
-            p = plan_click(epsilon, bound, delta=1e-6, domain_size=0, same_counts=same).parameters
+            p = plan_click(epsilon, bound, delta=1e-6, domain_size=0, same_counts=same).given
             assert p.mode is ClickMode.APPROXIMATE
             counts = p.noise if p.noise_counts is None else p.noise_counts
             rows.append(
@@ -176,7 +176,7 @@ def session_plans() -> str:
     rows: list[tuple[object, ...]] = []
     for epsilon, sessions, queries in ((4.0, 1, 2), (8.0, 1, 3), (16.0, 1, 4), (16.0, 2, 3)):
         plan = plan_session(epsilon, 1e-6, sessions, queries)
-        p, printed = plan.parameters, setting(plan).values
+        p, printed = plan.given, setting(plan).values
         rows.append(
             (
                 f"{epsilon:g}",
@@ -201,7 +201,7 @@ def counterexample_zealous() -> str:
 def choose_items_a_user() -> str:
     rows: list[tuple[object, ...]] = []
     for m in (1, 2, 5, 10, 20):
-        p = plan_zealous(1.0, 1e-7, m).parameters
+        p = plan_zealous(1.0, 1e-7, m).given
         rows.append((m, f"{p.noise:g}", p.threshold_2))
     return table("m | noise | users an item needs", rows)
 
@@ -211,14 +211,14 @@ def choose_queries_a_user() -> str:
     for bound in (1, 2, 5, 10):
         plan = plan_click(1.0, bound, delta=1e-7, domain_size=0, transitions=False)
         error = f"{plan.figures()['expected_error']:.3g}"
-        rows.append((bound, plan.parameters.threshold, error, plan.parameters.threshold_clicks))
+        rows.append((bound, plan.given.threshold, error, plan.given.threshold_clicks))
     return table("$q_f = c_f$ | K | error of a count | K of clicks", rows)
 
 
 def choose_queries_a_session() -> str:
     rows: list[tuple[object, ...]] = []
     for length in (2, 3, 4, 5):
-        p = plan_session(8.0, 1e-7, 1, length, 4).parameters
+        p = plan_session(8.0, 1e-7, 1, length, 4).given
         rows.append((length, p.sensitivity, p.threshold, f"{p.noise:.3g}"))
     return table("$l_q$ | sequences per user | K | error of a count", rows)
 
@@ -241,7 +241,7 @@ def weeks_that_a_budget_lasts() -> str:
 
 
 def _known(plan: Mechanism[Any]) -> tuple[Event, Guarantee]:
-    return plan.event(), plan.guarantee()
+    return plan.event, plan.guarantee
 
 
 def setting(plan: Mechanism[Any]) -> PaperSetting:

@@ -7,19 +7,18 @@ far as it goes (ε is attained there), and some of things that nobody else has (
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
-from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.topics_release import Topics
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanism import Plan
+from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.topics import Topics
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
@@ -64,7 +63,7 @@ class Case:
     """
 
     name: str
-    make: Callable[..., Mechanism[Any]]
+    make: Callable[..., Plan[Any]]
     others: Log
     greedy: tuple[History, ...]
     alone: tuple[History, ...]
@@ -80,19 +79,19 @@ DOMAIN = PublicDomain("small", pa.array(["java", "tea", "unasked"], pa.string())
 URLS = PublicUrls("small", lambda query: (URL, "http://b"), "0" * 64)
 
 
-def zealous(**relation: Any) -> Zealous:
+def zealous(**relation: Any) -> Plan[Any]:
     """Two histograms, two items a user, a first threshold of 2."""
     items = (Item.QUERIES, Item.CLICKS)
-    return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation)
+    return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation).plan()
 
 
-def zealous_words(**relation: Any) -> Zealous:
+def zealous_words(**relation: Any) -> Plan[Any]:
     """The two other histograms there are: words, and steps from query to query."""
     items = (Item.KEYWORDS, Item.PAIRS)
-    return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation)
+    return Zealous(items=items, per_user=2, noise=2.0, threshold_1=2, threshold_2=16, **relation).plan()
 
 
-def click_pure(**relation: Any) -> Click:
+def click_pure(**relation: Any) -> Plan[Any]:
     """Public sets and fresh counts."""
     return Click(
         mode=ClickMode.PURE,
@@ -108,10 +107,10 @@ def click_pure(**relation: Any) -> Click:
         noise_transitions=1.5,
         threshold_transitions=6,
         **relation,
-    )
+    ).plan()
 
 
-def click_sampled(**relation: Any) -> Click:
+def click_sampled(**relation: Any) -> Plan[Any]:
     """Public queries that nobody asked take part by chance."""
     return Click(
         mode=ClickMode.PURE,
@@ -123,10 +122,10 @@ def click_sampled(**relation: Any) -> Click:
         threshold=3,
         noise_counts=3.0,
         **relation,
-    )
+    ).plan()
 
 
-def click_minimum(**relation: Any) -> Click:
+def click_minimum(**relation: Any) -> Plan[Any]:
     """Public queries of fewer than two searches take part with a count of 0."""
     return Click(
         mode=ClickMode.PURE,
@@ -138,10 +137,10 @@ def click_minimum(**relation: Any) -> Click:
         noise=2.0,
         threshold=6,
         **relation,
-    )
+    ).plan()
 
 
-def click_approximate(**relation: Any) -> Click:
+def click_approximate(**relation: Any) -> Plan[Any]:
     """What occurs, beside a public domain; the compared counts. Own clicks and steps are the worst."""
     return Click(
         mode=ClickMode.APPROXIMATE,
@@ -156,15 +155,15 @@ def click_approximate(**relation: Any) -> Click:
         noise_transitions=1.5,
         threshold_transitions=9,
         **relation,
-    )
+    ).plan()
 
 
-def click_own(**relation: Any) -> Click:
+def click_own(**relation: Any) -> Plan[Any]:
     """The same with a higher threshold for steps: own queries, and own clicks on one other, are the worst."""
-    return Click(click_approximate().asked, threshold=13, threshold_transitions=12, **relation)
+    return replace(click_approximate().mechanism, threshold=13, threshold_transitions=12, **relation).plan()
 
 
-def click_once(**relation: Any) -> Click:
+def click_once(**relation: Any) -> Plan[Any]:
     """A user counts once for a query, a click or a step. An own query, own clicks and steps are the worst."""
     return Click(
         mode=ClickMode.APPROXIMATE,
@@ -179,10 +178,10 @@ def click_once(**relation: Any) -> Click:
         noise_transitions=1.5,
         threshold_transitions=9,
         **relation,
-    )
+    ).plan()
 
 
-def session_each(**relation: Any) -> Session:
+def session_each(**relation: Any) -> Plan[Any]:
     """Each occurrence counts; fresh counts."""
     return Session(
         sessions_per_user=1,
@@ -196,10 +195,10 @@ def session_each(**relation: Any) -> Session:
         threshold_clicks=40,
         noise_click_counts=2.5,
         **relation,
-    )
+    ).plan()
 
 
-def session_long(**relation: Any) -> Session:
+def session_long(**relation: Any) -> Plan[Any]:
     """Four queries, so that a sequence may occur several times in one session."""
     return Session(
         sessions_per_user=1,
@@ -209,10 +208,10 @@ def session_long(**relation: Any) -> Session:
         noise=2.0,
         threshold=20,
         **relation,
-    )
+    ).plan()
 
 
-def session_once(**relation: Any) -> Session:
+def session_once(**relation: Any) -> Plan[Any]:
     """A user counts once; the compared counts."""
     return Session(
         sessions_per_user=2,
@@ -225,17 +224,17 @@ def session_once(**relation: Any) -> Session:
         noise_clicks=1.5,
         threshold_clicks=10,
         **relation,
-    )
+    ).plan()
 
 
-def topics(**relation: Any) -> Topics:
+def topics(**relation: Any) -> Plan[Any]:
     """Two topics of WordNet's first level, and one right below in each."""
-    return Topics(per_user=2, levels=2, noise=2.0, **relation)
+    return Topics(per_user=2, levels=2, noise=2.0, **relation).plan()
 
 
-def k_query(**relation: Any) -> KQuery:
+def k_query(**relation: Any) -> Plan[Any]:
     """What at least four users asked."""
-    return KQuery(k=4, **relation)
+    return KQuery(k=4, **relation).plan()
 
 
 def sessions(*pairs: tuple[str, str]) -> History:

@@ -25,7 +25,7 @@ from tests.schedule_noise import draws_as_analysed
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.schedule import Keys
 
 __all__ = [
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-def compares_as_analysed(mechanism: Mechanism[Any]) -> None:
+def compares_as_analysed(mechanism: Plan[Any]) -> None:
     """With noise off, exactly the counts from the threshold on pass, and appear as they are.
 
     With noise that lifts every count over the threshold, exactly the keys that take part pass.
     """
-    schedule = mechanism.schedule()
+    schedule = mechanism.schedule
     top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
     counts = np.repeat(np.arange(top + 1), 2)  # each count on a public and on another key
     for lift in (0, top):
@@ -63,9 +63,9 @@ def compares_as_analysed(mechanism: Mechanism[Any]) -> None:
             assert found[part.table] == expected, f"{part.table}: not the keys or counts of the schedule"
 
 
-def shows_as_analysed(mechanism: Mechanism[Any]) -> None:
+def shows_as_analysed(mechanism: Plan[Any]) -> None:
     """No click and no step of a query that was not published."""
-    if any(part.within for part in mechanism.schedule()):
+    if any(part.within for part in mechanism.schedule):
         for table, holds in shown_within(mechanism).items():
             assert holds, f"{table}: shown without its query"
 
@@ -85,4 +85,4 @@ def hides_rare_queries(case: Case, engine: Engine) -> None:
             for name in ("query", "next_query"):
                 if name in row:
                     found = len(users[row[name]])
-                    assert found >= mechanism.parameters.k, f"a query of {found} users"
+                    assert found >= mechanism.k, f"a query of {found} users"

@@ -9,19 +9,19 @@ from typing import Any
 from tests.schedule_cases import Case, Log, log_table
 
 from tacit.release.engines import Engine
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 
 __all__ = ["Count", "Counts", "bounds_as_analysed", "counted", "remembering"]
 
 Counts = dict[str, Counter[tuple[Any, ...]]]
-Count = Callable[[Case, Mechanism[Any], Log], Counts]
+Count = Callable[[Case, Plan[Any], Log], Counts]
 
 
-def counted(engine: Engine, mechanism: Mechanism[Any], log: Log) -> Counts:
+def counted(engine: Engine, mechanism: Plan[Any], log: Log) -> Counts:
     """The secret counts of a log, as the release computes them."""
     counting = mechanism.count(engine, engine.load(log_table(log)))
     found: Counts = {}
-    for part in mechanism.schedule():
+    for part in mechanism.schedule:
         rows = engine.table(counting[part.table]).to_pylist()
         found[part.table] = Counter(
             {tuple(v for k, v in row.items() if k != "count"): row["count"] for row in rows}
@@ -33,7 +33,7 @@ def remembering(engine: Engine) -> Count:
     """Counts each log once: what is counted does not depend on the neighbour relation."""
     known: dict[str, Counts] = {}
 
-    def count(case: Case, mechanism: Mechanism[Any], log: Log) -> Counts:
+    def count(case: Case, mechanism: Plan[Any], log: Log) -> Counts:
         name = f"{case.name} {log.get('somebody')}"
         if name not in known:
             known[name] = counted(engine, mechanism, log)
@@ -48,7 +48,7 @@ def bounds_as_analysed(case: Case, count: Count) -> None:
     without = count(case, mechanism, case.others)
     for history in (*case.greedy, *case.alone):
         having = count(case, mechanism, case.others | {"somebody": history})
-        for part in mechanism.schedule():
+        for part in mechanism.schedule:
             moved = having[part.table].copy()
             moved.subtract(without[part.table])
             assert min(moved.values(), default=0) >= 0, "a user takes something away"

@@ -14,7 +14,7 @@ from tests.schedule_executed import noise_off, publish, shown_within
 
 from tacit.audit import exact
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.schedule import Keys, Part
 
 __all__ = ["diverges_as_claimed"]
@@ -24,8 +24,8 @@ def diverges_as_claimed(case: Case, count: Count) -> None:
     """The exact divergence of the outputs on neighbouring logs at the claimed ε is at most the claimed δ."""
     for relation in Neighbours:
         mechanism = case.make(neighbours=relation)
-        promise = mechanism.guarantee()
-        charged = mechanism.event().guarantee
+        promise = mechanism.guarantee
+        charged = mechanism.event.guarantee
         assert promise.kind is not GuaranteeKind.K_QUERY
         assert charged.epsilon >= promise.epsilon * (1 - 1e-12), "the ledger is charged less than is stated"
         assert charged.delta >= promise.delta * (1 - 1e-12), "the ledger is charged less than is stated"
@@ -52,12 +52,12 @@ def _neighbouring(case: Case, relation: Neighbours) -> Iterator[tuple[Log, Log]]
                 yield having(one), having(two)
 
 
-def _executed(mechanism: Mechanism[Any]) -> dict[str, tuple[int, int | None, float, float | None]]:
+def _executed(mechanism: Plan[Any]) -> dict[str, tuple[int, int | None, float, float | None]]:
     """What is really drawn and compared, found out from outside: minimum, least, scale, fresh scale.
 
     Where even counts far below 0 are shown there is no threshold.
     """
-    schedule = mechanism.schedule()
+    schedule = mechanism.schedule
     top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
     found = {}
     for part in schedule:
@@ -75,24 +75,22 @@ def _executed(mechanism: Mechanism[Any]) -> dict[str, tuple[int, int | None, flo
     return found
 
 
-def _draws(mechanism: Mechanism[Any]) -> list[str]:
+def _draws(mechanism: Plan[Any]) -> list[str]:
     """For which part each draw is made, in order."""
-    return [part.table for part in mechanism.schedule() for _ in part.noises()]
+    return [part.table for part in mechanism.schedule for _ in part.noises()]
 
 
-def _outputs(
-    mechanism: Mechanism[Any], executed: Mapping[str, Any], left: Counts, right: Counts
-) -> exact.Pair:
+def _outputs(mechanism: Plan[Any], executed: Mapping[str, Any], left: Counts, right: Counts) -> exact.Pair:
     """The joint output of all keys whose counts differ.
 
     A key of a table that is shown within another is there only if its queries are, where that is what is
     executed. Queries whose counts do not differ are taken to be shown: that only tells more.
     """
-    tied = any(part.within for part in mechanism.schedule()) and all(shown_within(mechanism).values())
+    tied = any(part.within for part in mechanism.schedule) and all(shown_within(mechanism).values())
     free: list[exact.Pair] = []
     queries: dict[str, tuple[Atom, exact.Pair]] = {}
     within: list[tuple[set[str], exact.Pair]] = []
-    for part in mechanism.schedule():
+    for part in mechanism.schedule:
         for key in sorted(left[part.table].keys() | right[part.table].keys(), key=repr):
             counts = (left[part.table][key], right[part.table][key])
             public = _is_public(mechanism, part, key)
@@ -109,14 +107,14 @@ def _outputs(
     return exact.product([*free, shown_together(queries, within)])
 
 
-def _is_public(mechanism: Mechanism[Any], part: Part, key: tuple[Any, ...]) -> bool:
+def _is_public(mechanism: Plan[Any], part: Part, key: tuple[Any, ...]) -> bool:
     if part.keys is Keys.OCCURRING:
         return False
-    if not hasattr(mechanism.parameters, "domain"):
+    if not hasattr(mechanism, "domain"):
         return True  # all keys are listed, those with a count of 0 too
-    queries = set(mechanism.parameters.domain.queries.to_pylist())
+    queries = set(mechanism.domain.queries.to_pylist())
     if part.table == "clicks":
-        return key[0] in queries and key[1] in mechanism.parameters.surfaced.urls(key[0])
+        return key[0] in queries and key[1] in mechanism.surfaced.urls(key[0])
     return all(query in queries for query in key)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.schedule_executed import publish
 
 from tacit.audit import exact
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.schedule import Keys, Part
 
 __all__ = ["draws_as_analysed"]
@@ -19,9 +19,9 @@ LIMIT = 5.5
 """Standard errors: a false alarm in at most one of 26 million (two-sided, normal approximation)."""
 
 
-def draws_as_analysed(mechanism: Mechanism[Any]) -> None:
+def draws_as_analysed(mechanism: Plan[Any]) -> None:
     """Noise of the scale stated, independent from key to key and from table to table."""
-    schedule = [part for part in mechanism.schedule() if part.noise is not None]
+    schedule = [part for part in mechanism.schedule if part.noise is not None]
     far = {p.table: _far(p) for p in schedule}
     shown = publish(mechanism, {name: np.full(DRAWS, count) for name, count in far.items()})
     noises = {}
@@ -71,7 +71,7 @@ def _correlation(one: np.ndarray, two: np.ndarray) -> float:
     return float(np.corrcoef(one, two)[0, 1] * math.sqrt(len(one)))
 
 
-def _share_that_passes(mechanism: Mechanism[Any], schedule: list[Part]) -> None:
+def _share_that_passes(mechanism: Plan[Any], schedule: list[Part]) -> None:
     """Of keys at a fixed distance from the threshold; of idle public keys too. Fresh counts stay unbiased."""
     compared = [part for part in schedule if part.least is not None]
     for idle in (False, True):

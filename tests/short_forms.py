@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms.click import ClickMode, ClickParameters, StatedSet
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session import SessionParameters
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous import ZealousParameters
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanism import Plan
+from tacit.release.mechanisms.click import Click, ClickMode, StatedSet
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.release.registry import mechanism_class
 
@@ -30,9 +27,9 @@ ITEMS = (Item.QUERIES, Item.KEYWORDS, Item.CLICKS, Item.PAIRS)
 
 def zealous_parameters(
     per_user: int, noise: float, threshold_1: int, threshold_2: int, histograms: int = 1, **more: Any
-) -> ZealousParameters:
+) -> Zealous:
     """m, λ, τ, T and how many histograms."""
-    return ZealousParameters(
+    return Zealous(
         per_user=per_user,
         noise=noise,
         threshold_1=threshold_1,
@@ -55,9 +52,9 @@ def click_parameters(
     threshold_transitions: int | None = None,
     mode: ClickMode = ClickMode.PURE,
     **more: Any,
-) -> ClickParameters:
+) -> Click:
     """q_f, c_f, b, K, b_q (None: the compared count), b_c, b_t; complete."""
-    return ClickParameters(
+    return Click(
         queries_per_user=queries,
         clicks_per_user=clicks,
         noise=noise,
@@ -71,12 +68,12 @@ def click_parameters(
         threshold_transitions=threshold_transitions,
         mode=mode,
         **more,
-    ).completed()
+    )
 
 
 def uniform_click(
     queries: int, clicks: int, noise: float, threshold: int, *, transitions: bool = True
-) -> ClickParameters:
+) -> Click:
     """One noise scale for everything, pure, p_g = 1: the setting of the thesis's tables."""
     return click_parameters(queries, clicks, noise, threshold, noise, noise, noise, transitions)
 
@@ -90,13 +87,13 @@ def session_parameters(
     once: bool = False,
     clicks: tuple[int, float, int, float | None] | None = None,
     **more: Any,
-) -> SessionParameters:
+) -> Session:
     """l_s, l_q, b, K, noise of the counts (None: the compared ones), and of clicks l, b, K and theirs."""
     part: dict[str, Any] = {"clicks_per_user": 0}
     if clicks is not None:
         part = {"clicks_per_user": clicks[0], "noise_clicks": clicks[1], "threshold_clicks": clicks[2]}
         part["noise_click_counts"] = clicks[3]
-    return SessionParameters(
+    return Session(
         sessions_per_user=sessions,
         queries_per_session=queries,
         noise=noise,
@@ -106,19 +103,21 @@ def session_parameters(
         once_per_user=once,
         **part,
         **more,
-    ).completed()
+    )
 
 
 def mechanism_for(
     name: str, epsilon: float | None = None, delta: float | None = None, **options: Any
-) -> Mechanism[Any]:
-    """A mechanism of the registry by name."""
-    return mechanism_class(name)(epsilon=epsilon, delta=delta, **options)
+) -> Plan[Any]:
+    """The plan of a mechanism of the registry, by name."""
+    asked = {"epsilon": epsilon, "delta": delta}
+    given = {option: value for option, value in asked.items() if value is not None}
+    return mechanism_class(name)(**given, **options).plan()
 
 
-def plan_zealous(epsilon: float, delta: float, per_user: int, histograms: int = 1, **more: Any) -> Zealous:
+def plan_zealous(epsilon: float, delta: float, per_user: int, histograms: int = 1, **more: Any) -> Plan[Any]:
     """A plan for so many histograms."""
-    return Zealous(epsilon=epsilon, delta=delta, per_user=per_user, items=ITEMS[:histograms], **more)
+    return Zealous(epsilon=epsilon, delta=delta, per_user=per_user, items=ITEMS[:histograms], **more).plan()
 
 
 def plan_click(
@@ -129,7 +128,7 @@ def plan_click(
     delta: float = 0.0,
     domain_size: int | None = None,
     **more: Any,
-) -> Click:
+) -> Plan[Any]:
     """A plan with as many clicks as queries, over a public domain of this size."""
     domain: Any = None
     if domain_size is not None:
@@ -141,12 +140,12 @@ def plan_click(
         clicks_per_user=queries if clicks is None else clicks,
         domain=domain,
         **more,
-    )
+    ).plan()
 
 
 def plan_session(
     epsilon: float, delta: float, sessions: int = 1, queries: int = 3, clicks: int = 4, **more: Any
-) -> Session:
+) -> Plan[Any]:
     """A plan for so many sessions of so many queries, and clicks."""
     return Session(
         epsilon=epsilon,
@@ -155,4 +154,4 @@ def plan_session(
         queries_per_session=queries,
         clicks_per_user=clicks,
         **more,
-    )
+    ).plan()

@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from typing import Any
 from unittest import mock
@@ -25,9 +26,10 @@ from scipy import stats
 from tests.adaptive_checks import LIMIT, holdings_of, publish
 
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms import adaptive_rounds as single_count
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.adaptive_rounds import Holdings, SingleCount
+from tacit.release import execution
+from tacit.release.execution import Holdings
+from tacit.release.mechanism import Plan
+from tacit.release.schedule import SingleCount
 
 __all__ = [
     "bounds_once_as_stated",
@@ -44,8 +46,8 @@ REACH = 60
 Output = tuple[tuple[int, int], ...]
 
 
-def stated_in(mechanism: Adaptive) -> SingleCount:
-    found = mechanism.schedule().selection
+def stated_in(mechanism: Plan[Any]) -> SingleCount:
+    found = mechanism.schedule.selection
     assert isinstance(found, SingleCount)
     return found
 
@@ -65,7 +67,7 @@ def noise(values: Callable[[int], np.ndarray]) -> Iterator[None]:
         del scale, upward, most, source
         return values(size)
 
-    with mock.patch.object(single_count, "capped_laplace", sampler):
+    with mock.patch.object(execution, "capped_laplace", sampler):
         yield
 
 
@@ -75,10 +77,10 @@ def crowds(users: list[int]) -> Holdings:
     return Holdings(np.arange(items.size + 1), items.astype(np.int32), len(users))
 
 
-def compares_once_as_stated(mechanism: Adaptive) -> None:
+def compares_once_as_stated(mechanism: Plan[Any]) -> None:
     """Noise off: a count at the threshold passes as it is, one below does not; noise moves it by as much."""
     stated = stated_in(mechanism)
-    shown = 0 if mechanism.parameters.keys_only else None
+    shown = 0 if mechanism.mechanism.keys_only else None
     counts = [stated.least + 3, stated.least, stated.least - 1, 1]
     for moved in (0, 2, -2):
         with noise(lambda size, by=moved: np.full(size, by, np.int64)):
@@ -91,19 +93,19 @@ def compares_once_as_stated(mechanism: Adaptive) -> None:
         assert found == expected, "compared with another number, or another number is published"
 
 
-def draws_once_as_stated(mechanism: Adaptive) -> None:
+def draws_once_as_stated(mechanism: Plan[Any]) -> None:
     """Items far above the threshold show their noise; each value as often as stated, none together."""
     stated = stated_in(mechanism)
-    assert not mechanism.parameters.keys_only
+    assert not mechanism.mechanism.keys_only
     # So far above that noise below the threshold is not seen among so many.
     users, size = stated.least + math.ceil(25 * stated.scale), 4000
-    real, asked = single_count.capped_laplace, []
+    real, asked = execution.capped_laplace, []
 
     def noting(scale: float, upward: float, most: int, number: int, source: Any) -> np.ndarray:
         asked.append((scale, upward, most, number))
         return real(scale, upward, most, number, source)
 
-    with mock.patch.object(single_count, "capped_laplace", noting):
+    with mock.patch.object(execution, "capped_laplace", noting):
         found = publish(mechanism, crowds([users] * size))
     assert len(found) == size
     sample = np.array([found[item] for item in range(size)]) - users
@@ -133,10 +135,10 @@ def draws_once_as_stated(mechanism: Adaptive) -> None:
     assert asked == [(stated.scale, stated.upward, stated.most, size)], "other noise is asked for"
 
 
-def bounds_once_as_stated(mechanism: Adaptive) -> None:
+def bounds_once_as_stated(mechanism: Plan[Any]) -> None:
     """Users with more items than allowed, noise off: the counts sum up to what all of them may give."""
     stated = stated_in(mechanism)
-    assert not mechanism.parameters.keys_only
+    assert not mechanism.mechanism.keys_only
     many = stated.held + 3
     users = 20 * many * (stated.least + 5)
     with noise(lambda size: np.zeros(size, np.int64)):
@@ -144,7 +146,7 @@ def bounds_once_as_stated(mechanism: Adaptive) -> None:
     assert sum(found.values()) == users * stated.held, "users are counted in another number of items"
 
 
-def outputs(mechanism: Adaptive, sets: list[list[int]], kinds: int) -> Counter[Output]:
+def outputs(mechanism: Plan[Any], sets: list[list[int]], kinds: int) -> Counter[Output]:
     """The chance of every output, each combination of noises passed through the real release."""
     chances = chances_of(stated_in(mechanism))
     present = len({item for held in sets for item in held})
@@ -164,13 +166,13 @@ def divergence(one: Counter[Output], other: Counter[Output], epsilon: float) -> 
     return math.fsum(max(0.0, chance - factor * other[output]) for output, chance in one.items())
 
 
-def diverges_once_as_stated(mechanism: Adaptive) -> None:
+def diverges_once_as_stated(mechanism: Plan[Any]) -> None:
     """A user more, or another one, among others of the items, or alone: never above δ, and δ is reached."""
     stated = stated_in(mechanism)
     own = list(range(stated.held))
     elsewhere = [item + stated.held for item in own]
     adding = mechanism.neighbours is Neighbours.ADD_REMOVE
-    promise, worst = mechanism.guarantee(), 0.0
+    promise, worst = mechanism.guarantee, 0.0
     for others in (0, 1, stated.least - 1, stated.least + 2):
         log = [own] * others
         without = [*log] if adding else [*log, elsewhere]
@@ -183,22 +185,22 @@ def diverges_once_as_stated(mechanism: Adaptive) -> None:
     assert worst >= 0.999 * promise.delta, "more is charged than it costs"
 
 
-def charges_once_as_stated(mechanism: Adaptive) -> None:
+def charges_once_as_stated(mechanism: Plan[Any]) -> None:
     """ε and δ computed again; no less is stated and charged, and not 1% more."""
     for relation in Neighbours:
-        made = Adaptive(mechanism.asked, neighbours=relation)
+        made = replace(mechanism.mechanism, neighbours=relation).plan()
         stated = stated_in(made)
         chances = chances_of(stated)
         alone = math.fsum(p for x, p in chances.items() if 1 + x >= stated.least)
         delta = 1 - (1 - max(chances[stated.most], alone)) ** stated.held
         epsilon = stated.held * (2 if relation is Neighbours.REPLACE else 1) / stated.scale
-        for what, promised in (("stated", made.guarantee()), ("charged", made.event().guarantee)):
+        for what, promised in (("stated", made.guarantee), ("charged", made.event.guarantee)):
             assert promised.neighbours is relation
             for least, value in ((epsilon, promised.epsilon), (delta, promised.delta)):
                 assert value >= least * (1 - 1e-9), f"{relation}: less is {what} than it costs"
                 assert value <= least * 1.01, f"{relation}: more is {what} than it costs"
 
 
-def diverges_when_replaced(mechanism: Adaptive) -> None:
+def diverges_when_replaced(mechanism: Plan[Any]) -> None:
     """The same for logs in which a user has another item, by the promise for replacing."""
-    diverges_once_as_stated(Adaptive(mechanism.asked, neighbours=Neighbours.REPLACE))
+    diverges_once_as_stated(replace(mechanism.mechanism, neighbours=Neighbours.REPLACE).plan())

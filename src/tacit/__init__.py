@@ -41,32 +41,32 @@ if TYPE_CHECKING:
     from tacit.pool import Agent, Pool, simulate_pool
     from tacit.privacy import Guarantee
     from tacit.privacy.ledger.ledger import Ledger
-    from tacit.release.mechanisms.adaptive_release import Adaptive
-    from tacit.release.mechanisms.click_release import Click
-    from tacit.release.mechanisms.k_query_release import KQuery
-    from tacit.release.mechanisms.session_release import Session
-    from tacit.release.mechanisms.topics_release import Topics
-    from tacit.release.mechanisms.zealous_release import Zealous
+    from tacit.release.mechanisms.adaptive import Adaptive
+    from tacit.release.mechanisms.click import Click
+    from tacit.release.mechanisms.k_query import KQuery
+    from tacit.release.mechanisms.session import Session
+    from tacit.release.mechanisms.topics import Topics
+    from tacit.release.mechanisms.zealous import Zealous
     from tacit.release.verify import verify
 
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Adaptive": "tacit.release.mechanisms.adaptive_release",
-    "Click": "tacit.release.mechanisms.click_release",
+    "Adaptive": "tacit.release.mechanisms.adaptive",
+    "Click": "tacit.release.mechanisms.click",
     "Groups": "tacit.groups",
     "simulate_pool": "tacit.pool",
     "Pool": "tacit.pool",
     "Agent": "tacit.pool",
     "Guarantee": "tacit.privacy",
     "Guard": "tacit.device",
-    "KQuery": "tacit.release.mechanisms.k_query_release",
+    "KQuery": "tacit.release.mechanisms.k_query",
     "Ledger": "tacit.privacy.ledger.ledger",
     "Log": "tacit.log",
-    "Session": "tacit.release.mechanisms.session_release",
-    "Topics": "tacit.release.mechanisms.topics_release",
-    "Zealous": "tacit.release.mechanisms.zealous_release",
+    "Session": "tacit.release.mechanisms.session",
+    "Topics": "tacit.release.mechanisms.topics",
+    "Zealous": "tacit.release.mechanisms.zealous",
     "read_log": "tacit.log",
     "synthetic_log": "tacit.log",
     "verify": "tacit.release.verify",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tacit.groups import Groups
     from tacit.privacy.ledger.ledger import Ledger
-    from tacit.release.mechanism import Mechanism
+    from tacit.release.mechanism import Mechanism, Plan
     from tacit.release.publication import Release
     from tacit.searchlog import LogStatistics
     from tacit.searchlog.statistics import FrequentQuery
@@ -128,7 +128,7 @@ class Log(Displayed):
 
     def release(
         self,
-        plan: Mechanism[Any],
+        plan: Mechanism | Plan[Any],
         *,
         to: str | Path,
         ledger: Ledger | str | Path | None = None,

@@ -16,8 +16,8 @@ import pytest
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.document.manifest import About
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log
 from tacit.searchlog import SCHEMA

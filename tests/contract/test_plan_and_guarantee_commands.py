@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 from typer.testing import CliRunner
@@ -13,8 +14,7 @@ from typer.testing import CliRunner
 from tacit.commands import application
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms import click, session, zealous
-from tacit.release.mechanisms.click import ClickMode, ClickParameters
+from tacit.release.mechanisms.click import Click, ClickMode
 
 APP = application()
 
@@ -38,7 +38,7 @@ def test_plan_click_has_the_setting_of_table_3_10(
     assert isinstance(found["threshold"], int)
     given = ("noise", "threshold", "noise_counts", "noise_transitions", "threshold_transitions")
     known = {name: found[name] for name in given if found[name] is not None}
-    parameters = ClickParameters(queries_per_user=bound, same_counts=True, **known).completed()
+    parameters = Click(queries_per_user=bound, same_counts=True, **known).completed()
     assert click.guarantee(parameters).epsilon == found["epsilon"]
     assert sum(part["epsilon"] for part in found["parts"]) == pytest.approx(found["epsilon"])
 

@@ -83,7 +83,7 @@ WEEKLY = {
 def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
     """The figures of docs/how-to/budget-a-year.md: as counts and a disclosure, not by (ε,δ) alone."""
     mechanism, weeks = WEEKLY[name]
-    event, promise = mechanism.event(), mechanism.guarantee()
+    event, promise = mechanism.event, mechanism.guarantee
     assert event.guarantee == promise
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
     assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == 8

@@ -117,7 +117,7 @@ def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path:
     assert [check.what for check in checks if not check.holds] == []
     manifest = read_manifest(tmp_path / "out")
     again = mechanism_of(manifest)
-    assert again.guarantee() == order.mechanism.guarantee()
+    assert again.guarantee == order.mechanism.guarantee
     shown = "phenomenon" if name == "topics" else "weather"
     assert shown in (tmp_path / "out/release.html").read_text()
     assert (manifest["paper"] is None) == name.startswith(("k-query", "adaptive", "topics"))
@@ -241,7 +241,7 @@ def test_noise_cannot_be_switched_off_by_a_request() -> None:
         assert isinstance(done.exception, ParameterError) and "--noise must be" in str(done.exception)
         assert "no guarantee" in done.exception.remedy
     assert set(given) == set(MECHANISMS) - {"k-query", "adaptive"}  # these have no option for noise
-    assert mechanism_for("zealous", noise=0.0, threshold_2=9).guarantee().epsilon == math.inf
+    assert mechanism_for("zealous", noise=0.0, threshold_2=9).guarantee.epsilon == math.inf
 
 
 def tacit(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

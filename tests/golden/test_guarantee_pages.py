@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.claims import session, zealous
 from tests.guarantee_tables import HOW_TO, TABLES
 from tests.short_forms import session_parameters, zealous_parameters
 
 from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms import session, zealous
 from tacit.release.mechanisms.click import BUNDLED_SIZE as POOL_SIZE
 from tacit.release.public_sets import bundled_domain
 

@@ -11,8 +11,8 @@ from tests.short_forms import zealous_parameters
 from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.searchlog import SCHEMA
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.claims import click, session
 from tests.short_forms import session_parameters, uniform_click
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
-
-from tacit.release.mechanisms import click, session
 
 
 @pytest.mark.parametrize(("bound", "printed"), TABLE_3_8.items())

@@ -17,26 +17,22 @@ from tests import adaptive_checks, single_checks
 from tests.adaptive_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
 
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms import adaptive_release as counted_once
-from tacit.release.mechanisms import adaptive_release as module
-from tacit.release.mechanisms import adaptive_rounds as rounds
-from tacit.release.mechanisms import adaptive_rounds as single_count
-from tacit.release.mechanisms import adaptive_rounds as tallies
-from tacit.release.mechanisms import adaptive_schedule as analysis
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.adaptive_rounds import SingleCount
-from tacit.release.mechanisms.adaptive_schedule import ONE, RoundsSchedule
+from tacit.release import execution
+from tacit.release import rounds_analysis as analysis
+from tacit.release.mechanism import Plan
+from tacit.release.mechanisms.adaptive import Adaptive
+from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
-COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6)
+COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6).plan()
 """Seven rounds and counts."""
-SINGLE = Adaptive(at_epsilon=1.0, at_delta=1e-3, per_user=1, keys_only=True)
+SINGLE = Adaptive(at_epsilon=1.0, at_delta=1e-3, per_user=1, keys_only=True).plan()
 """One round, keys alone: of earlier releases."""
 CASES = {"counted": COUNTED, "single round": SINGLE}
-ONCE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1)
-TWICE = Adaptive(epsilon=4.0, delta=1e-6, per_user=2, single=True)
+ONCE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1).plan()
+TWICE = Adaptive(epsilon=4.0, delta=1e-6, per_user=2, single=True).plan()
 COUNTED_ONCE = {"one item a user": ONCE, "two items a user": TWICE}
 """A single noisy count of each item."""
-Alter = Callable[[RoundsSchedule], RoundsSchedule]
+Alter = Callable[[AdaptiveRounds], AdaptiveRounds]
 
 
 @dataclass(frozen=True)
@@ -52,14 +48,14 @@ class Mutant:
         return f"adaptive, {self.case}: {self.what}"
 
 
-def step_with(schedule: RoundsSchedule, number: int, **fields: Any) -> RoundsSchedule:
+def step_with(schedule: AdaptiveRounds, number: int, **fields: Any) -> AdaptiveRounds:
     """The schedule with one round altered."""
     listed = list(schedule.rounds)
     listed[number] = replace(listed[number], **fields)
     return replace(schedule, rounds=tuple(listed))
 
 
-def tally_with(schedule: RoundsSchedule, **fields: Any) -> RoundsSchedule:
+def tally_with(schedule: AdaptiveRounds, **fields: Any) -> AdaptiveRounds:
     assert schedule.tally is not None
     return replace(schedule, tally=replace(schedule.tally, **fields))
 
@@ -69,10 +65,10 @@ def executing(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
 
     @contextmanager
     def apply() -> Iterator[None]:
-        real = {"find": module.find, "take_tally": module.take_tally}
-        whole: list[RoundsSchedule] = []
+        real = {"find": execution.find, "take_tally": execution.take_tally}
+        whole: list[AdaptiveRounds] = []
 
-        def find(schedule: RoundsSchedule, *rest: Any) -> Any:
+        def find(schedule: AdaptiveRounds, *rest: Any) -> Any:
             whole[:] = [alter(schedule)]
             return real["find"](whole[0], *rest)
 
@@ -80,7 +76,7 @@ def executing(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
             del schedule
             return real["take_tally"](whole[0].tally, *rest)
 
-        with mock.patch.multiple(module, find=find, take_tally=take_tally):
+        with mock.patch.multiple(execution, find=find, take_tally=take_tally):
             yield
 
     return apply
@@ -89,10 +85,12 @@ def executing(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
 def claiming(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
     """The cost is computed from another schedule than the one that is executed."""
 
-    def cheaper(schedule: RoundsSchedule, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Any:
-        return analysis.cost_of(alter(schedule), neighbours)
+    real = analysis.cost_of
 
-    return lambda: mock.patch.object(module, "cost_of", cheaper)
+    def cheaper(schedule: AdaptiveRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Any:
+        return real(alter(schedule), neighbours)
+
+    return lambda: mock.patch.object(analysis, "cost_of", cheaper)
 
 
 def sparing_noise(alter: Alter) -> Callable[[], AbstractContextManager[Any]]:
@@ -105,7 +103,7 @@ def patched(where: Any, name: str, value: Any) -> Callable[[], AbstractContextMa
     return lambda: mock.patch.object(where, name, value)
 
 
-def round_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+def round_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
     """Each round: its noise, coefficient, threshold, first cut, and whether it is charged."""
     for number, step in enumerate(schedule.rounds):
         named = f"round {number + 1}"
@@ -154,7 +152,7 @@ def round_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
         )
 
 
-def tally_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+def tally_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
     """The noise of norms and counts."""
     if schedule.tally is None:
         return
@@ -183,50 +181,44 @@ def _unnormalised(starts: Any, items: Any, values: Any, least: int, totals: np.n
 def _not_clipped(holdings: Any, values: Any, present: Any, sigma: int, source: Any, least: int = 0) -> Any:
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     np.add.at(totals, holdings.items, ONE * values[holdings.items].astype(np.int64) // math.isqrt(least))
-    return totals[present] + rounds.discrete_gaussian(sigma, present.size, source)
+    return totals[present] + execution.discrete_gaussian(sigma, present.size, source)
 
 
-class _TwoCells:
-    """NumPy, but for counting everybody in the next cell too."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-    @staticmethod
-    def bincount(cells: np.ndarray, minlength: int) -> np.ndarray:
-        both = np.concatenate([cells, np.minimum(cells + 1, minlength - 1)])
-        return np.bincount(both, minlength=minlength)
+def _in_two_cells(edges: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Everybody is counted in the next cell too."""
+    users = np.bincount(np.searchsorted(edges[:-1] ** 2, squares[squares > 0]), minlength=edges.size)
+    return users + np.concatenate([[0], users[:-1]])
 
 
 @contextmanager
 def noise_used_again() -> Iterator[None]:
     """Each round takes the noise of the one before, as far as it goes."""
-    real, kept = rounds.discrete_gaussian, []
+    real, kept = execution.discrete_gaussian, []
 
     def sampler(sigma: int, size: int, source: Any) -> np.ndarray:
         if not kept or kept[-1].size < size:
             kept.append(real(sigma, size, source))
         return kept[-1][:size]
 
-    with mock.patch.object(rounds, "discrete_gaussian", sampler):
+    with mock.patch.object(execution, "discrete_gaussian", sampler):
         yield
 
 
 @contextmanager
 def one_noise_for_all() -> Iterator[None]:
-    real = rounds.discrete_gaussian
+    real = execution.discrete_gaussian
 
     def sampler(sigma: int, size: int, source: Any) -> np.ndarray:
         return np.repeat(real(sigma, 1, source), size)
 
-    with mock.patch.object(rounds, "discrete_gaussian", sampler):
+    with mock.patch.object(execution, "discrete_gaussian", sampler):
         yield
 
 
 @contextmanager
 def noise_where_several_hold() -> Iterator[None]:
     """Items of a single user get no noise in the first round."""
-    real = rounds.noisy_weights
+    real = execution.noisy_weights
 
     def noisy(holdings: Any, values: Any, present: Any, sigma: int, source: Any, least: int = 0) -> Any:
         held = np.bincount(holdings.items, minlength=holdings.kinds)[present] > 1
@@ -234,11 +226,11 @@ def noise_where_several_hold() -> Iterator[None]:
         found[held] = real(holdings, values, present[held], sigma, source, least)
         return found
 
-    with mock.patch.object(rounds, "noisy_weights", noisy):
+    with mock.patch.object(execution, "noisy_weights", noisy):
         yield
 
 
-def other_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
+def other_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
     """Bounds, weights, clipping, cells, reuse, and the neighbour relation."""
     draws, bounds, charges = "draws_as_stated", "bounds_as_stated", "charges_as_stated"
     more = executing(lambda s: replace(s, held=s.held + 1))
@@ -246,7 +238,7 @@ def other_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
     fewer = claiming(lambda s: replace(s, held=max(1, s.held // 2)))
     if schedule.held > 1:
         yield Mutant(case, "fewer items of a user charged than take part", charges, fewer)
-        long = patched(rounds, "add_weights", _unnormalised)
+        long = patched(execution, "add_weights", _unnormalised)
         yield Mutant(case, "weights that are not divided by their norm", bounds, long)
         yield Mutant(case, "noise used again", draws, noise_used_again)
     yield Mutant(case, "one noise for all items", draws, one_noise_for_all)
@@ -254,29 +246,34 @@ def other_mutants(case: str, schedule: RoundsSchedule) -> Iterator[Mutant]:
     relation = patched(analysis.Cost, "under", lambda self, neighbours: self)
     yield Mutant(case, "replacing charged as adding", charges, relation)
     if schedule.tally is not None:
-        unclipped = patched(tallies, "noisy_weights", _not_clipped)
+        unclipped = patched(execution, "noisy_weights", _not_clipped)
         yield Mutant(case, "vectors that are not clipped", bounds, unclipped)
-        yield Mutant(case, "a user in two cells of the norms", bounds, patched(tallies, "np", _TwoCells()))
+        yield Mutant(
+            case,
+            "a user in two cells of the norms",
+            bounds,
+            patched(execution, "users_by_norm", _in_two_cells),
+        )
 
 
 def counting_by(alter: Callable[[SingleCount], SingleCount]) -> Callable[[], AbstractContextManager[Any]]:
     """A single count is carried out by another schedule than the one that is analysed."""
-    real = counted_once.count_once
+    real = execution.count_once
     return lambda: mock.patch.object(
-        counted_once, "count_once", lambda schedule, *rest, **more: real(alter(schedule), *rest, **more)
+        execution, "count_once", lambda schedule, *rest, **more: real(alter(schedule), *rest, **more)
     )
 
 
 def charging_by(name: str, alter: Callable[[SingleCount], SingleCount]) -> Any:
-    """ε (``loss``) or δ (``disclosure``) of a single count is computed from another schedule."""
-    real = getattr(counted_once, name)
-    return lambda: mock.patch.object(counted_once, name, lambda schedule: real(alter(schedule)))
+    """ε (``single_loss``) or δ (``single_disclosure``) is computed from another single count."""
+    real = getattr(analysis, name)
+    return lambda: mock.patch.object(analysis, name, lambda schedule: real(alter(schedule)))
 
 
 def capping(made: Callable[[np.ndarray], np.ndarray]) -> Callable[[], AbstractContextManager[Any]]:
     """Something done to all noise of a single count."""
-    real = single_count.capped_laplace
-    return lambda: mock.patch.object(single_count, "capped_laplace", lambda *asked: made(real(*asked)))
+    real = execution.capped_laplace
+    return lambda: mock.patch.object(execution, "capped_laplace", lambda *asked: made(real(*asked)))
 
 
 def single_mutants(case: str, stated: SingleCount) -> Iterator[Mutant]:
@@ -303,12 +300,12 @@ def single_mutants(case: str, stated: SingleCount) -> Iterator[Mutant]:
     yield Mutant(case, "noise used again for other items", draws, again)
     twice = capping(lambda x: np.repeat(x, 2)[: x.size])
     yield Mutant(case, "noise used again for the next item", draws, twice)
-    cheap = charging_by("disclosure", lambda s: replace(s, least=s.least + 1, most=s.most + 1))
+    cheap = charging_by("single_disclosure", lambda s: replace(s, least=s.least + 1, most=s.most + 1))
     yield Mutant(case, "items shown by chance charged for a higher threshold", charges, cheap)
-    free = patched(counted_once, "disclosure", lambda schedule: 0.0)
+    free = patched(analysis, "single_disclosure", lambda schedule: 0.0)
     yield Mutant(case, "items shown by chance not charged", charges, free)
     if stated.held > 1:
-        single = charging_by("disclosure", lambda s: replace(s, held=1))
+        single = charging_by("single_disclosure", lambda s: replace(s, held=1))
         yield Mutant(case, "fewer items of a user charged than are counted", charges, single)
     relation = patched(Neighbours, "users_changed", property(lambda self: 1))
     yield Mutant(case, "replacing charged as adding", charges, relation)
@@ -319,11 +316,11 @@ def single_mutants(case: str, stated: SingleCount) -> Iterator[Mutant]:
 def listed() -> list[Mutant]:
     found: list[Mutant] = []
     for case, made in CASES.items():
-        schedule = made.schedule().selection
+        schedule = made.schedule.selection
         for mutants in (round_mutants, tally_mutants, other_mutants):
             found += mutants(case, schedule)
     for case, made in COUNTED_ONCE.items():
-        found += single_mutants(case, made.schedule().selection)
+        found += single_mutants(case, made.schedule.selection)
     return found
 
 
@@ -340,21 +337,21 @@ CHECKS_ONCE = (
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("case", CASES)
-def test_the_check_holds(case: str, check: Callable[[Adaptive], None]) -> None:
+def test_the_check_holds(case: str, check: Callable[[Plan[Any]], None]) -> None:
     check(CASES[case])
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_the_mutant_is_caught(mutant: Mutant) -> None:
-    asked = {**CASES, **COUNTED_ONCE}[mutant.case].asked
+    asked = {**CASES, **COUNTED_ONCE}[mutant.case].mechanism
     checks = single_checks if mutant.case in COUNTED_ONCE else adaptive_checks
     with mutant.apply(), pytest.raises(AssertionError):
-        getattr(checks, mutant.caught_by)(Adaptive(asked))
+        getattr(checks, mutant.caught_by)(asked.plan())
 
 
 @pytest.mark.parametrize("check", CHECKS_ONCE, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("case", COUNTED_ONCE)
-def test_the_check_of_a_single_count_holds(case: str, check: Callable[[Adaptive], None]) -> None:
+def test_the_check_of_a_single_count_holds(case: str, check: Callable[[Plan[Any]], None]) -> None:
     check(COUNTED_ONCE[case])
 
 
@@ -370,7 +367,7 @@ def test_a_cheaper_single_count_diverges_more(what: str) -> None:
     real = single_checks.chances_of
     drawn = mock.patch.object(single_checks, "chances_of", lambda stated: real(cheaper(stated)))
     with counting_by(cheaper)(), drawn, pytest.raises(AssertionError):
-        single_checks.diverges_once_as_stated(Adaptive(ONCE.asked))
+        single_checks.diverges_once_as_stated(ONCE.mechanism.plan())
 
 
 def test_every_number_of_the_rounds_has_its_mutant() -> None:
@@ -378,7 +375,7 @@ def test_every_number_of_the_rounds_has_its_mutant() -> None:
     said = {str(mutant) for mutant in MUTANTS}
     assert len(said) == len(MUTANTS)
     for case, made in CASES.items():
-        schedule = made.schedule().selection
+        schedule = made.schedule.selection
         needed = ["items of a user plus one", "replacing charged as adding"]
         for number, step in enumerate(schedule.rounds, start=1):
             needed += [f"half of the noise of round {number}", f"the threshold of round {number} minus one"]

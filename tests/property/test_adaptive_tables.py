@@ -23,15 +23,13 @@ from tests.schedule_cases import asked, crowd, log_table
 from tests.single_checks import crowds, noise, stated_in
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release import execution
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanism import run
-from tacit.release.mechanisms import adaptive_release as counted_once
-from tacit.release.mechanisms import adaptive_release as steered
-from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
-from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanism import Plan, run
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, Adaptive, HeldItem
 
-ROUNDS = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=6, items=(kind,)) for kind in HeldItem}
-ONCE = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=1, items=(kind,)) for kind in HeldItem}
+ROUNDS = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=6, items=(kind,)).plan() for kind in HeldItem}
+ONCE = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=1, items=(kind,)).plan() for kind in HeldItem}
 BY_TABLE = [
     pytest.param(made, id=f"{kind.value}, {said}")
     for said, ways in (("rounds", ROUNDS), ("single count", ONCE))
@@ -72,10 +70,10 @@ def rows_of(table: Any, kind: HeldItem) -> dict[tuple[Any, ...], int]:
 def test_a_log_released_by_rounds_without_noise_shows_its_counts(engine: Engine, kind: HeldItem) -> None:
     """400 users of one session, and 40 of one query of it. Nothing is clipped: counts are true."""
     log = engine.load(log_table(crowd(SEARCHES, users=400) | crowd(asked("news"), "w", 40)))
-    made = Adaptive(epsilon=4.0, delta=1e-6, items=tuple(HeldItem))
-    schedule = made.way.schedule
-    whole = replace(schedule, tally=replace(schedule.tally, covered=1.0))
-    made.way.schedule = whole
+    made = Adaptive(epsilon=4.0, delta=1e-6, items=tuple(HeldItem)).plan()
+    rounds = made.schedule.selection
+    whole = replace(rounds, tally=replace(rounds.tally, covered=1.0))
+    made = replace(made, schedule=replace(made.schedule, selection=whole))
     with drawing(lambda sigma, size: np.zeros(size, np.int64)):
         table = run(made, engine, log, OperatingSystemRandomness())[kind.value]
     found = rows_of(table, kind)
@@ -95,7 +93,7 @@ def test_a_log_counted_once_without_noise_shows_the_users_of_what_was_drawn(
     if kind is HeldItem.PAIRS:
         history = asked("tea", "news")
     log = engine.load(log_table(crowd(history, users=40) | crowd(asked("java", "rain"), "w", 3)))
-    made = Adaptive(epsilon=1.0, delta=1e-6, items=(kind,), per_user=1)
+    made = Adaptive(epsilon=1.0, delta=1e-6, items=(kind,), per_user=1).plan()
     with noise(lambda size: np.zeros(size, np.int64)):
         found = rows_of(run(made, engine, log, OperatingSystemRandomness())[kind.value], kind)
     assert list(found.values()) == [40]
@@ -103,28 +101,28 @@ def test_a_log_counted_once_without_noise_shows_the_users_of_what_was_drawn(
 
 
 @pytest.mark.parametrize("made", BY_TABLE)
-def test_exact_with_noise_off(made: Adaptive) -> None:
-    if made.parameters.single:
+def test_exact_with_noise_off(made: Plan[Any]) -> None:
+    if made.single:
         single_checks.compares_once_as_stated(made)
     else:
         compares_as_stated(made)
 
 
-def counts_are_as_far_off_as_stated(made: Adaptive) -> None:
+def counts_are_as_far_off_as_stated(made: Plan[Any]) -> None:
     """Items of as many users of their own: nothing is clipped, and count - truth has the deviation stated."""
     users, errors = 120, []
-    schedule = made.way.schedule
+    schedule = made.schedule.selection
     assert schedule.tally is not None
     for _ in range(3):
         deviations: list[np.ndarray] = []
-        real = steered.take_tally
+        real = execution.take_tally
 
         def noting(*given: Any, real: Any = real, deviations: list[np.ndarray] = deviations) -> Any:
             tally = real(*given)
             deviations.append(tally.deviations)
             return tally
 
-        with mock.patch.object(steered, "take_tally", noting):
+        with mock.patch.object(execution, "take_tally", noting):
             found = publish(made, crowds([users] * 700))
         assert len(found) > 650
         errors += [(count - users) / float(deviations[0].mean()) for count in found.values()]
@@ -136,9 +134,9 @@ def counts_are_as_far_off_as_stated(made: Adaptive) -> None:
 
 
 @pytest.mark.parametrize("made", BY_TABLE)
-def test_the_right_distribution(made: Adaptive) -> None:
+def test_the_right_distribution(made: Plan[Any]) -> None:
     """At 5.5 standard errors, or α = 1e-8; fails for 30% more or less noise, as the next test shows."""
-    if made.parameters.single:
+    if made.single:
         single_checks.draws_once_as_stated(made)
     else:
         counts_are_as_far_off_as_stated(made)
@@ -146,28 +144,28 @@ def test_the_right_distribution(made: Adaptive) -> None:
 
 @pytest.mark.parametrize("factor", [0.7, 1.3])
 @pytest.mark.parametrize("made", BY_TABLE)
-def test_another_distribution_is_noticed(made: Adaptive, factor: float) -> None:
-    if made.parameters.single:
-        real = counted_once.count_once
+def test_another_distribution_is_noticed(made: Plan[Any], factor: float) -> None:
+    if made.single:
+        real = execution.count_once
 
         def scaled(schedule: Any, *rest: Any, **more: Any) -> Any:
             return real(replace(schedule, scale=schedule.scale * factor), *rest, **more)
 
-        with mock.patch.object(counted_once, "count_once", scaled), pytest.raises(AssertionError):
+        with mock.patch.object(execution, "count_once", scaled), pytest.raises(AssertionError):
             single_checks.draws_once_as_stated(made)
         return
-    take = steered.take_tally
+    take = execution.take_tally
 
     def off(schedule: Any, *rest: Any) -> Any:
         tally = take(replace(schedule, sigma=round(schedule.sigma * factor)), *rest)
         return replace(tally, deviations=tally.deviations / factor)  # what is stated stays
 
-    with mock.patch.object(steered, "take_tally", off), pytest.raises(AssertionError):
+    with mock.patch.object(execution, "take_tally", off), pytest.raises(AssertionError):
         counts_are_as_far_off_as_stated(made)
 
 
 @pytest.mark.parametrize("made", [each for each in BY_TABLE if "single" in str(each.id)])
-def test_the_divergence(made: Adaptive) -> None:
+def test_the_divergence(made: Plan[Any]) -> None:
     """Exact, every value of the noise passed through the release. Rounds: tests/statistical."""
     single_checks.diverges_once_as_stated(made)
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.claims import click, session
 from tests.short_forms import click_parameters, session_parameters
 
-from tacit.release.analysis import Spread, appearance, capped_loss, miss_loss, searches_loss
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanisms import click, session
-from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session_release import Session
+from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.session import Session
 from tacit.release.parameters import Choice
+from tacit.release.rounds_analysis import appearance
 from tacit.release.schedule import most_occurrences, occurrences
+from tacit.release.thresholds import Spread, capped_loss, miss_loss, searches_loss
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)
@@ -49,8 +49,8 @@ def counted(engine: Engine, mechanism: Any, histories: list[list[Search]]) -> li
                 rows.append((f"u{user}", f"{user}:{query}", time, url and 1, url and f"http://{url}"))
     columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
     counting = mechanism.count(engine, engine.load(pa.table(columns, schema=SCHEMA)))
-    found: list[UserCounts] = [{part.table: Counter() for part in mechanism.schedule()} for _ in histories]
-    for part in mechanism.schedule():
+    found: list[UserCounts] = [{part.table: Counter() for part in mechanism.schedule} for _ in histories]
+    for part in mechanism.schedule:
         read = engine.table(counting[part.table])
         keys = zip(*(read.column(n).to_pylist() for n in read.schema.names if n != "count"), strict=True)
         for key, count in zip(keys, read.column("count").to_pylist(), strict=True):
@@ -96,8 +96,8 @@ def test_sequences_cost_what_the_worst_history_attains(engine: Engine, bounds: t
             for user in counted(engine, made, SESSIONS[bounds])
             if user["sessions"]
         }
-        assert max(max(user) for user in users) == made.parameters.largest_move
-        assert max(sum(user) for user in users) == made.parameters.sensitivity
+        assert max(max(user) for user in users) == made.given.largest_move
+        assert max(sum(user) for user in users) == made.given.sensitivity
         for noise, K in NOISES:
             stated = session.guarantee(session_parameters(*bounds, noise, K, noise)).delta
             worst = worst_of(math.fsum(miss_loss(noise, K + 1 - k) for k in user) for user in users)

@@ -12,14 +12,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.claims import click
 from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.short_forms import click_parameters
 
 from tacit.audit import exact
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.analysis import fresh_key_delta, miss_loss
-from tacit.release.mechanisms import click
 from tacit.release.mechanisms.click import ClickMode
+from tacit.release.thresholds import fresh_key_delta, miss_loss
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)

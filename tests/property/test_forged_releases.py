@@ -97,8 +97,8 @@ def places(form: Any) -> Iterator[tuple[Any, Any]]:
 def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
     """All that follows from the parameters, made anew."""
     mechanism = mechanism_of(manifest)
-    manifest |= {"guarantee": mechanism.guarantee().to_dict(), "parts": parts_of(mechanism)}
-    manifest["schedule"] = mechanism.schedule().to_dict()
+    manifest |= {"guarantee": mechanism.guarantee.to_dict(), "parts": parts_of(mechanism)}
+    manifest["schedule"] = mechanism.schedule.to_dict()
     return manifest | {"paper": paper_of(mechanism)}
 
 
@@ -203,7 +203,7 @@ def test_a_charge_without_a_note_is_not_confirmed(released: dict[str, Path], tmp
     manifest = read(released["zealous"])
     mechanism = mechanism_of(manifest)
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
-    entry = ledger.spend(mechanism.event(), "lost")
+    entry = ledger.spend(mechanism.event, "lost")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
     manifest["preparation"]["scrub"] = False
     folder = forge(released["zealous"], manifest)
@@ -217,7 +217,7 @@ def test_the_charge_must_be_that_of_the_release(released: dict[str, Path], tmp_p
     """A larger charge than the release states covers it, and is still not its charge."""
     manifest = read(released["zealous"])
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
-    entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120, per_user=5).event(), "dearer")
+    entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120, per_user=5).event, "dearer")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
     folder = forge(released["zealous"], manifest)
     ledger.note_release(entry, file_hash(folder / "manifest.json"))

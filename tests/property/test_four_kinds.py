@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms.adaptive import HeldItem
-from tacit.release.mechanisms.adaptive_release import Adaptive
+from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
 from tacit.release.parameters import Item
 from tacit.release.registry import MECHANISMS, mechanism_class
 
@@ -190,7 +189,7 @@ def published_by(named: Named) -> Mechanism[Any] | None:
 
 def test_every_table_of_every_mechanism_is_in_the_matrix() -> None:
     assert {name for name, _ in WIDEST} == set(MECHANISMS)
-    declared = {(*way, part.table) for way in WIDEST for part in widest(*way).schedule()}
+    declared = {(*way, part.table) for way in WIDEST for part in widest(*way).schedule}
     assert declared == set(MATRIX)
     for module in (SCHEDULES, RELEASES):  # no case publishes what the matrix does not know
         if module == SCHEDULES:
@@ -198,7 +197,7 @@ def test_every_table_of_every_mechanism_is_in_the_matrix() -> None:
         else:
             mechanisms = list(import_module(module).MECHANISMS_BY_CASE.values())
         for made in mechanisms:
-            for part in made.schedule():
+            for part in made.schedule:
                 assert any(key[0] == made.name and key[2] == part.table for key in MATRIX)
 
 
@@ -215,13 +214,13 @@ def test_the_four_kinds_are_there(way: tuple[str, str, str]) -> None:
         made = published_by(named)
         if made is not None:
             assert made.name == way[0]
-            assert way[2] in {part.table for part in made.schedule()}
+            assert way[2] in {part.table for part in made.schedule}
 
 
 @pytest.mark.parametrize("way", MATRIX, ids=lambda way: " ".join(filter(None, way)))
 def test_a_kind_is_missing_only_where_there_is_no_noise(way: tuple[str, str, str]) -> None:
     name, mode, table = way
-    part = widest(name, mode).schedule().part(table)
+    part = widest(name, mode).schedule.part(table)
     for kind, cell in MATRIX[way].items():
         if isinstance(cell, Senseless):
             assert name == "k-query" and part.noise is None and kind in (DISTRIBUTION, DIVERGENCE)

@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.audit import exact
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule, repeated_delta
 from tacit.privacy.accounting.events import ApproximateDp
-from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
 
 

@@ -22,10 +22,9 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tacit.audit import exact
 from tacit.privacy import Neighbours
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Choice
 from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
@@ -100,7 +99,7 @@ def leak(engine: Engine, mechanism: Any, outputs: KeyOutputs, left: Log, right: 
             else:
                 queries[key[0]] = (missing, shown)
     pair = exact.product([*free, shown_together(queries, within)])
-    return float(exact.divergence(pair, math.exp(mechanism.guarantee().epsilon)))
+    return float(exact.divergence(pair, math.exp(mechanism.guarantee.epsilon)))
 
 
 def holds(
@@ -118,7 +117,7 @@ def holds(
     ):
         mechanism = make(relation)
         found = leak(engine, mechanism, outputs, left, right)
-        assert found <= mechanism.guarantee().delta * (1 + 1e-9) + 1e-12
+        assert found <= mechanism.guarantee.delta * (1 + 1e-9) + 1e-12
 
 
 def selected(
@@ -219,5 +218,5 @@ def test_the_check_fails_for_a_bound_that_is_not_kept(engine: Engine) -> None:
         return selected(1.5, None, 5, a or None, b or None)
 
     kept, broken = Zealous(one), Zealous(two)
-    assert leak(engine, kept, fresh, [], [("v", user)]) <= kept.guarantee().delta * (1 + 1e-9)
-    assert leak(engine, broken, fresh, [], [("v", user)]) > kept.guarantee().delta * 1.5
+    assert leak(engine, kept, fresh, [], [("v", user)]) <= kept.guarantee.delta * (1 + 1e-9)
+    assert leak(engine, broken, fresh, [], [("v", user)]) > kept.guarantee.delta * 1.5

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.claims import click, session, zealous
 from tests.short_forms import plan_click, plan_session, plan_zealous
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.analysis import survival
-from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.planning import Portion, larger, noise_for, smallest, split
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.planning import Portion, larger, noise_for, split
+from tacit.release.thresholds import smallest, survival
 
 epsilons = st.floats(0.05, 20.0)
 deltas = st.floats(-12, -1).map(lambda exponent: 10.0**exponent)
@@ -33,14 +33,14 @@ def test_zealous_indistinguishability(
     epsilon: float, delta: float, m: int, histograms: int, relation: Neighbours
 ) -> None:
     plan = plan_zealous(epsilon, delta, m, histograms=histograms, neighbours=relation)
-    p = plan.parameters
-    assert not broken(plan.guarantee(), epsilon, delta)
-    assert not broken(plan.event().guarantee, epsilon, delta)
+    p = plan.given
+    assert not broken(plan.guarantee, epsilon, delta)
+    assert not broken(plan.event.guarantee, epsilon, delta)
     if p.at_epsilon is not None:  # by exact loss: still the least threshold for its noise
         lower = zealous.exact_event(replace(p, threshold_2=p.threshold_2 - 1), epsilon)
         assert broken(lower.guarantee, epsilon, delta) and p.neighbours is Neighbours.ADD_REMOVE
         return
-    assert plan.guarantee() == zealous.guarantee(p, relation)
+    assert plan.guarantee == zealous.guarantee(p, relation)
     assert not broken(zealous.event(p, relation).guarantee, epsilon, delta)
     if p.threshold_2 > p.threshold_1:
         assert broken(zealous.guarantee(replace(p, threshold_2=p.threshold_2 - 1), relation), epsilon, delta)
@@ -53,9 +53,9 @@ def test_zealous_probabilistic(
     epsilon: float, delta: float, m: int, users: int, relation: Neighbours
 ) -> None:
     plan = plan_zealous(epsilon, delta, m, kind=GuaranteeKind.PROBABILISTIC, users=users, neighbours=relation)
-    p = plan.parameters
-    assert not broken(plan.guarantee(), epsilon, delta)
-    assert plan.guarantee() == zealous.probabilistic_guarantee(p, users, relation)
+    p = plan.given
+    assert not broken(plan.guarantee, epsilon, delta)
+    assert plan.guarantee == zealous.probabilistic_guarantee(p, users, relation)
     if p.threshold_2 > p.threshold_1:
         lower = zealous.probabilistic_guarantee(replace(p, threshold_2=p.threshold_2 - 1), users, relation)
         assert broken(lower, epsilon, delta)
@@ -72,7 +72,7 @@ def test_no_first_threshold_gives_a_lower_second_one(noise: float, users: int) -
             lambda t, tau=tau: (
                 not broken(
                     zealous.probabilistic_guarantee(
-                        replace(plan.parameters, threshold_1=tau, threshold_2=t), users
+                        replace(plan.given, threshold_1=tau, threshold_2=t), users
                     ),
                     epsilon,
                     delta,
@@ -82,16 +82,14 @@ def test_no_first_threshold_gives_a_lower_second_one(noise: float, users: int) -
         )
         for tau in range(1, math.ceil(8 * noise) + 10)
     )
-    assert plan.parameters.threshold_2 == best
+    assert plan.given.threshold_2 == best
     # The continuous criterion: n + 1 wins over n = floor(λ) iff λ > 1/ln(1 + 1/n), and either is within one.
-    n = math.floor(plan.parameters.noise)
-    rule = n + 1 if plan.parameters.noise > 1 / math.log(1 + 1 / n) else n
+    n = math.floor(plan.given.noise)
+    rule = n + 1 if plan.given.noise > 1 / math.log(1 + 1 / n) else n
     by_rule = smallest(
         lambda t: (
             not broken(
-                zealous.probabilistic_guarantee(
-                    replace(plan.parameters, threshold_1=rule, threshold_2=t), users
-                ),
+                zealous.probabilistic_guarantee(replace(plan.given, threshold_1=rule, threshold_2=t), users),
                 epsilon,
                 delta,
             )
@@ -132,12 +130,12 @@ def test_click(
         neighbours=relation,
         domain_size=pool,
     )
-    p = plan.parameters
-    assert plan.guarantee() == click.guarantee(p, relation)
+    p = plan.given
+    assert plan.guarantee == click.guarantee(p, relation)
     assert not broken(click.event(p, relation).guarantee, epsilon, delta)
-    assert not broken(plan.guarantee(), epsilon, delta)
-    assert plan.guarantee().epsilon > 0.9999 * epsilon
-    assert plan.guarantee().kind is (GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE)
+    assert not broken(plan.guarantee, epsilon, delta)
+    assert plan.guarantee.epsilon > 0.9999 * epsilon
+    assert plan.guarantee.kind is (GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE)
     assert pool * survival(p.noise, p.threshold + 1) <= 10
     used = (
         ["noise"]
@@ -186,10 +184,10 @@ def test_session(
     plan = plan_session(
         epsilon, delta, sessions, queries, clicks, once_per_user=once, same_counts=same, neighbours=relation
     )
-    p = plan.parameters
-    assert plan.guarantee() == session.guarantee(p, relation)
+    p = plan.given
+    assert plan.guarantee == session.guarantee(p, relation)
     assert not broken(session.event(p, relation).guarantee, epsilon, delta)
-    assert not broken(plan.guarantee(), epsilon, delta)
+    assert not broken(plan.guarantee, epsilon, delta)
     assert broken(session.guarantee(replace(p, noise=p.noise * 0.99), relation), epsilon, delta)
     if p.threshold:
         assert broken(session.guarantee(replace(p, threshold=p.threshold - 1), relation), epsilon, delta)
@@ -199,14 +197,14 @@ def test_session(
 
 
 def test_counting_a_user_once_never_needs_a_higher_threshold() -> None:
-    twice, once = (plan_session(40, 1e-6, 2, 4, 0, once_per_user=flag).parameters for flag in (False, True))
+    twice, once = (plan_session(40, 1e-6, 2, 4, 0, once_per_user=flag).given for flag in (False, True))
     assert once.threshold < twice.threshold
 
 
 def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
     """The stated loss (thresholds plus expected errors) of the plan, against 400 other ways to spend ε."""
     plan = plan_click(1.0, 5, delta=1e-6, domain_size=0, same_counts=False)
-    p = plan.parameters
+    p = plan.given
 
     def total(shares: tuple[float, ...]) -> float:
         records = (5, 5, 5, 4)
@@ -284,18 +282,18 @@ def test_delta_must_be_a_probability_above_zero(delta: float) -> None:
 
 def test_k_query_adds_the_attackers_accounts() -> None:
     plan = KQuery(hide_among=10, attacker_accounts=5)
-    assert plan.parameters.k == 15
-    assert plan.parameters.honest_users(5) == 10
-    assert plan.guarantee().epsilon == math.inf
-    assert plan.guarantee().kind is GuaranteeKind.K_QUERY
+    assert plan.given.k == 15
+    assert plan.given.honest_users(5) == 10
+    assert plan.guarantee.epsilon == math.inf
+    assert plan.guarantee.kind is GuaranteeKind.K_QUERY
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 50.0, 1e3])
 def test_extreme_requests_are_planned_too(epsilon: float) -> None:
     for delta in (1e-300, 0.5):
-        assert not broken(plan_zealous(epsilon, delta, 7).guarantee(), epsilon, delta)
-        assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee(), epsilon, delta)
-        assert not broken(plan_click(epsilon, 9, delta=delta).guarantee(), epsilon, delta)
-    assert not broken(plan_click(epsilon, 9).guarantee(), epsilon, 0.0)
+        assert not broken(plan_zealous(epsilon, delta, 7).guarantee, epsilon, delta)
+        assert not broken(plan_session(epsilon, delta, 2, 5, 3).guarantee, epsilon, delta)
+        assert not broken(plan_click(epsilon, 9, delta=delta).guarantee, epsilon, delta)
+    assert not broken(plan_click(epsilon, 9).guarantee, epsilon, 0.0)
     likely = plan_zealous(epsilon, 1e-9, 7, kind=GuaranteeKind.PROBABILISTIC, users=10**6)
-    assert not broken(likely.guarantee(), epsilon, 1e-9)
+    assert not broken(likely.guarantee, epsilon, 1e-9)

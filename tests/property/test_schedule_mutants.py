@@ -30,19 +30,15 @@ from tests.schedule_checks import (
 )
 from tests.schedule_counts import Count, counted
 
-import tacit.release.mechanism as mechanisms
 from tacit.privacy import Neighbours
 from tacit.privacy.accounting.events import Composed, LaplaceCounts
 from tacit.release import analysis as accounting
-from tacit.release import execution
-from tacit.release import mechanism as scheduled_mechanism
+from tacit.release import contribution, execution
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
-from tacit.release.mechanisms import click_release as click
-from tacit.release.mechanisms import session_release as session
 from tacit.release.mechanisms import topics_counting as topics
-from tacit.release.mechanisms import zealous_release as zealous
-from tacit.release.mechanisms.topics import TopicsParameters
+from tacit.release.mechanisms.session import SessionPlan
+from tacit.release.mechanisms.topics import Topics
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule
 
 Mutation = Callable[[], AbstractContextManager[Any]]
@@ -64,7 +60,7 @@ class Mutant:
 
 def changed(schedule: Schedule, table: str, **fields: Any) -> Schedule:
     """The schedule with one part altered."""
-    return Schedule(tuple(replace(part, **fields) if part.table == table else part for part in schedule))
+    return schedule.having(table, **fields)
 
 
 def executing(table: str, **fields: Any) -> Mutation:
@@ -73,22 +69,20 @@ def executing(table: str, **fields: Any) -> Mutation:
     def weaker(schedule: Schedule, *rest: Any) -> Any:
         return execute(changed(schedule, table, **fields), *rest)
 
-    return lambda: mock.patch.object(scheduled_mechanism, "execute", weaker)
+    return lambda: mock.patch.object(execution, "execute", weaker)
 
 
-def claiming(case: Case, alter: Callable[[Schedule], Schedule]) -> Mutation:
+def claiming(alter: Callable[[Schedule], Schedule]) -> Mutation:
     """The guarantee and the charge are computed from another schedule than the one that is executed."""
-    kind = type(case.make())
 
     @contextmanager
     def apply() -> Iterator[None]:
-        def guarantee(self: Any) -> Any:
-            return accounting.guarantee_of(alter(self.schedule()), self.neighbours)
-
-        def event(self: Any) -> Any:
-            return accounting.event_of(alter(self.schedule()), self.neighbours)
-
-        with mock.patch.object(kind, "guarantee", guarantee), mock.patch.object(kind, "event", event):
+        guarantee, event = accounting.guarantee_of, accounting.event_of
+        with mock.patch.multiple(
+            accounting,
+            guarantee_of=lambda schedule: guarantee(alter(schedule)),
+            event_of=lambda schedule: event(alter(schedule)),
+        ):
             yield
 
     return apply
@@ -97,10 +91,13 @@ def claiming(case: Case, alter: Callable[[Schedule], Schedule]) -> Mutation:
 def stating(case: Case, table: str, contribution: Contribution) -> Mutation:
     """The schedule itself states another bound than the one that counting keeps."""
     kind = type(case.make())
-    real = kind.schedule
-    return lambda: mock.patch.object(
-        kind, "schedule", lambda self: changed(real(self), table, contribution=contribution)
-    )
+    real = kind.__post_init__
+
+    def settled(self: Any) -> None:
+        object.__setattr__(self, "schedule", self.schedule.having(table, contribution=contribution))
+        real(self)
+
+    return lambda: mock.patch.object(kind, "__post_init__", settled)
 
 
 def half(noise: Noise) -> Noise:
@@ -140,18 +137,16 @@ def claim_mutants(case: Case, part: Part) -> Iterator[Mutant]:
     name, check = part.table, "diverges_as_claimed"
 
     def without(schedule: Schedule) -> Schedule:
-        return Schedule(tuple(each for each in schedule if each.table != name))
+        return replace(schedule, parts=tuple(each for each in schedule if each.table != name))
 
-    if (
-        len(case.make().schedule().parts) > 1
-    ):  # without any part there is nothing to charge, and it is refused
-        yield Mutant(case.name, f"{name} not charged", check, claiming(case, without))
+    if len(case.make().schedule.parts) > 1:  # without any part there is nothing to charge, and it is refused
+        yield Mutant(case.name, f"{name} not charged", check, claiming(without))
     if part.fresh is not None:
         what = f"fresh counts of {name} not charged"
-        yield Mutant(case.name, what, check, claiming(case, lambda s: changed(s, name, fresh=None)))
+        yield Mutant(case.name, what, check, claiming(lambda s: changed(s, name, fresh=None)))
     if part.keys is not Keys.PUBLIC and part.minimum == 1 and name not in case.spared:
         what = f"keys of {name} that occur taken for public ones"
-        yield Mutant(case.name, what, check, claiming(case, lambda s: changed(s, name, keys=Keys.PUBLIC)))
+        yield Mutant(case.name, what, check, claiming(lambda s: changed(s, name, keys=Keys.PUBLIC)))
     bound = part.contribution
     fewer = replace(bound, groups=(bound.groups[0] - 1, *bound.groups[1:]))
     what = f"the bound of {name} minus one in the schedule"
@@ -177,12 +172,12 @@ def one_more(module: Any, function: str, place: int) -> Mutation:
 
 def counting_with(**changes: Any) -> Mutation:
     """A_Session counts by other parameters than those that are analysed."""
-    real = session.Session.count
+    real = SessionPlan.count
 
     def count(self: Any, engine: Any, log: Any) -> Any:
-        return real(session.Session(replace(self.parameters, **changes)), engine, log)
+        return real(replace(self.mechanism, **changes).plan(), engine, log)
 
-    return lambda: mock.patch.object(session.Session, "count", count)
+    return lambda: mock.patch.object(SessionPlan, "count", count)
 
 
 @contextmanager
@@ -217,21 +212,21 @@ def dropped(kind: type) -> Iterator[None]:
     """One part of the event that the ledger is charged with is forgotten."""
     real = accounting.event_of
 
-    def event_of(schedule: Schedule, neighbours: Neighbours) -> Any:
-        parts = list(real(schedule, neighbours).parts)  # type: ignore[attr-defined]
+    def event_of(schedule: Schedule) -> Any:
+        parts = list(real(schedule).parts)  # type: ignore[attr-defined]
         forgotten = next(part for part in parts if isinstance(part, kind))
         parts.remove(forgotten)
         return Composed(tuple(parts))
 
-    with mock.patch.object(mechanisms, "event_of", event_of):
+    with mock.patch.object(accounting, "event_of", event_of):
         yield
 
 
 @contextmanager
 def one_level_charged() -> Iterator[None]:
     """Noise on every level, planned and charged as if there were one."""
-    real = TopicsParameters.counts_per_user
-    with mock.patch.object(TopicsParameters, "counts_per_user", property(lambda p: real.fget(p) // p.levels)):
+    real = Topics.counts_per_user
+    with mock.patch.object(Topics, "counts_per_user", property(lambda p: real.fget(p) // p.levels)):
         yield
 
 
@@ -257,7 +252,7 @@ def listed() -> list[Mutant]:
 
     found: list[Mutant] = []
     for case in CASES:
-        for part in case.make().schedule():
+        for part in case.make().schedule:
             found += execution_mutants(case, part)
             if part.noise is not None:
                 found += claim_mutants(case, part)
@@ -265,22 +260,22 @@ def listed() -> list[Mutant]:
     for case in CASES:
         if case.name != "k-query":
             found.append(Mutant(case.name, "one noise for all keys", draws, one_noise_for_all))
-            if len(list(case.make().schedule().noises())) > 1:
+            if len(list(case.make().schedule.noises())) > 1:
                 found.append(Mutant(case.name, "noise used again", draws, noise_used_again))
     for name, what, place in (
-        ("zealous", ("bounded_items", zealous), 2),
-        ("click, pure", ("bounded_searches", click), 1),
-        ("click, pure", ("bounded_clicks", click), 1),
-        ("click, sampled", ("bounded_searches", click), 1),
-        ("click, minimum", ("bounded_searches", click), 1),
-        ("click, approximate", ("bounded_searches", click), 1),
-        ("click, approximate", ("bounded_clicks", click), 1),
-        ("click, own queries", ("bounded_searches", click), 1),
-        ("click, once per user", ("bounded_items", click), 2),
-        ("session", ("bounded_sessions", session), 1),
-        ("session", ("bounded_clicks", session), 1),
-        ("session, once per user", ("bounded_sessions", session), 1),
-        ("session, once per user", ("bounded_clicks", session), 1),
+        ("zealous", ("bounded_items", contribution), 2),
+        ("click, pure", ("bounded_searches", contribution), 1),
+        ("click, pure", ("bounded_clicks", contribution), 1),
+        ("click, sampled", ("bounded_searches", contribution), 1),
+        ("click, minimum", ("bounded_searches", contribution), 1),
+        ("click, approximate", ("bounded_searches", contribution), 1),
+        ("click, approximate", ("bounded_clicks", contribution), 1),
+        ("click, own queries", ("bounded_searches", contribution), 1),
+        ("click, once per user", ("bounded_items", contribution), 2),
+        ("session", ("bounded_sessions", contribution), 1),
+        ("session", ("bounded_clicks", contribution), 1),
+        ("session, once per user", ("bounded_sessions", contribution), 1),
+        ("session, once per user", ("bounded_clicks", contribution), 1),
         ("topics", ("bounded_within", topics), 3),
     ):
         function, module = what
@@ -366,14 +361,14 @@ def test_every_number_of_every_schedule_has_its_mutant() -> None:
     said = {str(mutant) for mutant in MUTANTS}
     assert len(said) == len(MUTANTS)
     for case in CASES:
-        for part in case.make().schedule():
+        for part in case.make().schedule:
             name = part.table
             needed = [f"half of the compared noise of {name}"] * (part.noise is not None)
             needed += [f"half of the fresh noise of {name}"] * (part.fresh is not None)
             needed += [f"the threshold of {name} minus one"] * (part.least is not None)
             needed += [f"the least true count of {name} minus one"] * (part.minimum > 1)
             needed += [f"{name} of queries that are not published"] * bool(part.within)
-            several = len(case.make().schedule().parts) > 1
+            several = len(case.make().schedule.parts) > 1
             needed += [f"{name} not charged"] * (part.noise is not None and several)
             needed += [f"the bound of {name} minus one in the schedule"] * (part.noise is not None)
             for what in needed:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.claims import session
 from tests.short_forms import session_parameters
 
 from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.analysis import miss_loss
-from tacit.release.mechanisms import session
 from tacit.release.schedule import occurrences
+from tacit.release.thresholds import miss_loss
 
 
 def subsequences(sessions: tuple[str, ...], p) -> Counter[str]:

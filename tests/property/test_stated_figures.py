@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.claims import click, session, zealous
 from tests.short_forms import (
     click_parameters,
     mechanism_for,
@@ -21,7 +22,6 @@ from tacit.errors import BudgetError, ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import Event
-from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
 
 scales = st.floats(0.05, 1e4)
@@ -140,7 +140,7 @@ def test_probabilistic_is_never_cheaper_than_indistinguishability(
 def test_many_items_of_few_users_are_planned() -> None:
     """m so large that the best τ would lie above U."""
     plan = plan_zealous(10.0, 1e-6, 1000, kind=GuaranteeKind.PROBABILISTIC, users=10)
-    assert plan.parameters.threshold_1 <= 10
+    assert plan.given.threshold_1 <= 10
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0])

@@ -10,11 +10,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.claims import zealous
 from tests.short_forms import zealous_parameters
 
 from tacit.audit import exact
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms import zealous
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)

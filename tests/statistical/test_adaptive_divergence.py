@@ -17,8 +17,9 @@ import pytest
 from tests.careless_rounds import Careless, careless_find, copies
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.mechanisms.adaptive_rounds import find
-from tacit.release.mechanisms.adaptive_schedule import ONE, Round, RoundsSchedule, StepFunction, cost_of
+from tacit.release.execution import find
+from tacit.release.rounds_analysis import cost_of
+from tacit.release.schedule import ONE, AdaptiveRounds, Round, StepFunction
 
 SOURCE = OperatingSystemRandomness()
 RUNS = 100_000
@@ -51,7 +52,7 @@ def excess(one: np.ndarray, other: np.ndarray, epsilon: float) -> tuple[float, f
 
 
 def worst(
-    schedule: RoundsSchedule, log: Sets, user: list[int], kinds: int, careless: Careless | None = None
+    schedule: AdaptiveRounds, log: Sets, user: list[int], kinds: int, careless: Careless | None = None
 ) -> float:
     """By how many standard errors the excess passes what is stated, at its worst over ε and both
     directions.
@@ -80,10 +81,10 @@ def schedule_of(
     *rounds: tuple[float, float],
     steering: StepFunction = KEEP_ALL,
     coefficients: tuple[int, ...] = (),
-) -> RoundsSchedule:
+) -> AdaptiveRounds:
     """Rounds of (noise, threshold), both in units of what one user weighs."""
     last = len(rounds) - 1
-    return RoundsSchedule(
+    return AdaptiveRounds(
         held,
         tuple(
             Round(

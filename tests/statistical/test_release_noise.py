@@ -18,10 +18,9 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.public_sets import PublicDomain
 from tacit.searchlog import SCHEMA
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from tacit.errors import ParameterError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
-from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, Adaptive, HeldItem
 from tacit.release.mechanisms.adaptive_holdings import held_in, keys_of, read_holdings, shown_keys
-from tacit.release.mechanisms.adaptive_release import Adaptive
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1, 8)
@@ -126,12 +124,14 @@ def test_a_release_of_all_kinds_shows_counts_near_the_truth(keys_only: bool, tmp
 
 def test_parameters_are_checked() -> None:
     with pytest.raises(ParameterError, match="delta"):
-        Adaptive(epsilon=1.0)
+        Adaptive(epsilon=1.0, delta=0.0).plan()
+    with pytest.raises(ParameterError, match="epsilon"):
+        Adaptive().plan()
     with pytest.raises(ParameterError, match="each once"):
         Adaptive(epsilon=1.0, delta=1e-6, items=("queries", "queries"))
     with pytest.raises(ParameterError, match="together, or neither"):
         Adaptive(at_epsilon=1.0)
-    planned = Adaptive(epsilon=1.0, delta=1e-6)
+    planned = Adaptive(epsilon=1.0, delta=1e-6).plan()
     given = Adaptive(at_epsilon=1.0, at_delta=1e-6)
-    assert planned.guarantee() == given.guarantee() and given == Adaptive.from_dict(planned.to_dict())
-    assert replace(planned.parameters, epsilon=None, delta=None) == given.parameters
+    assert planned.guarantee == given.plan().guarantee
+    assert planned.given == given == Adaptive.from_dict(planned.to_dict())

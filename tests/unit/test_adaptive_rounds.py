@@ -13,11 +13,13 @@ from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian
-from tacit.release.mechanisms import adaptive_rounds as rounds
-from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release import execution as rounds
+from tacit.release import execution as tallies
+from tacit.release.execution import Holdings, cut_to, find, stepped, take_tally
+from tacit.release.loops.weights import add_weights
 from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
-from tacit.release.mechanisms.adaptive_rounds import Holdings, add_weights, cut_to, find, stepped, take_tally
-from tacit.release.mechanisms.adaptive_schedule import ONE, Round, RoundsSchedule, StepFunction, cost_of
+from tacit.release.rounds_analysis import cost_of
+from tacit.release.schedule import ONE, AdaptiveRounds, Round, StepFunction
 
 SOURCE = OperatingSystemRandomness()
 
@@ -36,13 +38,13 @@ def random_sets(seed: int, users: int = 60, kinds: int = 12) -> list[list[int]]:
     ]
 
 
-def quiet(schedule: RoundsSchedule) -> RoundsSchedule:
+def quiet(schedule: AdaptiveRounds) -> AdaptiveRounds:
     """The same without noise."""
     tally = schedule.tally and replace(schedule.tally, sigma=0, norm_sigma=0)
     return replace(schedule, rounds=tuple(replace(step, sigma=0) for step in schedule.rounds), tally=tally)
 
 
-def by_hand(schedule: RoundsSchedule, sets: list[list[int]], kinds: int) -> dict[int, int]:
+def by_hand(schedule: AdaptiveRounds, sets: list[list[int]], kinds: int) -> dict[int, int]:
     """Found items and their rounds, in Python's own whole numbers, for noise switched off."""
     values = dict.fromkeys({item for held in sets for item in held}, 255)
     standing = dict.fromkeys(values, 0)
@@ -74,7 +76,7 @@ def by_hand(schedule: RoundsSchedule, sets: list[list[int]], kinds: int) -> dict
 def test_without_noise_the_rounds_are_those_worked_out_by_hand(seed: int) -> None:
     sets = random_sets(seed)
     steering = StepFunction((5 * ONE, 8 * ONE, 9 * ONE), (40, 255, 0))
-    schedule = RoundsSchedule(
+    schedule = AdaptiveRounds(
         12,
         (
             Round(0, 1, 10 * ONE, steering),
@@ -89,12 +91,12 @@ def test_without_noise_the_rounds_are_those_worked_out_by_hand(seed: int) -> Non
 def test_an_item_is_found_at_its_threshold_and_not_below() -> None:
     """Five users, one item each: a weight of exactly 5."""
     log = holdings_of([[0]] * 5, 1)
-    assert find(RoundsSchedule(1, (Round(0, 1, 5 * ONE),)), log, SOURCE).items.tolist() == [0]
-    assert find(RoundsSchedule(1, (Round(0, 1, 5 * ONE + 1),)), log, SOURCE).items.tolist() == []
+    assert find(AdaptiveRounds(1, (Round(0, 1, 5 * ONE),)), log, SOURCE).items.tolist() == [0]
+    assert find(AdaptiveRounds(1, (Round(0, 1, 5 * ONE + 1),)), log, SOURCE).items.tolist() == []
 
 
 def test_what_is_out_once_is_never_found() -> None:
-    schedule = RoundsSchedule(2, (Round(0, 1, 1 << 40, StepFunction((100 * ONE,), (255,))), Round(0, 1, 0)))
+    schedule = AdaptiveRounds(2, (Round(0, 1, 1 << 40, StepFunction((100 * ONE,), (255,))), Round(0, 1, 0)))
     assert find(schedule, holdings_of([[0, 1]] * 3, 2), SOURCE).items.size == 0
 
 
@@ -173,7 +175,7 @@ def test_every_noise_that_is_drawn_is_in_the_schedule_and_in_its_cost(
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.7, False), (1.3, False)])
 def test_the_noise_of_a_round_has_the_width_of_the_schedule(factor: float, right: bool) -> None:
     """α = 1e-8: everything is found at once, with its noisy weight; 30% more or less is told apart."""
-    schedule = RoundsSchedule(1, (Round(round(3.3 * ONE * factor), 1, -(1 << 60)),))
+    schedule = AdaptiveRounds(1, (Round(round(3.3 * ONE * factor), 1, -(1 << 60)),))
     found = find(schedule, holdings_of([[item] for item in range(50_000)], 50_000), SOURCE)
     noise = (found.first - ONE) / (3.3 * ONE)
     p = stats.kstest(noise, "norm").pvalue
@@ -181,7 +183,7 @@ def test_the_noise_of_a_round_has_the_width_of_the_schedule(factor: float, right
 
 
 def test_the_first_noisy_weight_goes_with_its_item() -> None:
-    schedule = RoundsSchedule(1, (Round(0, 1, 2 * ONE, StepFunction((-1,), (255,))), Round(0, 1, 3 * ONE)))
+    schedule = AdaptiveRounds(1, (Round(0, 1, 2 * ONE, StepFunction((-1,), (255,))), Round(0, 1, 3 * ONE)))
     log = holdings_of([[0]] * 5 + [[1]] + [[2]] * 2, 3)
     found = find(schedule, log, SOURCE)
     assert found.items.tolist() == [0, 2] and found.first.tolist() == [5 * ONE, 2 * ONE]
@@ -280,7 +282,7 @@ def test_replacing_a_user_costs_more_noise_and_a_higher_threshold() -> None:
 
 def test_wrong_schedules_and_hopeless_plans_are_refused() -> None:
     with pytest.raises(ParameterError, match="steers"):
-        RoundsSchedule(1, (Round(9, 1, 1), Round(9, 1, 1)))
+        AdaptiveRounds(1, (Round(9, 1, 1), Round(9, 1, 1)))
     with pytest.raises(ParameterError, match="sigma"):
         Round(2, 1, 1)
     with pytest.raises(ParameterError, match="increase"):

@@ -15,16 +15,14 @@ from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import capped_laplace
 from tacit.release.mechanisms import adaptive_planner as single_planner
-from tacit.release.mechanisms.adaptive_planner import (
-    deviation,
-    disclosure,
-    even_chance_at,
-    loss,
-    plan_single,
-    tail,
-)
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.adaptive_rounds import SingleCount
+from tacit.release.mechanisms.adaptive import Adaptive
+from tacit.release.mechanisms.adaptive_planner import plan_single
+from tacit.release.rounds_analysis import single_deviation as deviation
+from tacit.release.rounds_analysis import single_disclosure as disclosure
+from tacit.release.rounds_analysis import single_even_chance_at as even_chance_at
+from tacit.release.rounds_analysis import single_loss as loss
+from tacit.release.rounds_analysis import tail
+from tacit.release.schedule import SingleCount
 
 SOURCE = OperatingSystemRandomness()
 PLANS = [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-3), (2.0, 1e-9), (8.0, 1e-5), (0.01, 0.05)]
@@ -107,12 +105,12 @@ def test_sides_that_tell_more_than_the_scale_are_refused() -> None:
 def test_which_way_is_taken_follows_from_public_numbers_alone() -> None:
     """One item a user: always a single count; two: with counts, at a small δ; from three on rounds."""
     for epsilon in (0.1, 1.0, 10.0):
-        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1).parameters.single
-        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1, keys_only=True).parameters.single
-        assert not Adaptive(epsilon=epsilon, delta=1e-6, per_user=3).parameters.single
-        assert not Adaptive(epsilon=epsilon, delta=1e-6).parameters.single
-    assert Adaptive(epsilon=1.0, delta=1e-6, per_user=2).parameters.single
-    assert not Adaptive(epsilon=1.0, delta=1e-6, per_user=2, keys_only=True).parameters.single
+        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1).plan().single
+        assert Adaptive(epsilon=epsilon, delta=1e-6, per_user=1, keys_only=True).plan().single
+        assert not Adaptive(epsilon=epsilon, delta=1e-6, per_user=3).plan().single
+        assert not Adaptive(epsilon=epsilon, delta=1e-6).plan().single
+    assert Adaptive(epsilon=1.0, delta=1e-6, per_user=2).plan().single
+    assert not Adaptive(epsilon=1.0, delta=1e-6, per_user=2, keys_only=True).plan().single
 
 
 def test_what_is_said_of_an_even_chance_and_of_the_deviation_is_so() -> None:

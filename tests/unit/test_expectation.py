@@ -13,12 +13,11 @@ import pytest
 from tacit.commands import forecast as foresight
 from tacit.errors import InfeasibleError
 from tacit.privacy.noise.randomness import SeededRandomness
-from tacit.release import expectation
+from tacit.release import forecast
 from tacit.release.engines import open_engine
-from tacit.release.mechanisms.adaptive import HeldItem
-from tacit.release.mechanisms.adaptive_release import Adaptive
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.world.synth import SyntheticLog
 
 
@@ -31,13 +30,13 @@ def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _world(monkeypatch: pytest.MonkeyPatch, small_world: Path) -> None:
-    monkeypatch.setattr(expectation, "WORLDS", (400,))
-    monkeypatch.setattr(expectation, "_world", lambda _size, _report: small_world)
+    monkeypatch.setattr(forecast, "WORLDS", (400,))
+    monkeypatch.setattr(forecast, "_world", lambda _size, _report: small_world)
 
 
 def test_the_expectation_is_near_what_another_log_publishes(tmp_path: Path) -> None:
     made = Zealous(epsilon=20.0, delta=1e-3)
-    found = expectation.expected_rows(made, 400)
+    found = forecast.expected_rows(made, 400)
     assert found is not None
     SyntheticLog(400, seed=6).write(tmp_path / "log.parquet")
     with open_engine(threads=1) as engine:
@@ -48,24 +47,24 @@ def test_the_expectation_is_near_what_another_log_publishes(tmp_path: Path) -> N
 
 
 def test_a_log_is_judged_by_one_of_at_least_a_third_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expectation, "WORLDS", (10_000, 100_000))
-    judged = {users: expectation._world_for(users) for users in (1, 30_000, 30_001, 300_000, 657_426)}
+    monkeypatch.setattr(forecast, "WORLDS", (10_000, 100_000))
+    judged = {users: forecast._world_for(users) for users in (1, 30_000, 30_001, 300_000, 657_426)}
     assert judged == {1: 10_000, 30_000: 10_000, 30_001: 100_000, 300_000: 100_000, 657_426: 100_000}
-    assert [users for users in judged if expectation.is_rough(users)] == [657_426]
+    assert [users for users in judged if forecast.is_rough(users)] == [657_426]
     assert "judged by a log of 100,000 users" in foresight.in_words({"queries": 9.0}, 657_426)
     assert "rough" not in foresight.in_words({"queries": 9.0}, 300_000)
 
 
 def test_more_users_and_more_epsilon_give_more() -> None:
-    few = expectation.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 200)
-    many = expectation.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 2_000)
-    strict = expectation.expected_rows(Zealous(epsilon=0.5, delta=1e-3), 2_000)
+    few = forecast.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 200)
+    many = forecast.expected_rows(Zealous(epsilon=4.0, delta=1e-3), 2_000)
+    strict = forecast.expected_rows(Zealous(epsilon=0.5, delta=1e-3), 2_000)
     assert few and many and strict
     assert few["queries"] < many["queries"] > strict["queries"]
 
 
 def test_the_chance_to_pass_is_that_of_a_binomial_number_with_noise() -> None:
-    part = next(iter(Zealous(noise=2.0, threshold_1=1, threshold_2=12, per_user=1).schedule()))
+    part = next(iter(Zealous(noise=2.0, threshold_1=1, threshold_2=12, per_user=1).plan().schedule))
     random = np.random.default_rng(3)
     a = np.exp(-1 / 2.0)
     for count, share in ((1, 0.5), (20, 0.5), (30, 0.4), (3_000, 0.004), (12, 1.0), (4, 3.0)):
@@ -74,24 +73,24 @@ def test_the_chance_to_pass_is_that_of_a_binomial_number_with_noise() -> None:
         )
         noise = random.geometric(1 - a, 200_000) - random.geometric(1 - a, 200_000)
         simulated = ((users >= 1) & (users + noise >= 12)).mean()
-        (found,) = expectation._passes(part, np.array([count]), share)
+        (found,) = forecast._passes(part, np.array([count]), share)
         assert found == pytest.approx(simulated, abs=0.006)  # five standard errors
 
 
 def test_a_release_without_a_row_is_refused_before_the_charge() -> None:
     made = Zealous(epsilon=0.01, delta=1e-9)
-    expected = expectation.expected_rows(made, 100)
+    expected = forecast.expected_rows(made, 100)
     with pytest.raises(InfeasibleError, match="even_if_empty"):
-        expectation.refuse_if_empty(expected, made, 100)
-    expectation.refuse_if_empty(expectation.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
-    expectation.refuse_if_empty(None, made, 100)
+        forecast.refuse_if_empty(expected, made, 100)
+    forecast.refuse_if_empty(forecast.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
+    forecast.refuse_if_empty(None, made, 100)
 
 
 @pytest.mark.parametrize("users", [200, 400, 1_200])
 def test_an_adaptive_release_is_foreseen_by_its_rounds(users: int, tmp_path: Path) -> None:
     """Near the mean of releases of another log of that size; 1,200 users are three times the world's."""
     made = Adaptive(epsilon=16.0, delta=1e-3, items=(HeldItem.KEYWORDS,))
-    found = expectation.expected_rows(made, users)
+    found = forecast.expected_rows(made, users)
     assert found is not None and set(found) == {"keywords"}
     SyntheticLog(users, seed=6).write(tmp_path / "log.parquet")
     with open_engine(threads=1) as engine:
@@ -104,4 +103,4 @@ def test_an_adaptive_release_is_foreseen_by_its_rounds(users: int, tmp_path: Pat
 def test_an_adaptive_release_of_too_few_users_is_refused() -> None:
     made = Adaptive(epsilon=0.1, delta=1e-9)
     with pytest.raises(InfeasibleError, match="next to nothing"):
-        expectation.refuse_if_empty(expectation.expected_rows(made, 50), made, 50)
+        forecast.refuse_if_empty(forecast.expected_rows(made, 50), made, 50)

@@ -9,10 +9,11 @@ import pytest
 from tests.adaptive_checks import drawing
 
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.mechanisms import adaptive_rounds as tallies
+from tacit.release import execution as tallies
+from tacit.release.clipping import USUAL, Beyond
+from tacit.release.execution import Found, Holdings, take_tally
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
-from tacit.release.mechanisms.adaptive_rounds import USUAL, Beyond, Found, Holdings, take_tally
-from tacit.release.mechanisms.adaptive_schedule import ONE
+from tacit.release.schedule import ONE
 
 SOURCE = OperatingSystemRandomness()
 TALLY = plan_rounds(1.0, 1e-6, 100).tally

@@ -10,8 +10,7 @@ import pytest
 from tacit.audit import exact
 from tacit.errors import ParameterError
 from tacit.privacy import GuaranteeKind
-from tacit.release.mechanisms.k_query import KQueryParameters
-from tacit.release.mechanisms.k_query_release import KQuery
+from tacit.release.mechanisms.k_query import KQuery
 
 
 def published(log: Iterable[tuple[str, str]], k: int) -> set[str]:
@@ -34,9 +33,9 @@ def test_an_attacker_with_accounts_tells_the_logs_apart() -> None:
 
 
 def test_it_promises_k_users_and_no_epsilon() -> None:
-    found = KQuery(k=5).guarantee()
+    found = KQuery(k=5).plan().guarantee
     assert (found.kind, found.k, found.epsilon) == (GuaranteeKind.K_QUERY, 5, math.inf)
-    assert KQueryParameters(k=5).honest_users(3) == 2
-    assert KQueryParameters(k=5).honest_users(9) == 0
+    assert KQuery(k=5).plan().honest_users(3) == 2
+    assert KQuery(k=5).plan().honest_users(9) == 0
     with pytest.raises(ParameterError, match="k must be"):
-        KQueryParameters(k=0)
+        KQuery(k=0)

@@ -33,7 +33,7 @@ from tacit.privacy.accounting.events import (
     event_from_dict,
 )
 from tacit.privacy.accounting.loss import LossDistribution, gaussian_delta, laplace_loss, together
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.zealous import Zealous
 
 mpmath.mp.dps = 60
 
@@ -232,9 +232,8 @@ def test_fifty_items_a_user_are_planned_with_their_exact_loss() -> None:
     """By adding ε the threshold would be 854. In 60 digits: no split of the items passes δ, and less noise
     would.
     """
-    planned = Zealous(epsilon=1.0, delta=1e-6, per_user=50)
-    p = planned.parameters
-    assert p.second <= 505 and p.at_epsilon == 1.0
+    p = planned = Zealous(epsilon=1.0, delta=1e-6, per_user=50).plan()
+    assert p.threshold_2 <= 505 and p.schedule.at_epsilon == 1.0
 
     def worst(scale: float, threshold: int) -> mpmath.mpf:
         a = mpmath.exp(-1 / mpmath.mpf(scale))
@@ -247,14 +246,14 @@ def test_fifty_items_a_user_are_planned_with_their_exact_loss() -> None:
             found.append(shown + (1 - shown) * noise)
         return max(found)
 
-    true = worst(p.scale, p.second)
-    assert true <= planned.guarantee().delta <= 1e-6
-    assert planned.guarantee().delta <= true * 1.001
-    assert worst(p.scale * 0.99, p.second) > 1e-6
-    assert worst(p.scale, p.second - 2) > 1e-6
-    assert event_from_dict(planned.event().to_dict()) == planned.event()
+    true = worst(p.noise, p.threshold_2)
+    assert true <= planned.guarantee.delta <= 1e-6
+    assert planned.guarantee.delta <= true * 1.001
+    assert worst(p.noise * 0.99, p.threshold_2) > 1e-6
+    assert worst(p.noise, p.threshold_2 - 2) > 1e-6
+    assert event_from_dict(planned.event.to_dict()) == planned.event
 
 
 def test_few_items_are_planned_as_before() -> None:
     for per_user in (1, 5):
-        assert Zealous(epsilon=1.0, delta=1e-6, per_user=per_user).parameters.at_epsilon is None
+        assert Zealous(epsilon=1.0, delta=1e-6, per_user=per_user).plan().schedule.at_epsilon is None

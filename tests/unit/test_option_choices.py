@@ -22,7 +22,7 @@ from tacit.groups.representative import REPRESENTATIVES
 from tacit.pool.agent.machine import Without
 from tacit.pool.simulation.traffic import LEAVERS, MODES
 from tacit.privacy.accounting.composition import CompositionRule
-from tacit.release.registry import MECHANISMS, parameters_class
+from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.searchlog.export import EXPORT_FORMATS
 from tacit.searchlog.readers import FORMATS
 from tacit.searchlog.readers.source import ENCODINGS
@@ -51,7 +51,7 @@ from tacit.searchlog.sessions import SessionMethod
         (release_options.TaskName, TASKS),
         (
             release_options._MechanismName,  # type: ignore[arg-type]
-            [name for name in MECHANISMS if parameters_class(name).publishes_queries],
+            [name for name in MECHANISMS if mechanism_class(name).publishes_queries],
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.release.mechanisms.click_release import Click
+from tacit.release.mechanisms.click import Click
 from tacit.release.public_sets import LARGEST_DOMAIN, bundled_domain, read_domain, take_domain, take_urls
 
 
@@ -92,7 +92,7 @@ def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
     path = tmp_path / "queries.txt"
     path.write_text("# origin: a test\nweather\nnews\n")
     made = mechanism_for("click", 1.0, domain=str(path))
-    assert isinstance(made, Click) and made.parameters.clicks_per_user == 0
+    assert isinstance(made.mechanism, Click) and made.given.clicks_per_user == 0
     with pytest.raises(ParameterError, match="public urls"):
         mechanism_for("click", 1.0, domain=str(path), clicks_per_user=3).check()
     with pytest.raises(ParameterError, match="public domain"):
@@ -101,7 +101,7 @@ def test_a_pure_release_needs_public_sets(tmp_path: Path) -> None:
 
 def test_given_parameters_must_keep_to_what_was_asked() -> None:
     made = mechanism_for("zealous", 1.0, 1e-5, noise=10.0, threshold_2=150, per_user=5)
-    assert made.guarantee().epsilon == pytest.approx(0.5)
+    assert made.guarantee.epsilon == pytest.approx(0.5)
     with pytest.raises(InfeasibleError, match="was asked for"):
         mechanism_for("zealous", 0.1, noise=10.0, threshold_2=150, per_user=5)
     with pytest.raises(InfeasibleError, match="was asked for"):

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, uniform_click, zealous_parameters
 
 from tacit.errors import ParameterError
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.release.analysis import log_alpha, miss_loss, survival, turning_point
-from tacit.release.mechanisms import click, session, zealous
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query import KQueryParameters
-from tacit.release.registry import MECHANISMS, parameters_class
+from tacit.release.mechanisms.k_query import KQuery
+from tacit.release.prose import log_alpha, turning_point
+from tacit.release.registry import MECHANISMS, mechanism_class
+from tacit.release.thresholds import miss_loss, survival
 
 ZEALOUS = zealous_parameters(5, 10.0, 1, 149)
 CLICK = click_parameters(3, 2, 5.0, 40, 6.0, 7.0, 8.0)
@@ -52,7 +53,7 @@ SESSION = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, None))
         lambda: replace(SESSION, noise_counts=-0.5),
         lambda: replace(SESSION, clicks_per_user=-1),
         lambda: replace(SESSION, threshold_clicks=-1),
-        lambda: KQueryParameters(k=0),
+        lambda: KQuery(k=0),
     ],
 )
 def test_what_is_out_of_range_is_refused(make: Callable[[], Any]) -> None:
@@ -63,7 +64,7 @@ def test_what_is_out_of_range_is_refused(make: Callable[[], Any]) -> None:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_value_that_cannot_be_is_refused_by_the_name_of_its_parameter(name: str) -> None:
     """Never a mistake of Python's, and never an option: a notebook has none."""
-    made = parameters_class(name)
+    made = mechanism_class(name)
     for field in fields(made):
         for value in (-7, math.nan, [], {"a": 1}):
             with pytest.raises(ParameterError) as refused:

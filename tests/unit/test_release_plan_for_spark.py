@@ -11,21 +11,19 @@ import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.k_query_release import KQuery
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicDomain
 
 LOG = {"user": "string", "query": "string", "time": "timestamp(6)", "rank": "int32", "url": "string"}
 MECHANISMS = [
-    Zealous(zealous_parameters(5, 5.0, 1, 76, 4)),
-    Click(
-        click_parameters(5, 5, 5.0, 50, 5.0, 5.0, 5.0, mode=ClickMode.APPROXIMATE),
+    zealous_parameters(5, 5.0, 1, 76, 4),
+    click_parameters(
+        *(5, 5, 5.0, 50, 5.0, 5.0, 5.0),
+        mode=ClickMode.APPROXIMATE,
         domain=PublicDomain("test", pa.array(["java"])),
     ),
-    Session(session_parameters(2, 4, 1.0, 20, 1.0, True, (4, 1.0, 20, 1.0))),
+    session_parameters(2, 4, 1.0, 20, 1.0, True, (4, 1.0, 20, 1.0)),
     KQuery(k=5),
 ]
 
@@ -52,7 +50,7 @@ class Compiling:
 def test_every_statement_compiles(mechanism: Any) -> None:
     engine = Compiling()
     log = Preparation(datetime(2006, 3, 1), datetime(2006, 4, 1)).apply(engine, ibis.table(LOG, name="log"))
-    mechanism.count(engine, log)
+    mechanism.plan().count(engine, log)
     assert len(engine.statements) >= 1
     for statement in engine.statements:
         assert statement.startswith("SELECT")

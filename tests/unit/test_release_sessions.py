@@ -14,9 +14,9 @@ import pytest
 from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.mechanisms.click_release import Click
-from tacit.release.mechanisms.session_release import Session
-from tacit.release.mechanisms.zealous_release import Zealous
+from tacit.release.mechanisms.click import Click
+from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.searchlog import SCHEMA

@@ -8,19 +8,20 @@ import pytest
 
 import tacit
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.document.words import meaning_of, one_in, still_learns, taken
+from tacit.release import prose
+from tacit.release.document.words import meaning_of, one_in, residual_risks, taken
 from tacit.release.parameters import Choice
 
 
 @pytest.mark.parametrize("take", list(Choice))
 @pytest.mark.parametrize("mechanism", [tacit.Zealous, tacit.Click, tacit.Session])
 def test_words_and_steps_say_which_records_were_taken(mechanism: Any, take: Choice) -> None:
-    made = mechanism(epsilon=2, delta=1e-6, take=take)
+    made = mechanism(epsilon=2, delta=1e-6, take=take).plan()
     others = [each.words for each in Choice if each is not take]
-    bound = next(step.detail for step in made.steps() if step.title == "Bound")
+    bound = next(step.detail for step in prose.steps(made) if step.title == "Bound")
     assert f"of each user the {take.words} " in bound
     assert not [other for other in others if f"the {other} " in bound]
-    assert not [other for other in others if f"gives the {other} " in made.words()[0]]
+    assert not [other for other in others if f"gives the {other} " in prose.words(made)[0]]
 
 
 def test_one_thing_is_not_counted_and_several_are() -> None:
@@ -41,6 +42,6 @@ def test_a_chance_is_said_as_people_say_it_and_never_too_small(chance: float, sa
 )
 def test_factors_are_numbers_that_a_person_can_judge(epsilon: float, times: str) -> None:
     promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6)
-    said = " ".join([*meaning_of(promise), *still_learns(promise)])
+    said = " ".join([*meaning_of(promise), *residual_risks(promise)])
     assert f"more than {times}" in said and "1 in 1,000,000" in said
     assert "e-" not in said and "e+" not in said

@@ -25,19 +25,19 @@ from tacit.release.document.tables import write_cells
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
 from tacit.release.mechanism import run
+from tacit.release.mechanisms.topics import Topics, TopicsPlan
 from tacit.release.mechanisms.topics_counting import NOWHERE, NearestTopics, NounTopics
-from tacit.release.mechanisms.topics_release import Topics
 from tacit.release.mechanisms.topics_tree import (
     BEGINNERS,
     TOP,
     PublishedTopics,
     estimate,
+    noise_variance,
     published_topics,
     take_topics,
     whole_counts,
     wordnet_levels,
 )
-from tacit.release.mechanisms.topics_words import noise_variance
 from tacit.release.verify import verify_release
 from tacit.taxonomy import TopicTree, load_wordnet
 
@@ -204,10 +204,10 @@ class TestConsistency:
 
     def test_the_stated_errors_are_those_of_the_noise(self, engine: Engine) -> None:
         """At 5 standard errors over 100 draws, all topics together; 30% more or less noise is told."""
-        counting = Topics(noise=3.0).count(engine, engine.load(log_table({"a": asked("beagle")})))
+        counting = Topics(noise=3.0).plan().count(engine, engine.load(log_table({"a": asked("beagle")})))
 
         def ratio(drawn: float, stated: float) -> float:
-            release, topics = Topics(noise=drawn), wordnet_levels(2)
+            release, topics = Topics(noise=drawn).plan(), wordnet_levels(2)
             squares = []
             for _ in range(100):
                 noisy: list[np.ndarray] = []
@@ -222,10 +222,10 @@ class TestConsistency:
         assert ratio(3.0 * 0.7, 3.0) < -5 and ratio(3.0 * 1.3, 3.0) > 5
 
 
-def remember_drawn(release: Topics, noisy: list[np.ndarray]) -> Topics:
+def remember_drawn(release: TopicsPlan, noisy: list[np.ndarray]) -> TopicsPlan:
     """The release, which notes what was drawn before it is made consistent, less the one user's 1."""
 
-    class Seen(Topics):
+    class Seen(TopicsPlan):
         def finish(self, tables: Tables) -> Tables:
             order = {label: place for place, label in enumerate(self._public().labels)}
             drawn = np.zeros(len(order), np.int64)
@@ -237,7 +237,7 @@ def remember_drawn(release: Topics, noisy: list[np.ndarray]) -> Topics:
             noisy.append(drawn)
             return super().finish(tables)
 
-    return Seen(release.parameters)
+    return Seen(mechanism=release.mechanism, schedule=release.schedule)
 
 
 class TestCommand:
@@ -311,9 +311,9 @@ class TestCommand:
         assert expected in wrong
 
     def test_what_cannot_be_is_refused(self, tmp_path: Path, small: Path) -> None:
-        with pytest.raises(ParameterError, match="costs no delta"):
-            Topics(epsilon=1, delta=1e-6)
+        with pytest.raises(TypeError, match="delta"):
+            Topics(epsilon=1, delta=1e-6)  # type: ignore[call-arg]
         with pytest.raises(ParameterError, match="the taxonomy has 3 levels"):
-            Topics(epsilon=1, taxonomy=str(small), levels=4).check()
+            Topics(epsilon=1, taxonomy=str(small), levels=4).plan().check()
         with pytest.raises(InputError, match="no taxonomy"):
-            Topics(epsilon=1, taxonomy=str(tmp_path / "none.tsv")).check()
+            Topics(epsilon=1, taxonomy=str(tmp_path / "none.tsv")).plan().check()

@@ -21,18 +21,16 @@ def users_option(parameters: type[Any]) -> list[inspect.Parameter]:
     return [inspect.Parameter("log_users", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)]
 
 
-def foreseen(mechanism: Any, users: int) -> dict[str, float] | None:
+def foreseen(mechanism: Any, users: int) -> dict[str, float]:
     """By table, how many rows to expect; what takes long is said."""
-    from tacit.release.expectation import expected_rows
+    from tacit.release.forecast import expected_rows
 
     return expected_rows(mechanism, users, lambda stage: stderr().print(f"{stage} …", markup=False))
 
 
-def in_words(expected: Mapping[str, float] | None, users: int) -> str:
+def in_words(expected: Mapping[str, float], users: int) -> str:
     """The expectation as a sentence."""
-    if expected is None:
-        return "How many rows to expect cannot be said for this mechanism."
-    from tacit.release.expectation import WORLDS, is_rough
+    from tacit.release.forecast import WORLDS, is_rough
 
     listed = ", ".join(f"{name} {_about(rows)}" for name, rows in expected.items())
     rough = f" This is rough: it is judged by a log of {WORLDS[-1]:,} users." if is_rough(users) else ""

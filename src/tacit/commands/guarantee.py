@@ -9,7 +9,7 @@ import typer
 
 from tacit.commands.options import declared_command, json_flag
 from tacit.commands.verbs import Panel
-from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit
 
 PANEL = Panel.RELEASE
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
     )
     for name in MECHANISMS:
-        parameters = parameters_class(name)
+        parameters = mechanism_class(name)
         command = declared_command(parameters, _guarantee(name), after=[json_flag()])
         example = f"Example: tacit guarantee {name} {parameters.given_example or parameters.example}"
         group.command(name, help=parameters.summary, epilog=example)(command)
@@ -34,7 +34,7 @@ def _guarantee(name: str) -> Any:
     def guarantee(asked: Mapping[str, Any], *, as_json: bool) -> None:
         from tacit.release.document.statement import state_guarantee
 
-        stated = state_guarantee(mechanism_class(name)(**asked))
+        stated = state_guarantee(mechanism_class(name)(**asked).plan())
         emit(stated.document, as_json=as_json, render=stated.render)
 
     return guarantee

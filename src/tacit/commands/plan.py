@@ -11,7 +11,7 @@ from rich.console import Console
 from tacit.commands.forecast import foreseen, in_words, users_option
 from tacit.commands.options import declared_command, json_flag
 from tacit.commands.verbs import Panel
-from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit
 
 PANEL = Panel.RELEASE
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
     )
     for name in MECHANISMS:
-        parameters = parameters_class(name)
+        parameters = mechanism_class(name)
         command = declared_command(parameters, _plan(name), after=[*users_option(parameters), json_flag()])
         example = f"Example: tacit plan {name} {parameters.example}"
         group.command(name, help=parameters.summary, epilog=example)(command)
@@ -36,7 +36,7 @@ def _plan(name: str) -> Any:
     def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
         from tacit.release.document.statement import state_plan
 
-        made = mechanism_class(name)(**asked)
+        made = mechanism_class(name)(**asked).plan()
         stated = state_plan(made)
         users = log_users or asked.get("users")
         if not users:

@@ -30,7 +30,7 @@ from tacit.commands.options import (
 )
 from tacit.commands.verbs import Panel
 from tacit.errors import ParameterError
-from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, stderr
 
 PANEL = Panel.RELEASE
@@ -155,7 +155,7 @@ def register(app: typer.Typer) -> None:
         cls=_Mechanisms,
     )
     for name in MECHANISMS:
-        parameters = parameters_class(name)
+        parameters = mechanism_class(name)
         last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY)
         agreed = "" if parameters.private else " --i-know-this-is-not-private"
         last = last if parameters.private else (*last, _NOT_PRIVATE)
@@ -205,7 +205,7 @@ def _publish(
 
     check_log(log)
     refuse_overwriting(output)
-    made = mechanism(**asked)
+    made = mechanism(**asked).plan()
     made.check()
     engine_memory = bytes_of(memory) if memory else None
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
@@ -213,7 +213,7 @@ def _publish(
     if users := log_users or asked.get("users"):
         _foresee(made, users, even_if_empty)
     budget = _budget(budget_epsilon, budget_delta, made.neighbours)
-    _require_room(made.guarantee(), budget)
+    _require_room(made.guarantee, budget)
     order = Order(
         log,
         output,
@@ -236,10 +236,10 @@ def _warn(made: Any, known_not_private: bool) -> None:
     """Say what a weak guarantee means; refuse what is not private unless that is known."""
     from tacit.release.document.words import verdict_on
 
-    verdict = verdict_on(made.guarantee())
-    if not made.parameters.private and not known_not_private:
+    verdict = verdict_on(made.guarantee)
+    if not made.mechanism.private and not known_not_private:
         raise ParameterError(
-            f"{made.parameters.title} is not private: {verdict.sentence}",
+            f"{made.title} is not private: {verdict.sentence}",
             "Choose another mechanism; or, if that is acceptable, say --i-know-this-is-not-private.",
         )
     if verdict.warns:
@@ -248,7 +248,7 @@ def _warn(made: Any, known_not_private: bool) -> None:
 
 def _foresee(made: Any, users: int, even_if_empty: bool) -> None:
     """Say how many rows a log of so many users would give; refuse if that is next to nothing."""
-    from tacit.release.expectation import refuse_if_empty
+    from tacit.release.forecast import refuse_if_empty
 
     expected = foreseen(made, users)
     stderr().print(in_words(expected, users), markup=False, soft_wrap=True)

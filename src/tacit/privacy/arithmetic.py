@@ -11,6 +11,9 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+ROUNDING = 2
+"""η: how much of a discrete Gaussian's width is taken to have come from rounding to the integers."""
+
 Enclosure = tuple[int, int]
 """Integers (low, high) with low ≤ z·2^bits ≤ high, for ``bits`` known to the holder."""
 

@@ -25,13 +25,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Click": "tacit.release.mechanisms.click_release",
-    "KQuery": "tacit.release.mechanisms.k_query_release",
+    "Click": "tacit.release.mechanisms.click",
+    "KQuery": "tacit.release.mechanisms.k_query",
     "Preparation": "tacit.release.preparation",
     "Release": "tacit.release.publication",
-    "Session": "tacit.release.mechanisms.session_release",
-    "Topics": "tacit.release.mechanisms.topics_release",
-    "Zealous": "tacit.release.mechanisms.zealous_release",
+    "Session": "tacit.release.mechanisms.session",
+    "Topics": "tacit.release.mechanisms.topics",
+    "Zealous": "tacit.release.mechanisms.zealous",
     "publish": "tacit.release.publication",
     "verify_release": "tacit.release.verify",
 }

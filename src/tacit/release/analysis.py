@@ -1,220 +1,81 @@
-"""What a schedule provably costs: guarantee, charges and the ledger's event.
+"""What a schedule costs: each part, the whole, and as an event that composes tightly.
 
-Derivations: docs/guarantees/.
+**Each part.** Noise of scale b on counts that a user moves by d in all costs ε = d/b. Choosing keys that
+occur by a threshold costs δ, the chance that a key of one user alone appears
+(:mod:`tacit.release.thresholds`). Over public keys a threshold is post-processing and costs
+nothing. A fresh count costs its own ε; the number that was compared costs nothing more.
+
+**The whole.** The ε of the parts add. δ is the chance that any key of one user alone appears anywhere: with
+-ln(1 - s) for the chance s of each part, 1 - exp(-Σ), which is less than the sum of the δ. Where keys are
+shown only with keys of an earlier part, one user cannot attain all of these, and the worst that can be is
+charged (:mod:`tacit.release.thresholds`).
+
+**As an event.** A ledger that knows a release by its (ε,δ) alone must assume the worst that (ε,δ) admits.
+Known as noisy counts and a rare disclosure, many releases together cost far less by privacy loss
+distributions. What makes that right:
+
+- **Counts.** If a user's records move counts by d in all (L1), the worst is that they all move *one* count:
+  noise of scale b on a count moved by d dominates independent noises on counts moved by k_1 + … + k_r = d.
+
+  Proof, for two counts; the rest by induction. The likelihood ratio takes the values a^(d-2s), s = 0 … d, in
+  both cases. Let w = (1, 1-a, …, 1-a, 1). One count moved by d has s with chance a^s w_s/(1+a), two have it
+  with chance a^s Σ_t w_t w'_(s-t)/(1+a)². At s = 0 and s = d the former is larger (1 against 1/(1+a)). In
+  between the sum has two terms of at least 1-a at its ends, so the latter is larger: 2(1-a) >= (1-a²). Two
+  distributions of equal mean (1) whose difference has the signs +, -, + are in convex order, and that is
+  domination.
+
+- **Fresh keys.** By the lemma in :mod:`tacit.release.thresholds`, extended to e^ε below 1 in the same
+  way, keys that only one of the logs can show are dominated by a disclosure of probability δ.
+
+A user who adds at most 1 to a key moves d counts by 1 each, which is less than one count by d. Replacing a
+user takes one history away and puts another in: twice as many counts.
+
+**Other statements.** A schedule that is stated at an ε of its own has the exact δ of all its noise there
+(``ThresholdedCounts``; rounds and single counts: :mod:`tacit.release.rounds_analysis`). One with a public
+bound on the number of users is stated as probabilistic differential privacy. Exact counts have no ε.
+
+A release publishes several things about the same users, each with noise of its own. Each is a
+:class:`Charge`; the noises are independent, and every part may be chosen after seeing the ones before. Sums
+are of exact rational numbers and are rounded up once: a stated ε or δ is never below the proven one.
 """
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.accounting.events import ApproximateDp, Composed, Event, LaplaceCounts, RareDisclosure
+from tacit.privacy.accounting.events import (
+    ApproximateDp,
+    Composed,
+    Event,
+    GaussianRounds,
+    KQueryRelease,
+    LaplaceCounts,
+    RareDisclosure,
+    ThresholdedCounts,
+)
+from tacit.privacy.accounting.loss import lattice_delta
 from tacit.privacy.arithmetic import per_scale, sum_up
-from tacit.release.schedule import Contribution, Keys, Part, Schedule, occurrences
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.release import rounds_analysis
+from tacit.release.schedule import Contribution, Keys, Part, Schedule, SingleCount
+from tacit.release.thresholds import (
+    NOTHING,
+    Spread,
+    appearance,
+    largest_sum,
+    miss_loss,
+    searches_loss,
+    sequences_loss,
+    survival,
+)
 
-_OUTWARD = 2.0**-42
-"""More than floating point loses: e^-x is off by a part x·2^-53 at most, and x < 709 where it is normal."""
-
-
-def survival(noise: float, t: int) -> float:
-    """P(X >= t) for discrete Laplace noise of scale ``noise`` (0: no noise)."""
-    if noise == 0:
-        return 1.0 if t <= 0 else 0.0
-    a = math.exp(-1 / noise)
-    if t >= 0:
-        return math.exp(-t / noise) / (1 + a)
-    return 1 - math.exp(-(1 - t) / noise) / (1 + a)
-
-
-def lean(noise: float, margin: int) -> float:
-    """E[X | X >= -margin]: how far a count that lies ``margin`` above the threshold leans upwards.
-
-    Where the very number that was compared is published, those that the noise pushed below the threshold are
-    missing. Far above the threshold nothing is missing, and the lean vanishes.
-    """
-    if noise == 0:
-        return 0.0
-    a = math.exp(-1 / noise)
-    missing = math.exp(-(margin + 1) / noise) / (1 + a)
-    return missing * (margin + 1 + a / (1 - a)) / (1 - missing)
-
-
-def miss_loss(noise: float, t: int) -> float:
-    """φ = -ln(1 - P(X >= t)): what it tells that a key did not appear, though it might have.
-
-    Rounded outward, and with noise never 0: however high the threshold is, the noise may pass it.
-    """
-    if noise == 0:
-        return math.inf if t <= 0 else 0.0
-    a = math.exp(-1 / noise)
-    loss = -math.log1p(-math.exp(-t / noise) / (1 + a)) if t > 0 else (1 - t) / noise + math.log1p(a)
-    return max(sys.float_info.min, loss * (1 + _OUTWARD))
-
-
-def appearance(loss: float) -> float:
-    """1 - e^-φ, the chance that one of the keys of loss φ in all appears; rounded outward."""
-    return min(1.0, -math.expm1(-loss) * (1 + _OUTWARD))
-
-
-def largest_sum(one_key: float, single_record: float, contributions: int) -> float:
-    """max(φ(d), d φ(1)): the largest sum of a convex loss over ways to spread d records over keys.
-
-    Args:
-        one_key: the loss when all records are of one key, φ(d).
-        single_record: the loss of a key with a single record, φ(1).
-        contributions: d, the number of records a user may bring.
-    """
-    return max(one_key, contributions * single_record) if contributions else 0.0
-
-
-def fresh_key_delta(noise: float, threshold: int, contributions: int, minimum: int = 1) -> float:
-    """δ of publishing which keys have c + X >= threshold, for a user with d records; exact.
-
-    Args:
-        noise: scale b of the noise.
-        threshold: t, the least noisy count that is published.
-        contributions: d, the most records a user has.
-        minimum: keys with a true count below this are left out before any noise (ZEALOUS's first
-            threshold τ). The last record then lifts a key from nothing to a count of τ.
-    """
-    spread = miss_loss(noise, threshold - minimum)
-    together = miss_loss(noise, threshold - minimum - contributions + 1)
-    return appearance(largest_sum(together, spread, contributions))
-
-
-_TRIED = 64
-"""Up to so many searches or clicks of a user every way to divide the searches is tried."""
-
-Loss = Callable[[int], float]
-"""φ: what a key with so many records of one user alone tells by not appearing."""
-
-
-def sequences_loss(noise: float, room: int, sessions: int, queries: int) -> float:
-    """For all sequences of a user's sessions, where a sequence of one occurrence leaves ``room``.
-
-    With n sessions, a sequence that a session has c times counts for φ(nc) if all sessions are the same, and
-    for n φ(c) if they have nothing in common; nothing in between is worse.
-    """
-    ways = occurrences(queries)
-    known = {}
-    for times in {times for way in ways for times, _ in way}:
-        apart, alike = miss_loss(noise, room + 1 - times), miss_loss(noise, room + 1 - sessions * times)
-        known[times] = max(sessions * apart, alike)
-    return max(math.fsum(number * known[times] for times, number in way) for way in ways)
-
-
-def capped_loss(loss: Loss, records: int, cap: int) -> float:
-    """The largest Σ φ(k_i) over Σ k_i = ``records`` with 1 <= k_i <= ``cap``; φ is convex from 1 on.
-
-    For a number of keys the worst has as many full keys as can be, at most one between, and single records.
-    Moving that one between to either end, and then the number of full ones, which enters linearly, leaves
-    these: all single, or as many full as can be and the rest on one key or on single ones.
-    """
-    if not records:
-        return 0.0
-    cap = min(cap, records)
-    full, rest = divmod(records, cap)
-    remaining = max(loss(rest), rest * loss(1)) if rest else 0.0
-    return max(records * loss(1), full * loss(cap) + remaining)
-
-
-class Spread:
-    """How the records of one user fall on the keys of a table.
-
-    Args:
-        records: the most records of a user.
-        noise: the scale of the table's noise.
-        room: how far the first record stays below the threshold.
-    """
-
-    def __init__(self, records: int, noise: float, room: int) -> None:
-        self.records = records
-        self._noise = noise
-        self._room = room
-        self._known: dict[int, float] = {}
-
-    def loss(self, records: int) -> float:
-        """φ(k)."""
-        if records not in self._known:
-            self._known[records] = miss_loss(self._noise, self._room + 1 - records)
-        return self._known[records]
-
-    def worst(self, records: int, cap: int | None = None) -> float:
-        """The worst spread of so many records, at most ``cap`` on a key."""
-        return capped_loss(self.loss, records, records if cap is None else cap)
-
-    def apart(self, records: int) -> float:
-        """Each record on a key of its own."""
-        return records * self.loss(1) if records else 0.0
-
-
-_NOTHING = Spread(0, 1.0, 1)
-
-
-def searches_loss(queries: Spread, clicks: Spread | None, steps: Spread | None, once: bool) -> float:
-    """For queries, clicks shown with their queries, and steps shown with both of theirs, together.
-
-    Of q_f searches let p be of queries that appear without this user too. Then q_f - p searches are of own
-    queries; own clicks can appear if p > 0, and own steps only between the p.
-
-    Args:
-        queries: q_f records of queries.
-        clicks: clicks on them, where these are published.
-        steps: steps between them, at most q_f - 1.
-        once: each record of a user is of another key.
-    """
-    clicks, steps = clicks or _NOTHING, steps or _NOTHING
-    if once:
-        worst = _once(queries, clicks, steps)
-    elif max(queries.records, clicks.records) <= _TRIED:
-        worst = max(_with_common(queries, clicks, steps, p) for p in range(queries.records + 1))
-    else:
-        # With clicks as bad as they can be for every p > 0, what is left is convex in p: an end is worst.
-        most, between = clicks.worst(clicks.records), min(steps.records, queries.records - 1)
-        worst = max(
-            queries.worst(queries.records),
-            queries.worst(queries.records - 1) + most,
-            most + steps.worst(between),
-        )
-    return worst
-
-
-def _with_common(queries: Spread, clicks: Spread, steps: Spread, p: int) -> float:
-    """The worst where p searches are of queries that appear without this user too.
-
-    Let g of the p be of one query. A click on a url counts once a search, so g times at most. Between the
-    searches lie p - 1 steps, and no more than 2 (p - g) where one query has more than half of them; each step
-    from one query to another takes two searches of its own, so p - g steps at most are of one key. Fewer than
-    half of the searches on one query gain nothing.
-    """
-    own = queries.worst(queries.records - p)
-    if not p:
-        return own
-    return own + max(
-        clicks.worst(clicks.records, g) + steps.worst(min(steps.records, p - 1, 2 * (p - g)), max(1, p - g))
-        for g in range((p + 1) // 2, p + 1)
-    )
-
-
-def _once(queries: Spread, clicks: Spread, steps: Spread) -> float:
-    """Each record on another key; p common queries have p(p-1) different steps between them.
-
-    That is convex in p until there are as many steps as a user may give, and falls from there on.
-    """
-    enough = next(p for p in range(2, steps.records + 3) if p * (p - 1) >= steps.records)
-    found = []
-    for p in {0, 1, enough - 1, enough}:
-        if p <= queries.records:
-            pairs = min(steps.records, p * (p - 1))
-            common = clicks.apart(clicks.records) + steps.apart(pairs) if p else 0.0
-            found.append(queries.apart(queries.records - p) + common)
-    return max(found)
+_LAST_BITS = 1 + 1e-12
+"""Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
 
 
 @dataclass(frozen=True)
@@ -236,27 +97,6 @@ class Charge:
         return cls(what, sum_up([loss]), delta, loss)
 
 
-@dataclass(frozen=True)
-class PaperFigure:
-    """What the paper prints for the same parameters, and in one line why the provable figure differs."""
-
-    epsilon: float
-    delta: float
-    neighbours: Neighbours
-    source: str
-    why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours.value,
-            "source": self.source,
-            "why": self.why,
-        }
-
-
 def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
     """The ε of a release that makes all these charges."""
     losses = [charge.epsilon if charge.loss is None else charge.loss for charge in charges]
@@ -270,45 +110,158 @@ def parts_document(charges: Iterable[Charge], neighbours: Neighbours) -> list[di
     ]
 
 
-_LAST_BITS = 1 + 1e-12
-"""Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
+def guarantee_of(schedule: Schedule) -> Guarantee:
+    """What carrying out the schedule provably promises."""
+    relation = schedule.neighbours
+    if schedule.exact:
+        return Guarantee(GuaranteeKind.K_QUERY, relation, k=min(part.minimum for part in schedule))
+    if schedule.users is not None:
+        return _probabilistic(schedule, schedule.users)
+    if schedule.selection is not None or schedule.at_epsilon is not None:
+        return event_of(schedule).guarantee
+    epsilon = total_epsilon(charges_of(schedule), relation)
+    if all(part.keys is Keys.PUBLIC for part in schedule):
+        return Guarantee(GuaranteeKind.PURE, relation, epsilon=epsilon)
+    delta = appearance(whole_loss(schedule))
+    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, epsilon=epsilon, delta=delta)
 
 
 def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
     """What each part costs: which keys, and their counts where these get fresh noise."""
+    if schedule.exact:
+        return ()  # no ε describes true counts
+    if schedule.selection is not None:
+        return _selection_charges(schedule)
+    if schedule.users is not None:
+        return tuple(_probabilistic_charge(schedule, part, schedule.users) for part in schedule)
+    if schedule.at_epsilon is not None:
+        one_way = schedule.at_epsilon / schedule.neighbours.users_changed
+        return (Charge("all histograms by exact loss", one_way, guarantee_of(schedule).delta),)
     listed = []
     for part in schedule:
-        listed.append(_selection(part))
+        listed.append(_selected(part))
         if part.fresh is not None:
             moved = part.contribution.total
             listed.append(Charge.of_counts(f"counts of {part.table}", moved, part.fresh.scale))
     return tuple(listed)
 
 
-def guarantee_of(schedule: Schedule, neighbours: Neighbours) -> Guarantee:
-    """What carrying out the schedule provably promises: pure, or (ε,δ)-indistinguishability."""
-    epsilon = total_epsilon(charges_of(schedule), neighbours)
-    if all(part.keys is Keys.PUBLIC for part in schedule):
-        return Guarantee(GuaranteeKind.PURE, neighbours, epsilon=epsilon)
-    delta = appearance(whole_loss(schedule))
-    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon=epsilon, delta=delta)
+def event_of(schedule: Schedule) -> Event:
+    """What the ledger is charged with: as tight as it is known, so that many releases compose well."""
+    if schedule.exact:
+        return KQueryRelease(min(part.minimum for part in schedule))
+    if schedule.selection is not None:
+        return _selection_event(schedule)
+    if schedule.users is not None:  # by its guarantee: what it is made of is another kind of promise
+        return ApproximateDp(guarantee_of(schedule))
+    if schedule.at_epsilon is not None:
+        return _exact_event(schedule, schedule.at_epsilon)
+    return _counts_and_disclosure(schedule)
 
 
-def event_of(schedule: Schedule, neighbours: Neighbours) -> Event:
+def _counts_and_disclosure(schedule: Schedule) -> Event:
     """Noisy counts and, where keys that occur are chosen, a rare disclosure."""
     parts: list[Event] = []
+    relation = schedule.neighbours
     for part in schedule:
         if part.chance == 1:
-            parts += _moved(part, _scale(part), _step(part), neighbours)
+            parts += _moved(part, _scale(part), _step(part), relation)
         else:  # a sampled set is more than noise on counts: known by its ε
-            cost = _selection(part).epsilon * neighbours.users_changed
-            parts.append(ApproximateDp(Guarantee(GuaranteeKind.PURE, neighbours, epsilon=cost)))
+            cost = _selected(part).epsilon * relation.users_changed
+            parts.append(ApproximateDp(Guarantee(GuaranteeKind.PURE, relation, epsilon=cost)))
         if part.fresh is not None:
-            parts += _moved(part, part.fresh.scale, 1, neighbours)
-    whole = guarantee_of(schedule, neighbours)
+            parts += _moved(part, part.fresh.scale, 1, relation)
+    whole = guarantee_of(schedule)
     if whole.kind is not GuaranteeKind.PURE:
-        parts.append(RareDisclosure(whole.delta, neighbours))
+        parts.append(RareDisclosure(whole.delta, relation))
     return Composed(tuple(_gathered(parts)))
+
+
+def _alike(schedule: Schedule) -> Part:
+    """The first part, where all parts have the same noise, thresholds and bounds; others are refused."""
+    first = schedule.parts[0]
+    rules = {(part.noise, part.fresh, part.least, part.minimum, part.contribution) for part in schedule}
+    if len(rules) > 1 or first.least is None or first.fresh is not None or not first.contribution.once:
+        raise ParameterError("a guarantee of this kind is for histograms of one noise and one threshold.")
+    return first
+
+
+def _exact_event(schedule: Schedule, epsilon: float) -> ThresholdedCounts:
+    """All histograms as keys that are moved or shown, stated at ``epsilon``."""
+    part = _alike(schedule)
+    counts = part.contribution.total * len(schedule.parts)
+    chance = appearance(_first_loss(part))
+    return ThresholdedCounts(_scale(part), counts, chance, epsilon, schedule.neighbours)
+
+
+def _first_loss(part: Part) -> float:
+    """-ln(1 - p), p the chance that a key at its least true count is published."""
+    return miss_loss(_scale(part), (part.least or 0) - part.minimum)
+
+
+def _keys_at_minimum(part: Part, users: int) -> int:
+    """floor(U m/τ), the most keys with count exactly τ: each needs τ of the U users, who give m at most.
+
+    As τ <= U, these are at least the m keys that one user can bring, so the probabilistic δ is never below
+    that of indistinguishability.
+    """
+    if part.minimum > users:
+        raise ParameterError(
+            f"the first threshold is {part.minimum} with a public bound of {users} users; it must be at most "
+            "the number of users.",
+            "Give a lower `threshold_1`, or in `users` a bound that no log can exceed.",
+        )
+    return users * part.contribution.total // part.minimum
+
+
+def _probabilistic_charge(schedule: Schedule, part: Part, users: int) -> Charge:
+    """What a histogram costs as probabilistic differential privacy."""
+    m, noise = part.contribution.total, _scale(part)
+    delta = appearance(_keys_at_minimum(part, users) * _first_loss(part))
+    charge = Charge.of_counts(part.table, m, noise, delta)
+    # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ. Of a
+    # replaced user one history does so at a time: half of it here, since both are charged.
+    excess = m * max(0.0, _first_loss(part) - 1 / noise) if noise else 0.0
+    if not excess:
+        return charge
+    share = excess / schedule.neighbours.users_changed
+    return Charge(charge.what, sum_up([charge.epsilon, share]), delta)
+
+
+def _probabilistic(schedule: Schedule, users: int) -> Guarantee:
+    """(ε,δ)-probabilistic differential privacy: δ = 1 - (1-p)^floor(U m/τ) for each histogram; tight."""
+    part = _alike(schedule)
+    epsilon = total_epsilon(charges_of(schedule), schedule.neighbours)
+    keys = _keys_at_minimum(part, users) * len(schedule.parts)
+    delta = appearance(keys * _first_loss(part))
+    return Guarantee(GuaranteeKind.PROBABILISTIC, schedule.neighbours, epsilon=epsilon, delta=delta)
+
+
+def _selection_event(schedule: Schedule) -> Event:
+    """Rounds as Gaussian noise and a disclosure; a single count by its guarantee."""
+    selection, epsilon = schedule.selection, schedule.at_epsilon or 0.0
+    if isinstance(selection, SingleCount):
+        delta = rounds_analysis.single_delta(selection, epsilon, schedule.neighbours)
+        kind = GuaranteeKind.INDISTINGUISHABILITY
+        return ApproximateDp(Guarantee(kind, schedule.neighbours, epsilon=epsilon, delta=delta))
+    if selection is None:
+        raise ParameterError("this schedule has no selection.")
+    cost = rounds_analysis.cost_of(selection, schedule.neighbours)
+    return GaussianRounds(cost.mu, cost.disclosure, epsilon, schedule.neighbours)
+
+
+def _selection_charges(schedule: Schedule) -> tuple[Charge, ...]:
+    """The noise of all rounds and what may be found by chance; of a single count the two are one."""
+    selection, epsilon = schedule.selection, schedule.at_epsilon or 0.0
+    one_way = epsilon / schedule.neighbours.users_changed
+    if selection is None or isinstance(selection, SingleCount):
+        return (Charge("one noisy count of each item", one_way, guarantee_of(schedule).delta),)
+    cost = rounds_analysis.cost_of(selection, schedule.neighbours)
+    noise = lattice_delta(epsilon, cost.mu) if math.isfinite(cost.mu) else 1.0
+    return (
+        Charge("the noise of all rounds and counts", one_way, noise),
+        Charge("items of one user alone, found by chance", 0.0, cost.disclosure),
+    )
 
 
 def whole_loss(schedule: Schedule) -> float:
@@ -341,15 +294,14 @@ def _searches_with_what_lies_within(schedule: Schedule) -> float | None:
         return None  # more than the steps between so many searches
     if first.keys is Keys.PUBLIC or any(part.least is None for part in schedule):
         return None
-    searches, clicks, steps = (
-        _spread(part) if part else None for part in (first, sorts.get(1), sorts.get(2))
-    )
-    assert searches is not None
+    searches, clicks, steps = (_spread(part) for part in (first, sorts.get(1), sorts.get(2)))
     return searches_loss(searches, clicks, steps, first.contribution.once)
 
 
-def _spread(part: Part) -> Spread:
-    assert part.least is not None
+def _spread(part: Part | None) -> Spread:
+    """How a user's records fall on the keys of a part; nothing where there is no such part."""
+    if part is None or part.least is None:
+        return NOTHING
     return Spread(part.contribution.total, _scale(part), part.least - part.minimum)
 
 
@@ -388,7 +340,7 @@ def _step(part: Part) -> int:
     return 1 if part.keys is Keys.OCCURRING else part.minimum
 
 
-def _selection(part: Part) -> Charge:
+def _selected(part: Part) -> Charge:
     """Which keys are published, with the number that was compared if no fresh one is drawn."""
     what = part.table if part.fresh is None else f"which {part.table}"
     delta = appearance(fresh_loss(part))
@@ -412,9 +364,10 @@ def _sampled_loss(part: Part, records: int) -> float:
     Appearing tells ln(1/p_g) more, and not appearing tells φ + ln(1 - p_g s(0)). All of these are convex in
     the records, so the worst users are the two extremes.
     """
-    assert part.least is not None
     noise, moved = _scale(part), part.minimum - 1 + records
     appearing = moved / noise - math.log(part.chance)
+    if part.least is None:  # every key that takes part appears: one that is missing has no record
+        return math.inf
     idle = math.log1p(-part.chance * survival(noise, part.least))
     return max(appearing, miss_loss(noise, part.least - moved) + idle)
 
@@ -445,23 +398,3 @@ def _gathered(events: Iterable[Event]) -> list[Event]:
         else:
             listed.append(event)
     return listed
-
-
-def log_alpha(noise: float, threshold: float, pool_probability: float = 1.0) -> float:
-    """ln α. The second term is -ln(1 - e^(-(K-1)/b)/2), and means nothing where that is no logarithm."""
-    if noise <= 0:
-        raise ParameterError.outside("noise", noise, "above 0 for the paper's figure")
-    first = 1 / noise - math.log(pool_probability)
-    exponent = (1 - threshold) / noise
-    if exponent >= math.log(2):
-        return first
-    return max(first, -math.log1p(-math.exp(exponent) / 2))
-
-
-def turning_point(noise: float, pool_probability: float = 1.0) -> float:
-    """The thesis's K for a noise scale: where the two terms of α meet (eq. 3.11)."""
-    if noise <= 0:
-        raise ParameterError.outside("noise", noise, "above 0 for the paper's figure")
-    # 2 e^((K-1)/b) - 1 = 1/(e^(1/b)/p_g - 1) = p_g/(e^(1/b) - p_g)
-    rest = 0.0 if 1 / noise > 700 else pool_probability / (math.expm1(1 / noise) + 1 - pool_probability)
-    return 1 + noise * math.log((1 + rest) / 2)

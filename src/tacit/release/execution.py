@@ -1,14 +1,29 @@
 """Carrying out a schedule: the only code that draws noise for a release and compares with a threshold.
 
 All noise is integer (:mod:`tacit.privacy.noise.samplers`), drawn independently for each key, and compared
-with whole
-thresholds: ``count + X >= least``. A strict comparison with K is ``least = K + 1``.
+with whole thresholds: ``count + X >= least``. A strict comparison with K is ``least = K + 1``.
+
+:func:`execute` needs no engine and no log, only counts::
+
+    plan = tacit.Zealous(epsilon=1, delta=1e-6).plan()
+    execute(plan.schedule, {"queries": pa.table({"query": ["tea"], "count": [41]})}, source)
+
+**Adaptive rounds.** What a user's weights depend on: the user's own items, the noisy numbers of those items
+in earlier rounds, and the schedule. What happens to an item depends on its own noisy numbers alone. Nothing
+is normalised, ranked or fitted over items, and no order of items or users plays a part.
+
+**Counts of what the rounds found.** The found items are public by now, so a user's whole history takes part,
+not only the k₀ items of the selection. Each user's vector over the found items, weighted by what the first
+round said of them, is clipped to a norm L that most users keep to (by a noisy histogram of norms). What
+clipping leaves of a count is estimated from noisy numbers alone (:mod:`tacit.release.clipping`): see
+docs/guarantees/adaptive.md, "What a count means".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +31,31 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.privacy.noise.randomness import RandomSource
-from tacit.privacy.noise.samplers import bernoulli, discrete_laplace
-from tacit.release.schedule import Keys, Noise, NoiseKind, Part, Schedule
+from tacit.privacy.noise.samplers import (
+    bernoulli,
+    capped_laplace,
+    discrete_gaussian,
+    discrete_laplace,
+    exact_scale,
+    exact_sigma,
+)
+from tacit.release.clipping import beyond_limit, clipping_of, most_users
+from tacit.release.loops.weights import add_weights, squared_norms
+from tacit.release.rounds_analysis import single_deviation
+from tacit.release.schedule import (
+    LARGEST_VALUE,
+    ONE,
+    AdaptiveRounds,
+    Keys,
+    Noise,
+    NoiseKind,
+    Part,
+    Schedule,
+    Selection,
+    SingleCount,
+    StepFunction,
+    Tally,
+)
 
 Tables = dict[str, pa.Table]
 """What is published: tables by name, each with its key columns and ``count``."""
@@ -27,6 +65,48 @@ Rows = Callable[[Part, Mapping[str, pa.Table]], Iterable[pa.RecordBatch]]
 
 Columns: those that make a key, ``count``, and where the part takes both kinds of keys ``public``.
 """
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret."""
+
+    starts: Whole
+    items: NDArray[np.int32]
+    kinds: int
+    """How many different items there are; they are numbered from 0."""
+
+
+class Held(Protocol):
+    """Who holds which items of several tables, numbered through. Secret."""
+
+    @property
+    def holdings(self) -> Holdings:
+        """Of all tables together."""
+        ...
+
+    def of_kind(self, table: str, items: Whole) -> NDArray[np.bool_]:
+        """Which of the items are keys of this table."""
+        ...
+
+    def keys(self, table: str, items: Whole) -> pa.Table:
+        """The keys of these items, all of one table, in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class SelectedItems:
+    """Published items by their numbers, with counts and the standard deviations of their noise.
+
+    Items that are published without counts have empty arrays of both.
+    """
+
+    items: Whole
+    counts: Whole
+    deviations: NDArray[np.float64]
+
 
 _SAMPLERS = {NoiseKind.LAPLACE: discrete_laplace}
 _NOT_KEYS = ("count", "public")
@@ -43,28 +123,64 @@ class Passed:
 
 def execute(
     schedule: Schedule,
-    rows: Rows,
+    counts: Rows | Mapping[str, pa.Table] | Held,
     source: RandomSource,
     shown: Callable[[Part, pa.Table], pa.Table] = lambda _, keys: keys,
 ) -> Tables:
-    """Draw, compare and publish, part by part.
+    """Draw, compare and publish: one table for each part.
 
     Args:
         schedule: what is drawn and compared.
-        rows: the keys of each part with their true counts.
+        counts: the keys of each part with their true counts, by table, or as a function of the part and of
+            what was published before; for a schedule with a selection, who holds what.
         source: of the random bits.
         shown: keys that passed, as the table shows them.
     """
+    if schedule.selection is not None:
+        return _publish_selected(schedule, schedule.selection, cast("Held", counts), source)
+    rows = _from_tables(counts) if isinstance(counts, Mapping) else cast("Rows", counts)
     tables: Tables = {}
     for part in schedule:
         passed = _within(part, pass_threshold(part, rows(part, tables), source), tables)
-        counts = passed.noisy
+        numbers = passed.noisy
         if part.fresh is not None:
-            counts = passed.true + draw(part.fresh, len(passed.true), source)
-        keys = shown(part, passed.keys) if len(counts) else _schema(part).empty_table()
-        keys = keys.cast(_schema(part))
-        tables[part.table] = in_order(keys.append_column("count", pa.array(counts, pa.int64())))
+            numbers = passed.true + draw(part.fresh, len(passed.true), source)
+        keys = shown(part, passed.keys) if len(numbers) else _schema(part).empty_table()
+        tables[part.table] = in_order(_with_measures(keys.cast(_schema(part)), numbers))
     return tables
+
+
+def _from_tables(counts: Mapping[str, pa.Table]) -> Rows:
+    return lambda part, _: counts[part.table].to_batches()
+
+
+def _with_measures(keys: pa.Table, counts: Whole, deviations: Whole | None = None) -> pa.Table:
+    """A table of keys with a count for each, and the standard deviation of its noise where that is known."""
+    table = keys.append_column("count", pa.array(counts, pa.int64()))
+    return table if deviations is None else table.append_column("deviation", pa.array(deviations, pa.int64()))
+
+
+def _publish_selected(schedule: Schedule, selection: Selection, held: Held, source: RandomSource) -> Tables:
+    """Find and count the items of all parts together, and make one table of each."""
+    found = select(selection, held.holdings, source)
+    tables: Tables = {}
+    for part in schedule:
+        chosen = np.flatnonzero(held.of_kind(part.table, found.items))
+        table = held.keys(part.table, found.items[chosen]).cast(_schema(part))
+        if part.measures:
+            deviations = np.ceil(found.deviations[chosen]).astype(np.int64)
+            table = _with_measures(table, found.counts[chosen], deviations)
+        tables[part.table] = in_order(table)
+    return tables
+
+
+def require_drawable(schedule: Schedule) -> None:
+    """Refuse, before anything is charged, what no noise can be drawn for."""
+    for noise in schedule.noises():
+        if noise.kind is NoiseKind.GAUSSIAN:
+            exact_sigma(noise.scale)
+        else:
+            exact_scale(noise.scale)
 
 
 def _within(part: Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passed:
@@ -132,13 +248,15 @@ def in_order(table: pa.Table) -> pa.Table:
 
     The order tells nothing more than the table.
     """
-    order = [("count", "descending")]
+    measures = ("count", "deviation")
+    order = [("count", "descending")] if "count" in table.schema.names else []
     by = table
-    for name in table.schema.names[:-1]:
-        column = table.column(name)
-        if pa.types.is_list(column.type):
-            by = by.set_column(by.schema.get_field_index(name), name, pc.binary_join(column, "\x00"))
-        order.append((name, "ascending"))
+    for name in table.schema.names:
+        if name not in measures:
+            column = table.column(name)
+            if pa.types.is_list(column.type):
+                by = by.set_column(by.schema.get_field_index(name), name, pc.binary_join(column, "\x00"))
+            order.append((name, "ascending"))
     return table.take(pc.sort_indices(by, sort_keys=order)).combine_chunks()
 
 
@@ -161,3 +279,157 @@ def _plain(schema: pa.Schema) -> pa.Schema:
 
 def _whole(column: pa.Array) -> NDArray[np.int64]:
     return np.asarray(column.cast(pa.int64()))
+
+
+def select(selection: Selection, holdings: Holdings, source: RandomSource) -> SelectedItems:
+    """Carry out a selection on who holds what: which items are published, and with which counts."""
+    if isinstance(selection, SingleCount):
+        items, counts = count_once(selection, holdings, source)
+        return SelectedItems(items, counts, np.full(items.size, single_deviation(selection)))
+    found = find(selection, holdings, source)
+    if selection.tally is None:
+        return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0))
+    tally = take_tally(selection.tally, holdings, found, source)
+    return SelectedItems(found.items, tally.counts, tally.deviations)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rounds found.
+
+    Args:
+        items: the numbers of found items.
+        first: the noisy weight of each in the first round.
+        rounds: the round in which each was found, from 1.
+    """
+
+    items: NDArray[np.int64]
+    first: Whole
+    rounds: NDArray[np.int64]
+
+
+def cut_to(holdings: Holdings, held: int, source: RandomSource) -> Holdings:
+    """At most ``held`` items per user, drawn by lot among the user's own, once and for all rounds.
+
+    The user's own randomness decides: neither other users nor the numbering of items may influence it.
+    """
+    sizes = np.diff(holdings.starts)
+    if sizes.size == 0 or sizes.max() <= held:
+        return holdings
+    many = np.flatnonzero(sizes > held)
+    keep = np.ones(holdings.items.size, dtype=np.bool_)
+    for start, size in zip(holdings.starts[many].tolist(), sizes[many].tolist(), strict=True):
+        # 64 random bits an item, the smallest stay; equal ones are drawn again with all the others.
+        lots = source.words(size)
+        while np.unique(lots).size < size:
+            lots = source.words(size)
+        keep[start + np.argsort(lots)[held:]] = False
+    starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, held))]).astype(np.int64)
+    return Holdings(starts, holdings.items[keep], holdings.kinds)
+
+
+def noisy_weights(
+    holdings: Holdings,
+    values: NDArray[np.uint8],
+    present: Whole,
+    sigma: int,
+    source: RandomSource,
+    least: int = 0,
+) -> Whole:
+    """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
+    totals = np.zeros(holdings.kinds, dtype=np.int64)
+    add_weights(holdings.starts, holdings.items, values, least, totals)
+    return totals[present] + discrete_gaussian(sigma, present.size, source)
+
+
+def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint8]:
+    """The value of the step function at each number."""
+    values = np.array((0, *steps.values), dtype=np.uint8)
+    return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]
+
+
+def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> Found:
+    """Carry out the rounds of selection.
+
+    An item whose steering says 0 is out for good, by its own noisy numbers, so no more noise is drawn for it:
+    whatever it would be, it is not looked at.
+    """
+    holdings = cut_to(holdings, schedule.held, source)
+    present = np.flatnonzero(np.bincount(holdings.items, minlength=holdings.kinds)).astype(np.int64)
+    values = np.full(holdings.kinds, LARGEST_VALUE, dtype=np.uint8)
+    standing = np.zeros(present.size, dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    listed: list[tuple[Whole, Whole, Whole]] = []
+    for number, step in enumerate(schedule.rounds, start=1):
+        noisy = noisy_weights(holdings, values, present, step.sigma, source)
+        if number == 1:
+            first = noisy
+        standing = standing + step.coefficient * noisy
+        reached = standing >= step.threshold
+        listed.append((present[reached], first[reached], np.full(int(reached.sum()), number)))
+        values[present] = 0
+        if step.steering is None:
+            break
+        weights = stepped(step.steering, standing)
+        staying = ~reached & (weights > 0)
+        present, standing, first = present[staying], standing[staying], first[staying]
+        values[present] = weights[staying]
+    items, starts, rounds = (np.concatenate(column) for column in zip(*listed, strict=True))
+    return Found(items, starts, rounds)
+
+
+@dataclass(frozen=True)
+class NoisyTally:
+    """Counts of the found items, in their order, and the standard deviation of each one's noise."""
+
+    counts: NDArray[np.int64]
+    deviations: NDArray[np.float64]
+    limit: int
+    """L, in units of relative weight."""
+
+
+def users_by_norm(edges: Whole, squares: Whole) -> Whole:
+    """How many users have a norm in each cell: a user with any found item is in one of them. Secret."""
+    cells = np.searchsorted(edges[:-1] ** 2, squares[squares > 0], side="left")
+    return np.bincount(cells, minlength=edges.size).astype(np.int64)
+
+
+def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: RandomSource) -> NoisyTally:
+    """Count the found items."""
+    relative = stepped(schedule.weighing, found.first)
+    values = np.zeros(holdings.kinds, dtype=np.uint8)
+    values[found.items] = relative
+    squares = np.zeros(holdings.starts.size - 1, dtype=np.int64)
+    squared_norms(holdings.starts, holdings.items, values, squares)
+    edges = np.array(schedule.norm_edges, dtype=np.int64)
+    norms = ONE * users_by_norm(edges, squares)
+    norms += discrete_gaussian(schedule.norm_sigma, edges.size, source)
+    clipping = clipping_of(schedule, norms)
+    limit = clipping.limit
+    noisy = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit * limit)
+    weights = relative.astype(np.float64)
+    clipped = noisy * (limit / (ONE * weights))
+    beyond = beyond_limit(schedule, limit, norms / ONE, clipping.norms, weights, clipped)
+    left = clipping.having(beyond).left_of(weights, clipped)
+    counts = np.clip(np.rint(clipped / left), 1, most_users(schedule, norms)).astype(np.int64)
+    return NoisyTally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
+
+
+def count_once(
+    schedule: SingleCount, holdings: Holdings, source: RandomSource, times: float = 1.0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Carry it out: the items that are published, and their noisy counts.
+
+    Args:
+        schedule: what is drawn and compared.
+        holdings: who holds what.
+        source: of lots and noise.
+        times: every count so many times as large, to foresee a larger log; 1 in a release.
+    """
+    holdings = cut_to(holdings, schedule.held, source)
+    counts = np.bincount(holdings.items, minlength=holdings.kinds).astype(np.int64)
+    present = np.flatnonzero(counts).astype(np.int64)
+    true = counts[present] if times == 1 else np.rint(times * counts[present]).astype(np.int64)
+    noisy = true + capped_laplace(schedule.scale, schedule.upward, schedule.most, present.size, source)
+    published = noisy >= schedule.least
+    return present[published], noisy[published]

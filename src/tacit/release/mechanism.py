@@ -1,168 +1,224 @@
-"""What a release mechanism is: parameters, a schedule that follows from them, and counting without noise.
+"""What a release mechanism is: a request, a plan that answers it, and counting without noise.
+
+A **mechanism** such as ``Zealous(epsilon=1, delta=1e-6)`` says what is asked. Its ``plan()`` is complete:
+noise and thresholds as a :class:`~tacit.release.schedule.Schedule`, and the guarantee that follows from
+that. Nothing is left open in a plan, and nothing of the log has been looked at.
 
 Counting and drawing are apart, so that everything that can fail on its way to the counts has failed before
-the ledger is charged, and no noise can be drawn before.
+the ledger is charged, and no noise can be drawn before::
+
+    counting  = plan.count(engine, log)            bounded histograms, deterministic
+    ledger.spend(plan.event, …)                    the charge, on the disk
+    tables    = plan.publish(engine, counting, source)
+
+What parameters mean, the steps, the papers' figures and what can still be learnt are functions over plans,
+beside each mechanism (:mod:`tacit.release.prose`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-import pyarrow as pa
+from tacit.errors import InfeasibleError, ParameterError
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.release.parameters import arguments_in_words, checked, plain, typed_fields
 
-from tacit.errors import InfeasibleError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.accounting.events import Event
-from tacit.privacy.noise.randomness import RandomSource
-from tacit.release.analysis import Charge, PaperFigure, charges_of, event_of, guarantee_of
-from tacit.release.engines import Engine
-from tacit.release.execution import Tables, execute
-from tacit.release.parameters import Parameters
-from tacit.release.planning import PaperSetting
-from tacit.release.schedule import Part, Schedule
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-P = TypeVar("P", bound=Parameters)
+    from tacit.privacy.accounting.events import Event
+    from tacit.privacy.noise.randomness import RandomSource
+    from tacit.release.analysis import Charge
+    from tacit.release.engines import Engine
+    from tacit.release.execution import Tables
+    from tacit.release.schedule import Part, Schedule
+
+M = TypeVar("M", bound="Mechanism", covariant=True)
 
 Counting = Mapping[str, Any]
 """Bounded histograms by name, kept in the engine. Secret."""
 
 
-@dataclass(frozen=True)
-class DescribedStep:
-    """A step of the mechanism as a reader of the release's page sees it."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Mechanism(ABC):
+    """A way to publish a search log, as it is asked for.
 
-    title: str
-    detail: str
-    noisy: bool = False
+    Parameters are given by name. Either ``epsilon`` is given and noise and thresholds are planned, or these
+    are given and charged what they cost.
+    """
+
+    name: ClassVar[str]
+    """As on the command line."""
+    title: ClassVar[str]
+    """As in a heading."""
+    summary: ClassVar[str]
+    """One line for the help."""
+    example: ClassVar[str]
+    """Options of an example."""
+    given_example: ClassVar[str] = ""
+    """Options of an example in which the parameters are given, not planned."""
+    private: ClassVar[bool] = True
+    """Whether it protects against somebody who knows the method; if not, a release is asked for twice."""
+    publishes_queries: ClassVar[bool] = True
+    """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
+    counts_prefixes: ClassVar[bool] = False
+    """Whether a published sequence counts sessions that begin with it, and not all that contain it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        explained = arguments_in_words(cls)
+        if explained and cls.__doc__ and "\n    Args:" not in cls.__doc__:
+            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n    Args:\n{explained}\n    "
+
+    def __post_init__(self) -> None:
+        for declaration, kind in typed_fields(type(self)):
+            value = getattr(self, declaration.name)
+            accepted = checked(declaration, kind, value)
+            if accepted is not value:
+                object.__setattr__(self, declaration.name, accepted)
+
+    @property
+    @abstractmethod
+    def given(self) -> bool:
+        """Whether noise and thresholds were given, so that nothing is planned."""
+
+    @abstractmethod
+    def plan(self) -> Plan[Self]:
+        """Noise and thresholds for ε and δ, or as given."""
+
+    def budget(self) -> tuple[float, float]:
+        """The ε and δ to plan for."""
+        epsilon, delta = getattr(self, "epsilon", None), getattr(self, "delta", 0.0)
+        if epsilon is None:
+            raise ParameterError(
+                f"a plan for {self.title} needs `epsilon`, or the noise itself; neither was given.",
+                "Give `epsilon`: 1 is a usual beginning.",
+            )
+        return epsilon, delta
+
+    def limits(self) -> dict[str, float]:
+        """The ε and δ that given parameters must keep to: those that were asked for."""
+        epsilon, delta = getattr(self, "epsilon", None), getattr(self, "delta", None)
+        defaults = {each.name: each.default for each in dataclasses.fields(self)}
+        found = {} if epsilon is None else {"epsilon": epsilon}
+        if delta is not None and (epsilon is not None or delta != defaults["delta"]):
+            found["delta"] = delta
+        return found
+
+    def settled(self, **values: Any) -> Self:
+        """The same with these values given, and nothing asked for any more."""
+        asked = {each.name: each.default for each in dataclasses.fields(self) if each.metadata["planning"]}
+        return dataclasses.replace(self, **{**asked, **values})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters on which what is published depends, by name, as the manifest has them."""
+        return {
+            each.name: plain(getattr(self, each.name))
+            for each in dataclasses.fields(self)
+            if not each.metadata["planning"]
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Self:
+        """What ``to_dict`` wrote: for its guarantee, not to run."""
+        made = {name: tuple(value) if isinstance(value, list) else value for name, value in form.items()}
+        return cls(**made)
+
+    def __repr__(self) -> str:
+        given = [
+            f"{each.name}={plain(getattr(self, each.name))!r}"
+            for each in dataclasses.fields(self)
+            if getattr(self, each.name) != each.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __str__(self) -> str:
+        return str(self.plan())
+
+    def _repr_html_(self) -> str:
+        return self.plan()._repr_html_()
 
 
-@dataclass(frozen=True)
-class FurtherStatement:
-    """What ``tacit guarantee`` says of one mechanism beyond what it says of all.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(ABC, Generic[M]):
+    """A release, settled: what is drawn and compared, and the guarantee that follows from it.
 
     Args:
-        title: in the place of the mechanism's own.
-        document: more fields of the JSON document.
-        paper: more fields of what the paper prints.
-        rows: more rows (name, provable, the paper's).
-        words: more sentences.
+        mechanism: what was asked.
+        schedule: what is drawn and compared.
+        guarantee: what carrying out the schedule once provably promises.
     """
 
-    title: str = ""
-    document: Mapping[str, Any] = field(default_factory=dict)
-    paper: Mapping[str, Any] = field(default_factory=dict)
-    rows: Sequence[tuple[str, str, str]] = ()
-    words: Sequence[str] = ()
+    mechanism: M
+    schedule: Schedule
+    guarantee: Guarantee = field(init=False)
 
+    def __post_init__(self) -> None:
+        from tacit.release.analysis import guarantee_of
 
-class Mechanism(ABC, Generic[P]):
-    """A way to publish a search log, with all its parameters settled.
-
-    It is made from its parameters by name, ``Zealous(epsilon=1, delta=1e-6)``; what is not given is planned.
-    ``asked`` is what was given, ``parameters`` what follows.
-    """
-
-    Parameters: ClassVar[type[Any]]
-    counts_beginnings: ClassVar[bool] = False
-    """Whether a published sequence counts sessions that begin with it, and not all that have it as a part."""
-
-    asked: P
-    parameters: P
-
-    def __init__(self, asked: P | None = None, /, **options: Any) -> None:
-        self.asked = self.Parameters(**options) if asked is None else replace(asked, **options)
-        self.parameters = self.plan(self.asked)
-        self._require_what_was_asked()
-
-    def _require_what_was_asked(self) -> None:
-        """Given parameters must keep to the ε and δ that were asked for, if any were."""
-        found = self.guarantee()
-        if found.kind is GuaranteeKind.K_QUERY:
-            return
-        for name, limit, value in (
-            ("epsilon", self.asked.epsilon, found.epsilon),
-            ("delta", self.asked.delta, found.delta),
-        ):
-            if limit is not None and value > limit:
-                raise InfeasibleError(
-                    f"these parameters cost {name} {value!r}; at most {limit!r} was asked for.",
-                    "Give more noise or a higher threshold, or leave them out to have them planned.",
-                )
+        object.__setattr__(self, "guarantee", guarantee_of(self.schedule))
+        if self.guarantee.kind is not GuaranteeKind.K_QUERY:
+            for name, limit in self.mechanism.limits().items():
+                value = getattr(self.guarantee, name)
+                if value > limit:
+                    raise InfeasibleError(
+                        f"these parameters cost {name} {value!r}; at most {limit!r} was asked for.",
+                        "Give more noise or a higher threshold, or leave them out to have them planned.",
+                    )
 
     @property
-    def name(self) -> str:
-        """As on the command line."""
-        return str(self.Parameters.name)
+    def epsilon(self) -> float:
+        """ε of the guarantee; infinite where there is none."""
+        return self.guarantee.epsilon
 
     @property
-    def title(self) -> str:
-        """As in a heading."""
-        return str(self.Parameters.title)
+    def delta(self) -> float:
+        """δ of the guarantee."""
+        return self.guarantee.delta
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which logs its guarantee keeps from being told apart."""
-        return self.parameters.neighbours
+        """Which logs the guarantee compares."""
+        return self.schedule.neighbours
 
-    @abstractmethod
-    def plan(self, asked: P) -> P:
-        """Complete parameters: planned from ε and δ, or as given."""
+    @property
+    def name(self) -> str:
+        """The mechanism as on the command line."""
+        return self.mechanism.name
 
-    @abstractmethod
-    def schedule(self) -> Schedule:
-        """What is drawn and compared."""
+    @property
+    def title(self) -> str:
+        """The mechanism as in a heading."""
+        return self.mechanism.title
 
-    @abstractmethod
-    def count(self, engine: Engine, log: Any) -> Counting:
-        """Bounded histograms of a log: deterministic, no noise."""
-
-    @abstractmethod
-    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Draw the noise, compare, and make the tables."""
-
-    @abstractmethod
-    def steps(self) -> Sequence[DescribedStep]:
-        """What is done to the log, in order, in words."""
-
-    @abstractmethod
-    def words(self) -> Sequence[str]:
-        """What the parameters mean and cost, in words."""
-
-    def figures(self) -> dict[str, float]:
-        """What the parameters cost in utility, by name."""
-        return {}
-
-    def guarantee(self) -> Guarantee:
-        """What publishing once provably promises."""
-        return guarantee_of(self.schedule(), self.neighbours)
-
+    @cached_property
     def charges(self) -> tuple[Charge, ...]:
         """What each published thing costs, for adding or removing a user."""
-        return charges_of(self.schedule())
+        from tacit.release.analysis import charges_of
 
+        return charges_of(self.schedule)
+
+    @cached_property
     def event(self) -> Event:
         """What the ledger is charged with, before any noise is drawn."""
-        return event_of(self.schedule(), self.neighbours)
+        from tacit.release.analysis import event_of
 
-    def paper(self) -> PaperFigure | None:
-        """What the paper prints for these parameters, to stand beside the provable guarantee."""
-        return None
+        return event_of(self.schedule)
 
-    def paper_setting(self) -> PaperSetting | None:
-        """The parameters that the paper would choose for the same request."""
-        return None
+    @property
+    @abstractmethod
+    def given(self) -> M:
+        """The mechanism with noise and thresholds given: its plan is this one, in every later version too."""
 
-    def further(self) -> FurtherStatement:
-        """What is to be said about its guarantee beyond ε and δ."""
-        return FurtherStatement()
-
-    def still_learns(self) -> Sequence[str]:
-        """What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
-        return ()
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter, for the manifest; ``from_dict`` of the mechanism reads it back."""
+        return self.given.to_dict()
 
     def check(self) -> None:
         """Refuse what can be analysed but not carried out, such as public sets that were not named."""
@@ -170,65 +226,9 @@ class Mechanism(ABC, Generic[P]):
     def admit(self, engine: Engine, log: Any) -> None:
         """Refuse a log for which the guarantee would not hold; called before it is counted for a release."""
 
-    def checks(self, stated: Mapping[str, Any]) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
-        """More that ``tacit verify`` checks of the parameters that a manifest states."""
-        del stated
-        return ()
-
-    def checks_of_tables(
-        self, read: Callable[[str], pa.Table]
-    ) -> Iterable[tuple[str, Callable[[], tuple[bool, str]]]]:
-        """More that ``tacit verify`` checks of the tables, which ``read`` gives by name."""
-        del read
-        return ()
-
-    def foresee(self, counting: Counting, share: float, source: RandomSource) -> dict[str, float] | None:
-        """By table, the rows of a log with ``share`` times the users of a synthetic one that was counted.
-
-        None where they follow from the schedule, key by key (:mod:`tacit.release.expectation`).
-        """
-        del counting, share, source
-        return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every parameter, for the manifest; :meth:`from_dict` reads it back."""
-        return self.parameters.to_dict()
-
-    @classmethod
-    def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """The mechanism that a manifest describes: for its guarantee, not to run."""
-        return cls(cls.Parameters.from_dict(form))
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.parameters == getattr(other, "parameters", None)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.parameters))
-
-    def __repr__(self) -> str:
-        from rich.console import Console
-
-        text = io.StringIO()
-        self._statement().render(Console(file=text, width=100, highlight=False))
-        return text.getvalue().rstrip()
-
-    def _repr_html_(self) -> str:
-        return str(self._statement().html())
-
-    def _statement(self) -> Any:
-        from tacit.release.document.statement import state_plan
-
-        return state_plan(self)
-
-
-def run(mechanism: Mechanism[Any], engine: Engine, log: Any, source: RandomSource) -> Tables:
-    """Count and publish in one go, uncharged: for tests, audits and evaluation, where nothing gets out."""
-    mechanism.admit(engine, log)
-    return mechanism.publish(engine, mechanism.count(engine, log), source)
-
-
-class ScheduledMechanism(Mechanism[P]):
-    """Says what is counted; what is drawn and compared is the schedule's."""
+    @abstractmethod
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Count a log: bounded histograms, deterministic, no noise."""
 
     def rows(
         self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
@@ -250,11 +250,46 @@ class ScheduledMechanism(Mechanism[P]):
         return tables
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Carry out the schedule."""
-        drawn = execute(
-            self.schedule(),
-            lambda part, published: self.rows(engine, counting, part, published),
-            source,
-            self.shown,
-        )
-        return self.finish(drawn)
+        """Carry out the schedule on what was counted: draw, compare, and make the tables."""
+        from tacit.release.execution import execute
+
+        def rows(part: Part, published: Mapping[str, pa.Table]) -> Iterable[pa.RecordBatch]:
+            return self.rows(engine, counting, part, published)
+
+        return self.finish(execute(self.schedule, rows, source, self.shown))
+
+    def __repr__(self) -> str:
+        return f"<plan of {self.mechanism!r}: {self.guarantee}>"
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        self._statement().render(Console(file=text, width=100, highlight=False))
+        return text.getvalue().rstrip()
+
+    def _repr_html_(self) -> str:
+        return str(self._statement().html())
+
+    def _statement(self) -> Any:
+        from tacit.release.document.statement import state_plan
+
+        return state_plan(self)
+
+
+def plan_of(asked: Mechanism | Plan[Any]) -> Plan[Any]:
+    """The plan of what is asked, which may be a plan already."""
+    if isinstance(asked, Plan):
+        return asked
+    if isinstance(asked, Mechanism):
+        return asked.plan()
+    raise ParameterError.outside(
+        "the mechanism", type(asked).__name__, "a mechanism or its plan, such as tacit.Zealous(epsilon=1)"
+    )
+
+
+def run(asked: Mechanism | Plan[Any], engine: Engine, log: Any, source: RandomSource) -> Tables:
+    """Count and publish in one go, uncharged: for tests, audits and evaluation, where nothing gets out."""
+    plan = plan_of(asked)
+    plan.admit(engine, log)
+    return plan.publish(engine, plan.count(engine, log), source)

@@ -1,22 +1,33 @@
-"""How the parameters of a mechanism are declared: once, with meaning, default and range.
+"""How the parameters of a mechanism are declared: once, with meaning, range and default.
 
-Checks, the options of ``tacit plan``, ``guarantee`` and ``release``, their help and the manifest all come
-from that declaration.
+A mechanism is a frozen dataclass; each field says through :func:`declared` what it means, what is allowed
+and what holds unless it is given. Checks, the mechanism's ``help()``, the options of ``tacit plan``,
+``guarantee`` and ``release``, their help and the manifest all come from that declaration.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from abc import ABC, abstractmethod
+import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, get_type_hints
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+
+LARGEST_EPSILON = 1000.0
+"""Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
+
+DEFAULT_DELTA = 1e-6
+"""δ unless one is given: one in a million."""
+
+PLANNED = "Planned for ε and δ"
+"""The options that shape a plan."""
+GIVEN = "Given instead of planned"
+"""The options that stand in the place of a plan."""
 
 
 class Item(StrEnum):
@@ -37,17 +48,8 @@ ITEM_KEYS: Mapping[Item, tuple[str, ...]] = {
 """The columns that make an item: a pair is a query and the next different one of the same session."""
 
 
-LARGEST_EPSILON = 1000.0
-"""Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
-
-PLANNED = "Planned for ε and δ"
-"""The options that shape a plan."""
-GIVEN = "Given instead of planned"
-"""The options that stand in the place of a plan."""
-
-
 class Choice(StrEnum):
-    """Which of a user's items, searches, clicks or sessions are taken when there are too many."""
+    """Which of a user's items, searches, clicks or sessions count when there are too many."""
 
     FIRST = "first"
     """The earliest, as both papers do."""
@@ -74,11 +76,12 @@ def declared(
     option: str | None = None,
     planning: bool = False,
     option_type: Any = None,
+    noise: bool = False,
 ) -> Any:
-    """A field of a class of parameters.
+    """Declare a parameter of a mechanism.
 
     Args:
-        default: what holds if it is not given; None leaves it open.
+        default: what holds if it is not given; None leaves it to the plan.
         says: what it means, as the help shows it.
         least: the smallest value allowed.
         above: values must be greater.
@@ -88,6 +91,7 @@ def declared(
         option: its name on the command line, where it is not the field's.
         planning: it steers the plan and is no part of what is published, nor of the manifest.
         option_type: its type on the command line, where it is not the field's.
+        noise: it is a scale of noise, which only the library takes as 0 (noise off, for tests).
     """
     rules = {"least": least, "above": above, "most": most, "below": below}
     metadata = {
@@ -97,32 +101,47 @@ def declared(
         "option": option,
         "planning": planning,
         "option_type": option_type,
-        "noise": False,
+        "noise": noise,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def declared_epsilon() -> Any:
+    """Declare ε, from which the rest is planned."""
+    says = "ε: what the whole release may cost at most; None where noise is given instead."
+    return declared(None, says, above=0, most=LARGEST_EPSILON, planning=True)
+
+
+def declared_delta(default: float = DEFAULT_DELTA, says: str = "") -> Any:
+    """Declare δ, for mechanisms that have one."""
+    says = says or "δ: what the whole release may cost at most; well below one over the number of users."
+    return declared(default, says, least=0, below=1, planning=True)
+
+
+def declared_neighbours() -> Any:
+    """Declare the neighbour relation."""
+    return declared(Neighbours.ADD_REMOVE, "Which logs are neighbours: a user added or removed, or replaced.")
+
+
 def declared_noise(says: str) -> Any:
-    """A scale of noise, planned unless given. Only the library takes 0, noise switched off, for tests."""
-    made = declared(None, says, least=0, panel=GIVEN)
-    made.metadata = {**made.metadata, "noise": True}
-    return made
+    """Declare a scale of noise, planned unless given. Only the library takes 0, noise off, for tests."""
+    return declared(None, says, least=0, panel=GIVEN, noise=True)
 
 
 def declared_take() -> Any:
-    """Which of a user's records are taken when there are too many.
+    """Declare which of a user's records count when there are too many.
 
     What the user has most, unless said otherwise: it publishes more (``benchmarks/rows_by_choice.py``).
     """
-    return declared(Choice.FREQUENT, "Which of a user's records are taken when there are too many.")
+    return declared(Choice.FREQUENT, "Which of a user's records count when there are too many.")
 
 
-def check_given_together(parameters: Any, noise: str, threshold: str) -> None:
+def check_given_together(mechanism: Any, noise: str, threshold: str) -> None:
     """Noise and threshold belong together: both are given, or both are planned."""
-    if (getattr(parameters, noise) is None) != (getattr(parameters, threshold) is None):
+    if (getattr(mechanism, noise) is None) != (getattr(mechanism, threshold) is None):
         raise ParameterError(
             f"`{noise}` and `{threshold}` are given together, or neither.",
-            "Give `epsilon` (and `delta`) alone to have both planned.",
+            "Give `epsilon` alone to have both planned.",
         )
 
 
@@ -151,89 +170,33 @@ def check_whole(name: str, value: object, least: int) -> None:
         raise ParameterError.outside(name, value, f"a whole number, {least} or more")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameters(ABC):
-    """What every mechanism has: a cost, and the logs that its promise compares.
-
-    A subclass says what it is called, how it is introduced, and an example of its options.
-    """
-
-    name: ClassVar[str]
-    """As on the command line."""
-    title: ClassVar[str]
-    """As in a heading."""
-    summary: ClassVar[str]
-    """One line for the help."""
-    example: ClassVar[str]
-    """Options of an example."""
-    given_example: ClassVar[str] = ""
-    """Options of an example in which the parameters are given, not planned."""
-    private: ClassVar[bool] = True
-    """Whether it protects against somebody who knows the method; if not, a release is asked for twice."""
-    publishes_queries: ClassVar[bool] = True
-    """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
-
-    epsilon: float | None = declared(
-        None, "ε: what the whole release may cost at most.", above=0, most=LARGEST_EPSILON
-    )
-    delta: float | None = declared(
-        None, "δ: what the whole release may cost at most; well below one over the users.", least=0, below=1
-    )
-    neighbours: Neighbours = declared(
-        Neighbours.ADD_REMOVE, "Which logs are neighbours: a user added or removed, or replaced."
-    )
-
-    def __post_init__(self) -> None:
-        for field, kind in _typed_fields(type(self)):
-            value = getattr(self, field.name)
-            checked = _checked(field, kind, value)
-            if checked is not value:
-                object.__setattr__(self, field.name, checked)
-
-    @property
-    @abstractmethod
-    def given(self) -> bool:
-        """Whether the parameters were given, so that nothing is planned."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was published depends on these, by name, as the manifest has them."""
-        return {
-            field.name: _plain(getattr(self, field.name))
-            for field in dataclasses.fields(self)
-            if field.name not in ("epsilon", "delta") and not field.metadata["planning"]
-        }
-
-    @classmethod
-    def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` wrote."""
-        made: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in form.items()
-        }
-        return cls(**made)
-
-
 _TYPED: dict[type[Any], list[tuple[dataclasses.Field[Any], Any]]] = {}
 
 
-def _typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """The fields of a class of parameters with their types; a plan makes many objects of one class."""
+def typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """The declared fields of a mechanism with their types."""
     if kind not in _TYPED:
         hints = get_type_hints(kind)
         _TYPED[kind] = [(field, hints[field.name]) for field in dataclasses.fields(kind)]
     return _TYPED[kind]
 
 
-def _plain(value: Any) -> Any:
-    """As JSON holds it."""
+def plain(value: Any) -> Any:
+    """A parameter's value as JSON holds it."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value
 
 
-def _checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
-    """The value as its field has it, or a ParameterError that names the rule."""
+def checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
+    """The value as its field has it, or a ParameterError that names the rule.
+
+    A number of numpy's is the Python number that it stands for.
+    """
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
     if value is None and field.default is None:
         return value
     types = getattr(kind, "__args__", None) or (kind,)
@@ -268,7 +231,7 @@ def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
 
 def _named(name: str, value: Any) -> Any:
     """What can be named, or given as it was read: a domain, urls, a taxonomy."""
-    if isinstance(value, int | float | list | tuple | dict):
+    if isinstance(value, numbers.Number | list | tuple | dict):
         raise ParameterError.outside(name, value, "a name, or the place of a file")
     return str(value) if isinstance(value, Path) else value
 
@@ -276,7 +239,7 @@ def _named(name: str, value: Any) -> Any:
 def _member(name: str, kind: Any, value: Any) -> Any:
     try:
         return kind(value)
-    except ValueError:
+    except (ValueError, TypeError):
         listed = [each.value for each in kind]
         rule = " or ".join(listed) if len(listed) < 3 else "one of " + ", ".join(listed)
         raise ParameterError.outside(name, value, rule) from None
@@ -297,3 +260,21 @@ def range_in_words(rules: Mapping[str, float]) -> str:
     """``above 0 and at most 1``."""
     words = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
     return " and ".join(f"{words[name]} {bound:,g}" for name, bound in rules.items()) or "a finite number"
+
+
+def arguments_in_words(kind: type[Any]) -> str:
+    """The parameters that a class itself declares, as its ``help()`` explains them."""
+    lines = []
+    for name, made in vars(kind).items():
+        if isinstance(made, dataclasses.Field) and "says" in made.metadata:
+            rules, default = made.metadata["rules"], made.default
+            allowed = f" {range_in_words(rules).capitalize()}." if rules else ""
+            usual = "planned, or as said" if default is None else _spelled(default)
+            lines.append(f"        {name}: {made.metadata['says']}{allowed} Default: {usual}.")
+    return "\n".join(lines)
+
+
+def _spelled(default: Any) -> str:
+    if isinstance(default, tuple):
+        return ", ".join(each.value for each in default)
+    return str(default.value if isinstance(default, Enum) else default)

@@ -4,42 +4,27 @@ budget."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tacit.errors import ParameterError
 from tacit.privacy.arithmetic import per_scale
-from tacit.release.parameters import Parameters
+from tacit.release.analysis import event_of, guarantee_of
+from tacit.release.mechanism import Mechanism
+from tacit.release.schedule import Noise, Schedule
+from tacit.release.thresholds import smallest
 
-DEFAULT_DELTA = 1e-6
-"""δ of a plan for which none is asked: one in a million."""
 _DIGITS = 6
 
 
-@dataclass(frozen=True)
-class PaperSetting:
-    """The parameters the paper would choose for the same request, and why ours differ."""
-
-    values: Mapping[str, float]
-    source: str
-    why: str
-
-
-def asked_budget(asked: Parameters, *, pure: bool = False) -> tuple[float, float]:
-    """The ε and δ to plan for; δ is one in a million unless said otherwise, and 0 where nothing pays it."""
-    if asked.epsilon is None:
-        raise ParameterError(
-            f"a plan for {asked.title} needs `epsilon`, or the parameters themselves; neither was given.",
-            "Give `epsilon` (and `delta`): 1 is a usual beginning.",
-        )
-    if pure:
-        return asked.epsilon, 0.0
-    delta = DEFAULT_DELTA if asked.delta is None else asked.delta
+def require_delta(asked: Mechanism) -> tuple[float, float]:
+    """The ε and δ to plan for, where keys are selected and δ must pay for it."""
+    epsilon, delta = asked.budget()
     if not delta > 0:
         raise ParameterError.outside(
             "delta", delta, "above 0 and below 1", "Well below one over the number of users is usual."
         )
-    return asked.epsilon, delta
+    return epsilon, delta
 
 
 def noise_for(records: int, epsilon: float, cost: Callable[[float], float] | None = None) -> float:
@@ -74,30 +59,36 @@ def larger(scale: float) -> float:
     return float(f"{scale + _unit(scale):.{_DIGITS}g}")
 
 
-def smallest(holds: Callable[[int], bool], least: int = 0) -> int:
-    """The smallest whole number from ``least`` on at which a monotone condition holds."""
-    if holds(least):
-        return least
-    step = 1
-    while not holds(least + step):
-        step *= 2
-        if step > 1 << 60:
-            raise ParameterError("no threshold is high enough for this request.", "Ask for a larger delta.")
-    low, high = least + step // 2, least + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+def settle_noise(schedule: Schedule, table: str, epsilon: float) -> Schedule:
+    """Raise the noise of one table to the least readable scale at which the whole costs at most ``epsilon``.
+
+    As stated, and as a ledger adds it up: the two may differ in the last bit.
+    """
+
+    def cost(candidate: Schedule) -> float:
+        return max(guarantee_of(candidate).epsilon, event_of(candidate).guarantee.epsilon)
+
+    while cost(schedule) > epsilon:
+        scale = next(schedule.part(table).noises()).scale
+        schedule = schedule.having(table, noise=Noise(larger(scale)))
+    return schedule
 
 
-def settle_noise(noise: float, cost: Callable[[float], float], epsilon: float) -> float:
-    """The least readable scale from ``noise`` on at which the whole costs at most ``epsilon``."""
-    while cost(noise) > epsilon:
-        noise = larger(noise)
-    return noise
+def least_thresholds(schedule: Schedule, kept: Callable[[Schedule], bool]) -> Schedule:
+    """Raise the first threshold until the promise is kept, then lower each as far as the others leave it.
+
+    None can then be lowered alone.
+    """
+    first = schedule.parts[0].table
+    while not kept(schedule):
+        schedule = schedule.having(first, least=(schedule.part(first).least or 0) + 1)
+    for part in schedule.parts:
+        schedule = _with_least_threshold(schedule, part.table, kept)
+    return schedule
+
+
+def _with_least_threshold(schedule: Schedule, table: str, kept: Callable[[Schedule], bool]) -> Schedule:
+    return schedule.having(table, least=smallest(lambda t: kept(schedule.having(table, least=t)), 1))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -238,4 +239,42 @@ def refuse_domain_of_log(engine: Engine, log: Any, domain: PublicDomain) -> None
             f"the domain {domain.name} holds most of the queries that single users of this log asked: it was "
             "taken from the log, or from one like it, and is not public.",
             "Nothing was charged or published. Give a list that was public before the log, or wordnet.",
+        )
+
+
+MOST_QUERIES = 4000
+"""Queries whose pairs are considered: 16 million pairs at most."""
+_ROWS = 256
+
+
+def pairs_of_selected(queries: pa.Table, taken: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Every ordered pair of different published queries with the true count of its steps.
+
+    Args:
+        queries: what is published, largest count first.
+        taken: (query, next_query, count) of steps between selected queries. Secret.
+    """
+    names = queries.column("query").slice(0, MOST_QUERIES).combine_chunks()
+    if isinstance(names, pa.ChunkedArray):
+        names = pa.concat_arrays(names.chunks) if names.num_chunks else pa.array([], pa.string())
+    size = len(names)
+    start = np.asarray(pc.fill_null(pc.index_in(taken.column("query"), names), -1))
+    end = np.asarray(pc.fill_null(pc.index_in(taken.column("next_query"), names), -1))
+    counts = np.asarray(taken.column("count").cast(pa.int64()))
+    inside = (start >= 0) & (end >= 0)
+    start, end, counts = start[inside], end[inside], counts[inside]
+    for first in range(0, size, _ROWS):
+        rows = np.arange(first, min(first + _ROWS, size))
+        here = (start >= first) & (start < first + _ROWS)
+        block = np.zeros((len(rows), size), np.int64)
+        block[start[here] - first, end[here]] = counts[here]
+        source, target = np.divmod(np.arange(block.size), size)
+        different = source + first != target
+        yield pa.record_batch(
+            [
+                pa.DictionaryArray.from_arrays(pa.array(source[different] + first, pa.int32()), names),
+                pa.DictionaryArray.from_arrays(pa.array(target[different], pa.int32()), names),
+                pa.array(block.ravel()[different]),
+            ],
+            names=["query", "next_query", "count"],
         )

@@ -37,7 +37,6 @@ from tacit.privacy.ledger.entries import Entry
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.privacy.ledger.register import Register, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.privacy.noise.samplers import exact_scale
 from tacit.release.document.manifest import (
     MANIFEST,
     About,
@@ -49,8 +48,8 @@ from tacit.release.document.manifest import (
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells
 from tacit.release.engines import memory_for, open_engine
-from tacit.release.execution import Tables
-from tacit.release.mechanism import Mechanism
+from tacit.release.execution import Tables, require_drawable
+from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.release.preparation import Preparation, withheld
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import damage_of
@@ -76,7 +75,7 @@ class Order:
 
     log: Path
     output: Path
-    mechanism: Mechanism[Any]
+    mechanism: Plan[Any]
     preparation: Preparation
     ledger: Ledger
     purpose: str = ""
@@ -127,10 +126,9 @@ def _check(order: Order) -> None:
     refuse_overwriting(order.output)
     check_log(order.log)
     order.mechanism.check()
-    for noise in order.mechanism.schedule().noises():
-        exact_scale(noise.scale)  # refuses what no noise can be drawn for
-    if order.mechanism.guarantee().kind is not GuaranteeKind.K_QUERY:
-        order.ledger.state().account.charge(order.mechanism.event())  # a dry run: refused now or never
+    require_drawable(order.mechanism.schedule)
+    if order.mechanism.guarantee.kind is not GuaranteeKind.K_QUERY:
+        order.ledger.state().account.charge(order.mechanism.event)  # a dry run: refused now or never
     needed = max(_LEAST_SPACE, order.log.stat().st_size)
     for folder in (order.output.absolute().parent, Path(tempfile.gettempdir())):
         if folder.is_dir() and shutil.disk_usage(folder).free < needed:
@@ -142,7 +140,7 @@ def _check(order: Order) -> None:
 
 def publish(
     log: str | Path,
-    mechanism: Mechanism[Any],
+    mechanism: Mechanism | Plan[Any],
     *,
     to: str | Path,
     ledger: Ledger | str | Path | None = None,
@@ -168,7 +166,7 @@ def publish(
     # Also one that is open already: whether it is this data set's ledger, only the register can say.
     ledger = open_ledger(ledger.path if isinstance(ledger, Ledger) else ledger, log, None)
     prepared = preparation or Preparation()
-    order = Order(Path(log), Path(to), mechanism, prepared, ledger, purpose, memory, threads)
+    order = Order(Path(log), Path(to), plan_of(mechanism), prepared, ledger, purpose, memory, threads)
     return publish_log(order, report=report)
 
 
@@ -199,7 +197,7 @@ def publish_log(
             order.mechanism.admit(engine, log)
             counting = order.mechanism.count(engine, log)
             report("charging the ledger")
-            entry = order.ledger.spend(order.mechanism.event(), order.purpose or order.mechanism.name)
+            entry = order.ledger.spend(order.mechanism.event, order.purpose or order.mechanism.name)
             _remember(order.ledger, report)
             report("drawing noise")
             tables = order.mechanism.publish(engine, counting, source)

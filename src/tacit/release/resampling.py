@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacit.errors import InfeasibleError, IntegrityError, ParameterError
 from tacit.files import atomic_file
 from tacit.release.document.manifest import read_manifest
-from tacit.release.registry import mechanism_class, parameters_class
+from tacit.release.registry import mechanism_class
 from tacit.searchlog.schema import SCHEMA, LogWriter
 
 Whole = NDArray[np.int64]
@@ -117,7 +117,7 @@ def released_counts(
                 "Release with counts (without `keys_only`).",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
-    if not parameters_class(mechanism).publishes_queries:
+    if not mechanism_class(mechanism).publishes_queries:
         raise InfeasibleError(
             f"a release by {mechanism} has no queries, so no log can follow it.",
             "Release queries too, by another mechanism.",
@@ -147,7 +147,7 @@ def released_counts(
         searches = _needed(len(numbers), found_steps, found_clicks, sequences)
     bounded = [part for part in schedule if isinstance(part.get("contribution"), dict)]
     once = all(part["contribution"]["once"] for part in bounded)
-    beginnings = mechanism_class(mechanism).counts_beginnings
+    beginnings = mechanism_class(mechanism).counts_prefixes
     return ReleasedCounts(
         list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
     )

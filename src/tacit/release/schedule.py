@@ -1,23 +1,29 @@
-"""What a mechanism will draw and compare, as data.
+"""What a release draws and compares, as data.
 
-A **schedule** is a list of parts, one for each published table, in the order in which they are made. A part
-says who may add how much to its counts, which keys take part, what noise is added, what the noisy count is
-compared with, and which number is published then. It is all there is:
+A **schedule** has a part for each published table, in the order in which they are made. A part says who may
+add how much to its counts, which keys take part, what noise is added, what the noisy count is compared with,
+and which number is published then. Where items are found for all tables together, the schedule has a
+**selection** beside its parts: adaptive rounds of Gaussian noise, or a single count of each item. It is all
+there is:
 
 - :mod:`tacit.release.execution` draws noise and compares by the schedule, and is the only code that does;
-- :mod:`tacit.release.analysis` computes the guarantee, and the event for the ledger, from it;
+- :mod:`tacit.release.analysis` computes guarantee, charges and the ledger's event from it;
 - the manifest states it, and the tests read it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
+
+from tacit.errors import ParameterError
+from tacit.privacy.arithmetic import ROUNDING
+from tacit.privacy.guarantee import Neighbours
 
 Occurrences = tuple[tuple[int, int], ...]
 """Pairs (times, sequences): so many different sequences occur so many times in a session."""
@@ -35,7 +41,12 @@ def _sessions(queries: int, so_far: tuple[int, ...] = ()) -> Iterator[tuple[int,
 
 @lru_cache
 def occurrences(queries: int) -> tuple[Occurrences, ...]:
-    """What a session of so many queries can hold of sequences of two queries and more; each way once."""
+    """What a session of so many queries can hold of sequences of two queries and more; each way once.
+
+    A query that is repeated at once is one query of its session, so no query of a session follows itself. Up
+    to renaming there are few such sessions (877 of eight queries), and each has a fixed number of sequences
+    that occur once, twice, and so on as ordered subsequences.
+    """
     ways = set()
     for session in _sessions(queries):
         found: Counter[tuple[int, ...]] = Counter()
@@ -54,6 +65,8 @@ class NoiseKind(StrEnum):
     """From which distribution noise is drawn (:mod:`tacit.privacy.noise.samplers`)."""
 
     LAPLACE = "discrete Laplace"
+    CAPPED = "capped Laplace"
+    GAUSSIAN = "discrete Gaussian"
 
 
 @dataclass(frozen=True)
@@ -195,11 +208,194 @@ class Part:
         }
 
 
+ONE = 1 << 16
+"""The largest norm of one user's weights in a round."""
+
+LARGEST_VALUE = 255
+"""Relative weights are whole numbers up to this."""
+
+
+@dataclass(frozen=True)
+class StepFunction:
+    """A step function of an item's own noisy number: ``values[j]`` from ``cuts[j]`` on, 0 below the first."""
+
+    cuts: tuple[int, ...]
+    values: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.cuts) != len(self.values) or not self.cuts:
+            raise ParameterError("a step function has one value per cut, and at least one.")
+        if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise ParameterError("the cuts of a step function increase.")
+        if not all(0 <= value <= LARGEST_VALUE for value in self.values):
+            raise ParameterError.outside("a relative weight", max(self.values), f"from 0 to {LARGEST_VALUE}")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of selection.
+
+    Args:
+        sigma: of the discrete Gaussian noise, on the lattice.
+        coefficient: with which the noisy weight enters the standing.
+        threshold: the least standing at which an item is found in this round.
+        steering: from the standing to the relative weight in the next round; None after the last.
+    """
+
+    sigma: int
+    coefficient: int
+    threshold: int
+    steering: StepFunction | None = None
+
+    def __post_init__(self) -> None:
+        if self.sigma <= ROUNDING and self.sigma != 0:
+            raise ParameterError.outside("sigma of a round", self.sigma, f"above {ROUNDING}")
+        if self.coefficient < 1:
+            raise ParameterError.outside("the coefficient of a round", self.coefficient, "at least 1")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How the found items are counted.
+
+    Args:
+        norm_sigma: of the noise on the histogram of users' norms, on the lattice: a user adds 2^16 to one
+        cell.
+        norm_edges: the cells' upper edges, norms in units of relative weight; the last one takes all above.
+        covered: the part of users whose norm should lie within the limit that is chosen from that histogram.
+        sigma: of the noise on the weighted counts, on the lattice.
+        weighing: from an item's noisy weight in the first round to its relative weight in the count.
+    """
+
+    norm_sigma: int
+    norm_edges: tuple[int, ...]
+    covered: float
+    sigma: int
+    weighing: StepFunction
+
+    def __post_init__(self) -> None:
+        if not all(self.weighing.values):
+            raise ParameterError("every found item has a weight in the count.")
+        for sigma in (self.norm_sigma, self.sigma):
+            if sigma <= ROUNDING and sigma != 0:
+                raise ParameterError.outside("sigma of the counts", sigma, f"above {ROUNDING}")
+
+
+@dataclass(frozen=True)
+class AdaptiveRounds:
+    """Rounds of Gaussian noise that find items, each steered by the noisy numbers of the ones before.
+
+    Weights lie on a lattice: a user's vector has Euclidean norm at most :data:`ONE` = 2^16, the lattice's
+    unit of weight. Each round adds discrete Gaussian noise to every item that somebody holds; the
+    **standing** of an item after round r is Σ_{j ≤ r} coefficient_j·(noisy weight in round j). It is found
+    in round r iff its standing is at least that round's threshold. Otherwise the standing says, through a
+    table, how much weight its holders give it in the next round, or that it is out for good.
+
+    Args:
+        held: k₀, the most items of a user that take part in selection.
+        rounds: of selection.
+        tally: of the counts; None publishes keys alone.
+    """
+
+    held: int
+    rounds: tuple[Round, ...]
+    tally: Tally | None = None
+
+    def __post_init__(self) -> None:
+        if self.held < 1 or not self.rounds:
+            raise ParameterError("a selection needs at least one item per user, and one round.")
+        if any(step.steering is None for step in self.rounds[:-1]) or self.rounds[-1].steering is not None:
+            raise ParameterError("every round but the last steers the next.")
+
+    least: ClassVar[int | None] = None
+    """The least count that can be published: none, counts have noise of their own."""
+
+    def noises(self) -> Iterator[Noise]:
+        """All noise that is drawn."""
+        for step in self.rounds:
+            yield Noise(step.sigma, NoiseKind.GAUSSIAN)
+        if self.tally is not None:
+            yield Noise(self.tally.norm_sigma, NoiseKind.GAUSSIAN)
+            yield Noise(self.tally.sigma, NoiseKind.GAUSSIAN)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "unit": ONE,
+            "held": self.held,
+            "rounds": [_listed(asdict(step)) for step in self.rounds],
+            "tally": None if self.tally is None else _listed(asdict(self.tally)),
+        }
+
+
+def _listed(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples as the lists that JSON has."""
+    made: dict[str, Any] = {}
+    for name, value in form.items():
+        if isinstance(value, Mapping):
+            made[name] = _listed(value)
+        else:
+            made[name] = list(value) if isinstance(value, tuple) else value
+    return made
+
+
+@dataclass(frozen=True)
+class SingleCount:
+    """One noisy count of each item, compared once: where a user gives very few items.
+
+    Every item's count of users gets Laplace noise that never exceeds ``most``, and is published, as it was
+    compared, from ``least`` on.
+
+    Args:
+        held: the most items of a user that are counted.
+        scale: of the noise.
+        upward: the chance of noise at or above 0.
+        most: the largest noise.
+        least: the least noisy count that is published.
+    """
+
+    held: int
+    scale: float
+    upward: float
+    most: int
+    least: int
+
+    def noises(self) -> Iterator[Noise]:
+        """All noise that is drawn."""
+        yield Noise(self.scale, NoiseKind.CAPPED)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"noise": NoiseKind.CAPPED.value, **asdict(self)}
+
+
+Selection = AdaptiveRounds | SingleCount
+"""How items are found, and counted, for all tables together."""
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """The parts of a release, in order."""
+    """All that a release draws and compares, and for which logs its guarantee is stated.
+
+    Args:
+        parts: the published tables, in order.
+        neighbours: which logs the guarantee compares.
+        selection: what finds the items of all tables together; None where each part stands for itself.
+        at_epsilon: the ε at which the guarantee is stated, with the exact δ of all noise; None where it is
+            the sum of the parts.
+        users: a public bound on the number of users, on which a probabilistic guarantee rests; None for
+            others.
+    """
 
     parts: tuple[Part, ...]
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    selection: Selection | None = None
+    at_epsilon: float | None = None
+    users: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.selection is not None and self.at_epsilon is None:
+            raise ParameterError("a selection is stated at an ε.", "Give `at_epsilon`.")
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)
@@ -208,11 +404,33 @@ class Schedule:
         """The part that publishes ``table``."""
         return next(part for part in self.parts if part.table == table)
 
+    def having(self, table: str, **changes: Any) -> Schedule:
+        """The schedule with one part changed."""
+        changed = (replace(part, **changes) if part.table == table else part for part in self.parts)
+        return replace(self, parts=tuple(changed))
+
+    @property
+    def exact(self) -> bool:
+        """Whether true counts are published: no noise is drawn at all."""
+        return next(self.noises(), None) is None
+
     def noises(self) -> Iterator[Noise]:
         """All noise that is drawn."""
         for part in self.parts:
             yield from part.noises()
+        if self.selection is not None:
+            yield from self.selection.noises()
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """For the manifest."""
-        return [part.to_dict() for part in self.parts]
+        """For the manifest; relation, ε and users stand among the parameters there."""
+        if self.selection is None:
+            return [part.to_dict() for part in self.parts]
+        tables = [
+            {
+                "table": part.table,
+                "columns": [column.name for column in part.columns],
+                "measures": list(part.measures),
+            }
+            for part in self.parts
+        ]
+        return [*tables, self.selection.to_dict()]

@@ -22,6 +22,7 @@ from tacit.display import Displayed
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
 from tacit.privacy.ledger.ledger import Ledger
+from tacit.release import prose
 from tacit.release.document.manifest import (
     FIELDS,
     MANIFEST,
@@ -36,7 +37,7 @@ from tacit.release.document.manifest import (
 )
 from tacit.release.document.tables import Finding, expected_files, table_checks
 from tacit.release.document.words import verdict_on
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
 
 
@@ -59,14 +60,14 @@ def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tupl
     checks = [_form(folder, manifest)]
     try:
         mechanism = mechanism_of(manifest)
-        schedule = mechanism.schedule()
+        schedule = mechanism.schedule
     except (KeyError, IntegrityError) as error:
         problem = getattr(error, "problem", "it names none")
         return (*checks, Check("the manifest describes a mechanism", False, problem))
     checks += _promise(manifest, mechanism)
     checks += _files(folder, manifest, expected_files(schedule))
-    own = mechanism.checks_of_tables(
-        lambda name: pq.read_table(folder / f"{name}.parquet", partitioning=None)
+    own = prose.table_checks(
+        mechanism, lambda name: pq.read_table(folder / f"{name}.parquet", partitioning=None)
     )
     for what, test in (*table_checks(folder, manifest, schedule), *own):
         checks.append(_made(what, test))
@@ -105,16 +106,16 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
     return _made("the manifest has the form of a release's, and nothing besides", test)
 
 
-def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Check]:
+def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
     """What the parameters provably give is what the manifest states."""
     stated = manifest["parameters"]
 
     def guarantee() -> Finding:
-        found = mechanism.guarantee()
+        found = mechanism.guarantee
         return _same(found.to_dict(), manifest["guarantee"]), str(found)
 
     def stated_about() -> Finding:
-        strength = verdict_on(mechanism.guarantee()).strength.value
+        strength = verdict_on(mechanism.guarantee).strength.value
         about = About.from_dict(manifest["about"]).to_dict()
         return manifest["strength"] == strength and _same(about, manifest["about"]), strength
 
@@ -135,7 +136,7 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
         return _same(mechanism.to_dict(), stated) and flag and _same(prepared, manifest["preparation"]), ""
 
     def schedule() -> Finding:
-        return _same(mechanism.schedule().to_dict(), manifest["schedule"]), ""
+        return _same(mechanism.schedule.to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
     yield _made("the strength of the protection is the one that follows from it", stated_about)
@@ -143,7 +144,7 @@ def _promise(manifest: dict[str, Any], mechanism: Mechanism[Any]) -> Iterator[Ch
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
     yield _made("what was drawn and compared follows from the parameters", schedule)
-    for what, test in mechanism.checks(stated):
+    for what, test in prose.checks(mechanism, stated):
         yield _made(what, test)
 
 
@@ -168,7 +169,7 @@ def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterat
 
 
 def _ledger(
-    folder: Path, manifest: dict[str, Any], mechanism: Mechanism[Any], path: str | Path
+    folder: Path, manifest: dict[str, Any], mechanism: Plan[Any], path: str | Path
 ) -> Iterator[Check]:
     stated = manifest.get("ledger")
     try:
@@ -184,7 +185,7 @@ def _ledger(
     yield Check("the charge is in the ledger", True, f"entry {entry.number}")
     yield _made(
         "the charge is that of the release",
-        lambda: (_same(mechanism.event().to_dict(), entry.event.to_dict()), str(entry.guarantee)),
+        lambda: (_same(mechanism.event.to_dict(), entry.event.to_dict()), str(entry.guarantee)),
     )
     bound = entry.manifest == file_hash(folder / MANIFEST)
     found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.commands.options import WORK
-from tacit.release.registry import MECHANISMS, parameters_class
+from tacit.release.registry import MECHANISMS, mechanism_class
 
 _WHAT = "What to try"
 _HOW = "How to try it"
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     _MechanismName = str
 else:
     _MechanismName = StrEnum(
-        "_MechanismName", {name: name for name in MECHANISMS if parameters_class(name).publishes_queries}
+        "_MechanismName", {name: name for name in MECHANISMS if mechanism_class(name).publishes_queries}
     )
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.release.mechanism import Mechanism
-from tacit.release.registry import MECHANISMS, mechanism_class, parameters_class
+from tacit.release.mechanism import Plan
+from tacit.release.registry import MECHANISMS, mechanism_class
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class ReleaseSetting:
         """Whether nothing is held back."""
         return self.mechanism == "original"
 
-    def make(self) -> Mechanism[Any]:
+    def make(self) -> Plan[Any]:
         """The mechanism, planned."""
-        return mechanism_class(self.mechanism)(**self.options)
+        return mechanism_class(self.mechanism)(**self.options).plan()
 
     @cached_property
     def promise(self) -> Guarantee | None:
         """What it guarantees; nothing for the original."""
-        return None if self.is_original else self.make().guarantee()
+        return None if self.is_original else self.make().guarantee
 
     @property
     def exact(self) -> bool:
@@ -132,12 +132,12 @@ IMPACTS: dict[str, tuple[str, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
 
 
 def _fields(mechanism: str) -> set[str]:
-    return {field.name for field in dataclasses.fields(parameters_class(mechanism))}
+    return {field.name for field in dataclasses.fields(mechanism_class(mechanism))}
 
 
 def _tried() -> tuple[str, ...]:
     """The registered mechanisms that publish something for a retrieval task to work with."""
-    return tuple(name for name in MECHANISMS if parameters_class(name).publishes_queries)
+    return tuple(name for name in MECHANISMS if mechanism_class(name).publishes_queries)
 
 
 def _base(mechanism: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from tacit.evaluate.task import Trial
 from tacit.evaluate.tasks import TASKS, Adhoc
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
 from tacit.release.resampling import released_counts, resample_counts
 from tacit.searchlog import check_log
@@ -236,10 +236,10 @@ def run_fold(
                 begun = time.process_time()
 
 
-def _resampled(mechanism: Mechanism[Any], tables: Sequence[pa.Table]) -> ReleasedData:
+def _resampled(mechanism: Plan[Any], tables: Sequence[pa.Table]) -> ReleasedData:
     """The log that is made from a release, read as any log is; nothing where nothing was published."""
     try:
-        counts = released_counts(tables, mechanism.parameters.name, mechanism.schedule().to_dict())
+        counts = released_counts(tables, mechanism.name, mechanism.schedule.to_dict())
     except InfeasibleError:
         return ReleasedData({})
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:

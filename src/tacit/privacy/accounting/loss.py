@@ -76,9 +76,6 @@ def upper_tail(x: float | Fraction) -> Fraction:
     return Fraction(enclose_upper_tail(Fraction(x), 256)[1], 1 << 256)
 
 
-ROUNDING = 2
-"""η: how much of a discrete Gaussian's width is taken to have come from rounding to the integers."""
-
 LATTICE_LOSS = Fraction(1, 10**25)
 """An upper bound of a, the logarithm of the factor between discrete noise and its origin, over all numbers
 that

@@ -24,10 +24,11 @@ from tacit import __version__
 from tacit.errors import IntegrityError, ParameterError
 from tacit.privacy.accounting.composition import Account
 from tacit.privacy.ledger.entries import Entry
+from tacit.release import prose
 from tacit.release.analysis import parts_document
 from tacit.release.document.words import verdict_on
 from tacit.release.execution import Tables
-from tacit.release.mechanism import Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
 from tacit.release.registry import mechanism_class
 
@@ -82,10 +83,10 @@ _HEXADECIMAL = frozenset("0123456789abcdef")
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 
 
-def mechanism_of(manifest: Mapping[str, Any]) -> Mechanism[Any]:
-    """The mechanism that a manifest describes (for its guarantee; public sets are named in it, not held)."""
+def mechanism_of(manifest: Mapping[str, Any]) -> Plan[Any]:
+    """The plan that a manifest describes (for its guarantee; public sets are named in it, not held)."""
     try:
-        return mechanism_class(manifest["mechanism"]).from_dict(manifest["parameters"])
+        return mechanism_class(manifest["mechanism"]).from_dict(manifest["parameters"]).plan()
     except IntegrityError:
         raise
     except Exception as error:  # a forged manifest can make anything of its parameters go wrong
@@ -106,7 +107,7 @@ def is_hash(value: object) -> bool:
 
 
 def make_manifest(
-    mechanism: Mechanism[Any],
+    mechanism: Plan[Any],
     preparation: Preparation,
     tables: Tables,
     files: Mapping[str, Path],
@@ -118,8 +119,8 @@ def make_manifest(
     return {
         "format": FORMAT,
         "mechanism": mechanism.name,
-        "guarantee": mechanism.guarantee().to_dict(),
-        "strength": verdict_on(mechanism.guarantee()).strength.value,
+        "guarantee": mechanism.guarantee.to_dict(),
+        "strength": verdict_on(mechanism.guarantee).strength.value,
         "about": about.to_dict(),
         "budget": {
             "total": account.budget.to_dict(),
@@ -129,7 +130,7 @@ def make_manifest(
         "parts": parts_of(mechanism),
         "paper": paper_of(mechanism),
         "parameters": mechanism.to_dict(),
-        "schedule": mechanism.schedule().to_dict(),
+        "schedule": mechanism.schedule.to_dict(),
         "preparation": preparation.to_dict(),
         "published": {name: describe_table(table) for name, table in tables.items()},
         "files": {
@@ -146,14 +147,14 @@ def make_manifest(
     }
 
 
-def parts_of(mechanism: Mechanism[Any]) -> list[dict[str, Any]]:
+def parts_of(mechanism: Plan[Any]) -> list[dict[str, Any]]:
     """What each published thing costs, under the mechanism's neighbour relation."""
-    return parts_document(mechanism.charges(), mechanism.neighbours)
+    return parts_document(mechanism.charges, mechanism.neighbours)
 
 
-def paper_of(mechanism: Mechanism[Any]) -> dict[str, Any] | None:
+def paper_of(mechanism: Plan[Any]) -> dict[str, Any] | None:
     """The paper's figure, labelled as such: what is promised and charged is the guarantee above it."""
-    figure = mechanism.paper()
+    figure = prose.paper_figure(mechanism)
     return None if figure is None else figure.to_dict()
 
 

@@ -12,16 +12,18 @@ from typing import Any
 
 from tacit.pages import render
 from tacit.privacy import Guarantee, GuaranteeKind
+from tacit.release import prose
 from tacit.release.document.words import (
     belief_after,
     meaning_of,
     percent,
-    still_learns,
+    residual_risks,
     verdict_on,
 )
 from tacit.release.execution import Tables
-from tacit.release.mechanism import DescribedStep, Mechanism
+from tacit.release.mechanism import Plan
 from tacit.release.preparation import LONGEST_KEY
+from tacit.release.prose import DescribedStep
 
 PAGE = "release.html"
 _SHOWN = 10
@@ -53,9 +55,9 @@ def _boxes(steps: Sequence[DescribedStep]) -> list[dict[str, Any]]:
     return boxes
 
 
-def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
+def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     """The page as HTML."""
-    guarantee = mechanism.guarantee()
+    guarantee = mechanism.guarantee
     verdict = verdict_on(guarantee)
     return render(
         "tacit.release.document",
@@ -68,11 +70,11 @@ def render_page(mechanism: Mechanism[Any], manifest: Mapping[str, Any], tables: 
         protected=guarantee.kind is not GuaranteeKind.K_QUERY,
         verdict=verdict,
         meaning=meaning_of(guarantee),
-        learns=[*still_learns(guarantee), *mechanism.still_learns()],
+        learns=[*residual_risks(guarantee), *prose.residual_risks(mechanism)],
         beliefs=_beliefs(guarantee),
-        boxes=_boxes(mechanism.steps()),
-        steps=mechanism.steps(),
-        parameters=mechanism.words(),
+        boxes=_boxes(prose.steps(mechanism)),
+        steps=prose.steps(mechanism),
+        parameters=prose.words(mechanism),
         records=_records(manifest["preparation"]),
         samples={name: _sample(table) for name, table in tables.items()},
     )

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.pages import render
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.release.analysis import PaperFigure, parts_document
+from tacit.release import prose
+from tacit.release.analysis import parts_document
 from tacit.release.document.words import meaning_of
+from tacit.release.prose import PaperFigure
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tacit.release.mechanism import Mechanism
+    from tacit.release.mechanism import Plan
 
 
 @dataclass(frozen=True)
@@ -77,22 +79,22 @@ def _show(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def state_plan(mechanism: Mechanism[Any]) -> Statement:
+def state_plan(mechanism: Plan[Any]) -> Statement:
     """The parameters by name, what they give and mean, and the paper's choice under ``paper``."""
-    promised, paper = mechanism.guarantee(), mechanism.paper_setting()
-    parameters = mechanism.parameters.to_dict()
+    promised, paper = mechanism.guarantee, prose.paper_setting(mechanism)
+    parameters = mechanism.given.to_dict()
     printed: dict[str, float] = dict(paper.values) if paper is not None else {}
     promise = _guarantee_document(promised)
     document: dict[str, Any] = {
         "mechanism": mechanism.name,
-        "requested_epsilon": mechanism.asked.epsilon,
-        "requested_delta": mechanism.asked.delta,
+        "requested_epsilon": getattr(mechanism.mechanism, "epsilon", None),
+        "requested_delta": getattr(mechanism.mechanism, "delta", None),
         **{name: _by_name(value) for name, value in parameters.items()},
         **promise,
-        "parts": parts_document(mechanism.charges(), promised.neighbours),
-        "schedule": mechanism.schedule().to_dict(),
-        "utility": mechanism.figures(),
-        "words": list(mechanism.words()),
+        "parts": parts_document(mechanism.charges, promised.neighbours),
+        "schedule": mechanism.schedule.to_dict(),
+        "utility": prose.figures(mechanism),
+        "words": list(prose.words(mechanism)),
         "paper": {**printed, "source": paper.source, "why": paper.why} if paper is not None else None,
     }
     rows = [
@@ -107,7 +109,7 @@ def state_plan(mechanism: Mechanism[Any]) -> Statement:
         f"Plan for {mechanism.title}: {promised}",
         document,
         rows,
-        mechanism.words(),
+        prose.words(mechanism),
         paper.why if paper is not None else "",
         ours="plan",
     )
@@ -118,17 +120,17 @@ def _by_name(value: object) -> object:
     return getattr(value, "name", value)
 
 
-def state_guarantee(mechanism: Mechanism[Any]) -> Statement:
+def state_guarantee(mechanism: Plan[Any]) -> Statement:
     """What the parameters provably give, part by part, beside what the paper prints for them."""
-    found, figure, more = mechanism.guarantee(), mechanism.paper(), mechanism.further()
+    found, figure, more = mechanism.guarantee, prose.paper_figure(mechanism), prose.notes(mechanism)
     paper = {**(figure.to_dict() if figure is not None else {}), **more.paper}
     words = [*meaning_of(found), *more.words]
     document = {
         "mechanism": mechanism.name,
         **_guarantee_document(found),
-        "parameters": {name: _by_name(value) for name, value in mechanism.parameters.to_dict().items()},
-        "parts": parts_document(mechanism.charges(), found.neighbours),
-        "schedule": mechanism.schedule().to_dict(),
+        "parameters": {name: _by_name(value) for name, value in mechanism.given.to_dict().items()},
+        "parts": parts_document(mechanism.charges, found.neighbours),
+        "schedule": mechanism.schedule.to_dict(),
         **more.document,
         "words": words,
         "paper": paper or None,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.analysis import lean
 from tacit.release.parameters import Choice
+from tacit.release.thresholds import upward_bias
 
 STRONG_UP_TO = 1.0
 WEAK_ABOVE = 5.0
@@ -135,12 +135,13 @@ def taken(choice: Choice, count: int, thing: str, things: str = "") -> str:
     return f"{choice.words} {thing}" if count == 1 else f"{choice.words} {counted(count, thing, things)}"
 
 
-def leaning(noise: float) -> str:
-    """How published counts lean where they are the numbers that were compared with a threshold."""
-    near, far = lean(noise, 0), lean(noise, math.ceil(3 * noise))
+def biased_counts(noise: float) -> str:
+    """How counts are biased where the numbers that were compared with a threshold are published."""
+    near, far = upward_bias(noise, 0), upward_bias(noise, math.ceil(3 * noise))
     return (
-        "Published are the numbers that were compared, so counts near the threshold lean upwards (those that "
-        f"noise pushed below are missing): at it by about {near:.2g}, three noise scales above by {far:.2g}."
+        "Published are the numbers that were compared, so counts near the threshold are biased upward (those "
+        f"that noise pushed below are missing): at it by about {near:.2g}, three noise scales above by "
+        f"{far:.2g}."
     )
 
 
@@ -186,7 +187,7 @@ def _times(guarantee: Guarantee) -> str:
     return f"{words} (e^{guarantee.epsilon:.4g})"
 
 
-def still_learns(guarantee: Guarantee) -> tuple[str, ...]:
+def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
     """What the guarantee does not keep from an attacker."""
     if guarantee.kind is GuaranteeKind.K_QUERY:
         return (

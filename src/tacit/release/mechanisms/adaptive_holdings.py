@@ -1,4 +1,8 @@
-"""Who holds which items, as arrays."""
+"""From a log to who holds what: numbers in the place of users and items, each pair once.
+
+All of it is relational work on the engine, without randomness; only numbers leave it. How users and items are
+numbered does not influence the release.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ from numpy.typing import NDArray
 
 from tacit.release.contribution import bounded_sessions, items_of, searches_of
 from tacit.release.engines import Engine
+from tacit.release.execution import Holdings
 from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
-from tacit.release.mechanisms.adaptive_rounds import Holdings
 from tacit.release.parameters import ITEM_KEYS, Choice, Item
 
 _ALL = 1 << 30
@@ -24,12 +28,12 @@ _PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
 def held_in(log: Any, kind: HeldItem) -> tuple[Any, Sequence[str]]:
     """A table with ``user`` and the columns that make a key, and the names of these columns."""
     if kind is HeldItem.SESSIONS:
-        return _beginnings(log), _PLACES
+        return _prefixes(log), _PLACES
     item = Item(kind.value)
     return items_of(log, item), ITEM_KEYS[item]
 
 
-def _beginnings(log: Any) -> Any:
+def _prefixes(log: Any) -> Any:
     """The first two, three … queries of each session; places after the end are empty text."""
     sessions = bounded_sessions(searches_of(log), _ALL, SEQUENCE, Choice.FIRST)
     parts = []
@@ -41,7 +45,7 @@ def _beginnings(log: Any) -> Any:
 
 
 def shown_keys(kind: HeldItem, keys: pa.Table) -> pa.Table:
-    """Keys as their published table shows them: a session's beginning is a list of queries."""
+    """Keys as their published table shows them: a session's prefix is a list of queries."""
     if kind is not HeldItem.SESSIONS:
         return keys
     listed = [[query for query in row.values() if query] for row in keys.to_pylist()]
@@ -54,19 +58,30 @@ class Counted:
 
     Args:
         holdings: of all kinds together.
-        keys: for each kind the engine's table of keys, with the number ``item`` of each within its kind.
+        tables: for each kind the engine's table of keys, with the number ``item`` of each within its kind.
         offsets: the number of each kind's first item.
+        engine: where the tables are.
     """
 
     holdings: Holdings
-    keys: Mapping[str, Any]
+    tables: Mapping[str, Any]
     offsets: Mapping[str, int]
+    engine: Engine
 
-    def of_kind(self, kind: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def of_kind(self, table: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the items are of this kind."""
-        first = self.offsets[kind]
+        first = self.offsets[table]
         following = [other for other in self.offsets.values() if other > first]
         return (items >= first) & (items < min(following, default=self.holdings.kinds))
+
+    def keys(self, table: str, items: NDArray[np.int64]) -> pa.Table:
+        """The keys of these items, all of one kind, in their order, as the published table shows them."""
+        return shown_keys(HeldItem(table), keys_of(self, table, items))
+
+
+def read_held(engine: Engine, log: Any, kinds: Sequence[HeldItem]) -> Counted:
+    """Who holds what in a log."""
+    return read_holdings(engine, {kind.value: held_in(log, kind) for kind in kinds})
 
 
 def read_holdings(engine: Engine, kinds: Mapping[str, tuple[Any, Sequence[str]]]) -> Counted:
@@ -81,11 +96,8 @@ def read_holdings(engine: Engine, kinds: Mapping[str, tuple[Any, Sequence[str]]]
         name: engine.keep(table.select("user", *columns).distinct())
         for name, (table, columns) in kinds.items()
     }
-    holders = None
-    for table in pairs.values():
-        these = table.select("user")
-        holders = these if holders is None else holders.union(these)
-    assert holders is not None, "a release has at least one kind of items"
+    first, *others = (table.select("user") for table in pairs.values())
+    holders = first.union(*others) if others else first
     users = engine.keep(holders.distinct().mutate(holder=ibis.row_number()))
     keys: dict[str, Any] = {}
     offsets: dict[str, int] = {}
@@ -104,7 +116,7 @@ def read_holdings(engine: Engine, kinds: Mapping[str, tuple[Any, Sequence[str]]]
         total += int(engine.table(keys[name].count().name("n").as_table()).column("n")[0].as_py())
     people = int(engine.table(users.count().name("n").as_table()).column("n")[0].as_py())
     engine.drop(users)
-    return Counted(_grouped(columns, people, total), keys, offsets)
+    return Counted(_grouped(columns, people, total), keys, offsets, engine)
 
 
 def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -126,12 +138,13 @@ def _grouped(
     return Holdings(starts, items[order], total)
 
 
-def keys_of(engine: Engine, counted: Counted, kind: str, items: NDArray[np.int64]) -> pa.Table:
+def keys_of(counted: Counted, kind: str, items: NDArray[np.int64]) -> pa.Table:
     """The keys of these items, all of one kind, in their order."""
+    engine = counted.engine
     wanted = pa.table(
         {"item": pa.array(items - counted.offsets[kind], pa.int64()), "place": np.arange(items.size)}
     )
     found = engine.load(wanted)
-    table = engine.table(found.join(counted.keys[kind], "item").order_by("place"))
+    table = engine.table(found.join(counted.tables[kind], "item").order_by("place"))
     engine.drop(found)
     return table.drop_columns(["item", "place"])

@@ -1,58 +1,105 @@
-"""What adaptive rounds do, mean and cost, said to a person."""
+"""What an adaptive release does, means and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from tacit.release.document.words import counted
-from tacit.release.mechanism import DescribedStep
-from tacit.release.mechanisms.adaptive import SEQUENCE, AdaptiveParameters, HeldItem
-from tacit.release.mechanisms.adaptive_schedule import ONE, RoundsSchedule, even_chance_at
+from tacit.release.document.words import biased_counts, counted
+from tacit.release.mechanisms.adaptive import SEQUENCE, AdaptivePlan, HeldItem
+from tacit.release.prose import DescribedStep
+from tacit.release.rounds_analysis import even_chance_at, single_deviation, single_even_chance_at
+from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
 
-def figures(schedule: RoundsSchedule) -> dict[str, float]:
+def figures(plan: AdaptivePlan) -> dict[str, float]:
     """How many users an item needs at the best, and how far off counts are at least."""
-    found = {"even_chance_at": even_chance_at(schedule)}
-    if schedule.tally is not None:
-        found["least_deviation"] = schedule.tally.sigma / ONE
+    selection = plan.schedule.selection
+    found: dict[str, float] = {}
+    if isinstance(selection, SingleCount):
+        found["even_chance_at"] = single_even_chance_at(selection)
+        if not plan.mechanism.keys_only:
+            found["least_deviation"] = single_deviation(selection)
+    elif selection is not None:
+        found["even_chance_at"] = even_chance_at(selection)
+        if selection.tally is not None:
+            found["least_deviation"] = selection.tally.sigma / ONE
     return found
 
 
-def words(p: AdaptiveParameters, schedule: RoundsSchedule, figures: Mapping[str, float]) -> Sequence[str]:
+def words(plan: AdaptivePlan) -> Sequence[str]:
     """What the parameters mean and cost."""
-    listed = ", ".join(p.items)
+    selection = plan.schedule.selection
+    if isinstance(selection, AdaptiveRounds):
+        return _words_of_rounds(plan, selection)
+    return _words_of_count(plan) if selection is not None else ()
+
+
+def steps(plan: AdaptivePlan) -> Sequence[DescribedStep]:
+    """What is done to the log."""
+    selection = plan.schedule.selection
+    if isinstance(selection, AdaptiveRounds):
+        return _steps_of_rounds(plan, selection)
+    return _steps_of_count(plan, selection) if selection is not None else ()
+
+
+def _listed(plan: AdaptivePlan) -> str:
+    return ", ".join(plan.mechanism.items).capitalize()
+
+
+def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str]:
+    cost = figures(plan)
     lines = [
-        f"{listed[0].upper()}{listed[1:]} of each user take part in finding, at most "
-        f"{counted(p.per_user, 'item')} of all kinds together, drawn by lot.",
-        f"An item on which its holders have all their weight needs about {figures['even_chance_at']:.0f} of "
+        f"{_listed(plan)} of each user take part in finding, at most "
+        f"{counted(plan.mechanism.per_user, 'item')} of all kinds together, drawn by lot.",
+        f"An item on which its holders have all their weight needs about {cost['even_chance_at']:.0f} of "
         "them for an even chance; people with many items give each a smaller part, less so the more rounds "
         "have passed.",
     ]
-    if len(schedule.rounds) > 1:
+    if len(rounds.rounds) > 1:
         lines.append(
-            f"In {len(schedule.rounds)} rounds the noisy numbers of the earlier ones steer weight away from "
+            f"In {len(rounds.rounds)} rounds the noisy numbers of the earlier ones steer weight away from "
             "what was found, or cannot be found, to what is nearly found."
         )
-    if schedule.tally is None:
+    if rounds.tally is None:
         lines.append("Items are published without counts.")
     else:
         lines.append(
             "Each count stands beside the standard deviation of its noise; it is at least "
-            f"{figures['least_deviation']:.1f} users and grows with the count and with how many found items "
+            f"{cost['least_deviation']:.1f} users and grows with the count and with how many found items "
             "most people have."
         )
-    if HeldItem.SESSIONS in p.items:
+    if HeldItem.SESSIONS in plan.mechanism.items:
         lines.append(f"A session is an item in its first two up to {SEQUENCE} queries.")
     return tuple(lines)
 
 
-def steps(p: AdaptiveParameters, schedule: RoundsSchedule) -> Sequence[DescribedStep]:
-    """What is done to the log."""
-    last = schedule.rounds[-1]
+def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
+    cost = figures(plan)
+    lines = [
+        f"{_listed(plan)} of each user are counted, at most {counted(plan.mechanism.per_user, 'item')} of "
+        "all kinds together, drawn by lot. Who has more is counted in these alone: give a larger bound if "
+        "many have.",
+        "With so few items a user one noisy count of each finds more than rounds of noise. An item needs "
+        f"about {cost['even_chance_at']:.0f} users for an even chance to appear.",
+    ]
+    if plan.mechanism.keys_only:
+        return (*lines, "Items are published without counts.")
+    return (
+        *lines,
+        f"Each count stands beside the standard deviation of its noise, {cost['least_deviation']:.2g} users.",
+        biased_counts(next(plan.schedule.noises()).scale),
+    )
+
+
+def _cut(plan: AdaptivePlan) -> DescribedStep:
+    bound = counted(plan.mechanism.per_user, "item")
+    return DescribedStep("Cut", f"of each user at most {bound}, by lot: {', '.join(plan.mechanism.items)}")
+
+
+def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[DescribedStep]:
+    last = rounds.rounds[-1]
     listed = [
-        DescribedStep(
-            "Cut", f"of each user at most {counted(p.per_user, 'item')}, by lot: {', '.join(p.items)}"
-        ),
+        _cut(plan),
         DescribedStep(
             "Weigh",
             "users share a weight of norm 1 among their items; what the last round showed steers them",
@@ -60,20 +107,34 @@ def steps(p: AdaptiveParameters, schedule: RoundsSchedule) -> Sequence[Described
         DescribedStep(
             "Noise",
             f"add whole-number Gaussian noise to every item's weight, {last.sigma / ONE:.3g} to "
-            f"{schedule.rounds[0].sigma / ONE:.3g} wide, in {counted(len(schedule.rounds), 'round')}",
+            f"{rounds.rounds[0].sigma / ONE:.3g} wide, in {counted(len(rounds.rounds), 'round')}",
             noisy=True,
         ),
         DescribedStep(
             "Find", "publish an item when all its noisy weights together pass the round's threshold"
         ),
     ]
-    if schedule.tally is not None:
+    if rounds.tally is not None:
         listed.append(
             DescribedStep(
                 "Count",
                 "how many users have each found item: weighted, clipped, with noise of "
-                f"{schedule.tally.sigma / ONE:.3g} on a weight of 1",
+                f"{rounds.tally.sigma / ONE:.3g} on a weight of 1",
                 noisy=True,
             )
         )
     return tuple(listed)
+
+
+def _steps_of_count(plan: AdaptivePlan, single: SingleCount) -> Sequence[DescribedStep]:
+    return (
+        _cut(plan),
+        DescribedStep("Count", "how many users have each item"),
+        DescribedStep(
+            "Noise",
+            f"add whole-number Laplace noise of scale {single.scale:g}, never more than {single.most}, to "
+            "every count",
+            noisy=True,
+        ),
+        DescribedStep("Threshold", f"publish what has a noisy count of {single.least} or more"),
+    )

@@ -1,44 +1,64 @@
-"""A_Click (thesis 002, chapter 3): parameters, schedule, guarantee and plan."""
+"""A_Click (thesis 002, chapter 3): query counts, click counts and transitions.
+
+A user gives the first q_f queries (in the domain or not, one budget), the first c_f clicks on them, and the
+q_f - 1 steps between them. Query q is **selected** iff its count + X > K, X of scale b; its count is
+published as it was compared, or with fresh noise b_q; its clicks with b_c, its transitions with b_t. Two
+modes:
+
+- ``pure``: queries, urls and transitions come from sets that are public and do not depend on the log. Every
+  key of the sets gets noise, whether it occurs or not: queries of the domain, the urls they surface
+  (:mod:`tacit.release.public_sets`), and the ordered pairs of queries that were selected, which are public
+  once the selection is. Thresholds are post-processing: they cost nothing.
+- ``approximate``: what occurs outside the public sets is published too, if its noisy count passes a
+  threshold. That costs δ.
+
+With p_g = 1: ε = q_f/b + q_f/b_q + c_f/b_c + (q_f - 1)/b_t for any K, twice as much under replacing. δ is the
+most that one user attains in the three tables together, less than what each could alone. Derivation:
+docs/guarantees/click.md.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Neighbours
-from tacit.privacy.accounting.events import Event
-from tacit.release.analysis import (
-    Charge,
-    PaperFigure,
-    appearance,
-    charges_of,
-    event_of,
-    fresh_keys_loss,
-    guarantee_of,
-    log_alpha,
-    survival,
-    turning_point,
-)
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import (
     GIVEN,
     Choice,
-    Parameters,
     check_given_together,
     declared,
+    declared_delta,
+    declared_epsilon,
+    declared_neighbours,
     declared_noise,
     declared_take,
     refuse_given_alone,
     refuse_two_kinds_of_counts,
 )
-from tacit.release.planning import PaperSetting, Portion, asked_budget, larger, smallest, split
-from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tacit.release.engines import Engine
+    from tacit.release.planning import Portion
+    from tacit.release.public_sets import PublicDomain, PublicUrls
+    from tacit.release.schedule import Part, Schedule
 
 BUNDLED_SIZE = 150_913
 """Queries in the bundled public domain (:func:`tacit.release.public_sets.bundled_domain`)."""
+
+URLS_PER_QUERY = 10
+"""Public urls of a query: a page of results."""
+
+NO_SET = "none"
+"""The name of no public set at all."""
 
 _PLANNED_WITH_THE_REST = (
     "noise_counts",
@@ -81,9 +101,12 @@ class StatedSet:
         return dict(self.form)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClickParameters(Parameters):
-    """q_f, c_f, b, K, b_q, b_c, b_t, p_g, the public sets and the mode."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Click(Mechanism):
+    """A_Click: counts of queries, of clicks on them, and of steps between them.
+
+    Without a ``delta`` it is pure: only keys of public sets are published, and every key of them gets noise.
+    """
 
     name: ClassVar[str] = "click"
     title: ClassVar[str] = "A_Click"
@@ -93,6 +116,11 @@ class ClickParameters(Parameters):
         "--noise 10 --threshold 10 --queries-per-user 5 --clicks-per-user 5 --no-transitions"
     )
 
+    epsilon: float | None = declared_epsilon()
+    delta: float = declared_delta(
+        0.0, "δ: what the whole release may cost at most; 0 publishes keys of public sets alone."
+    )
+    neighbours: Neighbours = declared_neighbours()
     queries_per_user: int = declared(
         1, "q_f: how many searches of a user count; steps between them need two.", least=1
     )
@@ -178,170 +206,297 @@ class ClickParameters(Parameters):
         return self.mode is ClickMode.PURE if self.mode is not None else not self.delta
 
     @property
-    def domain_asked(self) -> Any:
-        """The public queries: in the pure mode those of WordNet unless others are named."""
-        if self.domain is None and self.pure:
-            return "wordnet"
-        return None if self.domain == "none" else self.domain
+    def public_queries(self) -> Any:
+        """The public queries by name, or as given; in the pure mode WordNet's unless others are named."""
+        if self.domain is None:
+            return "wordnet" if self.pure else NO_SET
+        return self.domain
 
     @property
-    def surfaced_asked(self) -> Any:
-        """The public urls."""
-        return None if self.surfaced == "none" else self.surfaced
+    def public_urls(self) -> Any:
+        """The public urls by name, or as given."""
+        return NO_SET if self.surfaced is None else self.surfaced
+
+    @property
+    def counted_clicks(self) -> int:
+        """c_f: as many as queries unless given, where their urls may be published."""
+        if self.clicks_per_user is not None:
+            return self.clicks_per_user
+        return self.queries_per_user if not self.pure or self.public_urls != NO_SET else 0
 
     @property
     def steps_per_user(self) -> int:
         """The most transitions of a user: q_f queries have q_f - 1 steps between them."""
         return self.queries_per_user - 1 if self.transitions else 0
 
-    def completed(self) -> ClickParameters:
-        """With everything settled that does not depend on a plan: mode, clicks, what ``noise`` stands for."""
-        from dataclasses import replace
-
-        clicks = self.clicks_per_user
-        if clicks is None:
-            clicks = self.queries_per_user if not self.pure or self.surfaced_asked is not None else 0
-        settled = replace(
-            self,
-            clicks_per_user=clicks,
-            mode=ClickMode.PURE if self.pure else ClickMode.APPROXIMATE,
-            domain=self.domain_asked,
-            surfaced=self.surfaced_asked,
-        )
-        if self.noise is None or self.threshold is None:
-            return settled
-        K, same = math.floor(self.threshold), bool(self.same_counts)
-        of_clicks, of_steps = self.threshold_clicks, self.threshold_transitions
-        return replace(
-            settled,
-            same_counts=same,
-            threshold=K,
-            noise_counts=None if same else _first(self.noise_counts, self.noise),
-            noise_clicks=_first(self.noise_clicks, self.noise) if clicks else None,
-            noise_transitions=_first(self.noise_transitions, self.noise) if self.steps_per_user else None,
-            threshold_clicks=(K if of_clicks is None else math.floor(of_clicks)) if clicks else None,
-            threshold_transitions=(
-                (K if of_steps is None else math.floor(of_steps)) if self.steps_per_user else None
-            ),
-        )
-
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What the mechanism wrote; the public sets by name and digest."""
-        sets = {name: StatedSet(form[name]) if form[name] else "none" for name in ("domain", "surfaced")}
+        """What ``to_dict`` wrote; the public sets by name and digest."""
+        sets = {name: StatedSet(form[name]) if form[name] else NO_SET for name in ("domain", "surfaced")}
         return super().from_dict({**form, **sets})
+
+    def plan(self) -> ClickPlan:
+        """Split ε among selection, query counts, clicks and transitions with the least loss; or as given."""
+        schedule = self._given_schedule() if self.given else _planned(self)
+        return ClickPlan(mechanism=self, schedule=schedule)
+
+    def _given_schedule(self) -> Schedule:
+        """What is not given of noise and thresholds is that of the selection."""
+        noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
+        return self.schedule_with(
+            queries=(noise, K),
+            fresh=None if self.same_counts else _first(self.noise_counts, noise),
+            clicks=(_first(self.noise_clicks, noise), math.floor(_first(self.threshold_clicks, K))),
+            steps=(_first(self.noise_transitions, noise), math.floor(_first(self.threshold_transitions, K))),
+        )
+
+    def schedule_with(
+        self,
+        queries: tuple[float, int],
+        fresh: float | None,
+        clicks: tuple[float, int],
+        steps: tuple[float, int],
+    ) -> Schedule:
+        """Queries, clicks, transitions, each with a scale of noise and a K.
+
+        Strictly greater than K is K + 1 or more.
+        """
+        from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+
+        beside = Keys.PUBLIC if self.pure else Keys.OCCURRING
+        domain = self.public_queries != NO_SET
+
+        def part(table: str, columns: str, records: int, rule: tuple[float, int], **more: Any) -> Part:
+            contribution = Contribution((records,), once=self.once_per_user)
+            names = text_columns(*columns.split())
+            return Part(table, names, contribution, Noise(rule[0]), rule[1] + 1, **{"keys": beside, **more})
+
+        parts = [
+            part(
+                *("queries", "query", self.queries_per_user, queries),
+                fresh=None if fresh is None else Noise(fresh),
+                keys=Keys.BOTH if not self.pure and domain else beside,
+                minimum=self.minimum_frequency,
+                chance=self.pool_probability,
+            )
+        ]
+        if self.counted_clicks:
+            within = (("query", "queries"),)
+            parts.append(part("clicks", "query url", self.counted_clicks, clicks, within=within))
+        if self.steps_per_user:
+            both = (("query", "queries"), ("next_query", "queries"))
+            parts.append(part("transitions", "query next_query", self.steps_per_user, steps, within=both))
+        return Schedule(tuple(parts), self.neighbours)
 
 
 def _first(given: float | None, otherwise: float) -> float:
     return otherwise if given is None else given
 
 
-PARAMETERS = ClickParameters
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ClickPlan(Plan[Click]):
+    """An A_Click release, settled."""
 
+    @property
+    def noise(self) -> float:
+        """b."""
+        return next(self.schedule.part("queries").noises()).scale
 
-def click_schedule(p: ClickParameters) -> Schedule:
-    """Queries, clicks, transitions. Strictly greater than K is K + 1 or more."""
-    assert p.noise is not None and p.threshold is not None
-    beside = Keys.PUBLIC if p.pure else Keys.OCCURRING
-    parts = [
-        Part(
-            table="queries",
-            columns=text_columns("query"),
-            contribution=Contribution((p.queries_per_user,), once=p.once_per_user),
-            noise=Noise(p.noise),
-            least=int(p.threshold) + 1,
-            fresh=None if p.noise_counts is None else Noise(p.noise_counts),
-            keys=Keys.BOTH if not p.pure and p.domain is not None else beside,
-            minimum=p.minimum_frequency,
-            chance=p.pool_probability,
+    def threshold_of(self, table: str) -> int:
+        """The K of a table: noisy counts above it are published."""
+        return (self.schedule.part(table).least or 0) - 1
+
+    @property
+    def threshold(self) -> int:
+        """K."""
+        return self.threshold_of("queries")
+
+    @property
+    def same_counts(self) -> bool:
+        """Whether the numbers that were compared are published."""
+        return self.schedule.part("queries").fresh is None
+
+    @property
+    def error(self) -> float:
+        """The scale of the noise in published query counts."""
+        return list(self.schedule.part("queries").noises())[-1].scale
+
+    @property
+    def given(self) -> Click:
+        """With noise and thresholds of all tables given."""
+        asked = self.mechanism
+        clicks, steps = ("clicks" in self._tables, "transitions" in self._tables)
+        return asked.settled(
+            clicks_per_user=asked.counted_clicks,
+            mode=ClickMode.PURE if asked.pure else ClickMode.APPROXIMATE,
+            domain=asked.public_queries,
+            surfaced=asked.public_urls,
+            same_counts=self.same_counts,
+            noise=self.noise,
+            threshold=self.threshold,
+            noise_counts=None if self.same_counts else self.error,
+            noise_clicks=self.noise_of("clicks") if clicks else None,
+            noise_transitions=self.noise_of("transitions") if steps else None,
+            threshold_clicks=self.threshold_of("clicks") if clicks else None,
+            threshold_transitions=self.threshold_of("transitions") if steps else None,
         )
-    ]
-    if p.clicks_per_user:
-        assert p.noise_clicks is not None and p.threshold_clicks is not None
-        parts.append(
-            Part(
-                table="clicks",
-                columns=text_columns("query", "url"),
-                contribution=Contribution((p.clicks_per_user,), once=p.once_per_user),
-                noise=Noise(p.noise_clicks),
-                least=int(p.threshold_clicks) + 1,
-                keys=beside,
-                within=(("query", "queries"),),
+
+    @property
+    def _tables(self) -> set[str]:
+        return {part.table for part in self.schedule}
+
+    def noise_of(self, table: str) -> float:
+        """The scale of a table's noise."""
+        return next(self.schedule.part(table).noises()).scale
+
+    @cached_property
+    def domain(self) -> Any:
+        """The public queries, read; ``none`` where there are none."""
+        from tacit.release.public_sets import take_domain
+
+        named = self.mechanism.public_queries
+        return take_domain(named) if isinstance(named, str) and named != NO_SET else named
+
+    @cached_property
+    def surfaced(self) -> Any:
+        """The public urls, read; ``none`` where there are none."""
+        from tacit.release.public_sets import take_urls
+
+        named = self.mechanism.public_urls
+        return take_urls(named) if isinstance(named, str) and named != NO_SET else named
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter; the public sets by name and digest."""
+        sets = {"domain": self.domain, "surfaced": self.surfaced}
+        stated = {name: None if known == NO_SET else known.to_dict() for name, known in sets.items()}
+        return super().to_dict() | stated
+
+    def _public_sets(self) -> tuple[PublicDomain | None, PublicUrls | None]:
+        """The public sets that this release needs; a pure one without them is refused."""
+        from tacit.release.public_sets import PublicDomain, PublicUrls
+
+        asked, domain, urls = self.mechanism, self.domain, self.surfaced
+        if asked.pure and not isinstance(domain, PublicDomain):
+            raise ParameterError(
+                "a pure A_Click release needs a public domain of queries; none was given.",
+                "Name one with `domain` (wordnet or a file), or give a `delta` above 0.",
             )
-        )
-    if p.steps_per_user:
-        assert p.noise_transitions is not None and p.threshold_transitions is not None
-        parts.append(
-            Part(
-                table="transitions",
-                columns=text_columns("query", "next_query"),
-                contribution=Contribution((p.steps_per_user,), once=p.once_per_user),
-                noise=Noise(p.noise_transitions),
-                least=int(p.threshold_transitions) + 1,
-                keys=beside,
-                within=(("query", "queries"), ("next_query", "queries")),
+        if asked.pure and asked.counted_clicks and not isinstance(urls, PublicUrls):
+            raise ParameterError(
+                "a pure A_Click release with clicks needs public urls; none were given.",
+                "Name them with `surfaced` (wordnet or a file), or set `clicks_per_user` to 0.",
             )
+        return (
+            domain if isinstance(domain, PublicDomain) else None,
+            urls if isinstance(urls, PublicUrls) else None,
         )
-    return Schedule(tuple(parts))
 
+    def check(self) -> None:
+        """Refuse a pure release without the public sets that it needs."""
+        self._public_sets()
 
-def charges(parameters: ClickParameters) -> tuple[Charge, ...]:
-    """What each published thing costs: which queries (and their counts), clicks, transitions."""
-    return charges_of(click_schedule(parameters))
+    def admit(self, engine: Engine, log: Any) -> None:
+        """A domain from a file must not be the log's own list of queries."""
+        from tacit.release.public_sets import refuse_domain_of_log
 
+        known, _ = self._public_sets()
+        if known is not None and known.from_file:
+            refuse_domain_of_log(engine, log, known)
 
-def guarantee(parameters: ClickParameters, neighbours: Neighbours | None = None) -> Guarantee:
-    """The provable guarantee: pure, or (ε,δ)-indistinguishability in ``approximate`` mode.
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Bounded counts of queries, clicks and transitions; the domain, and what of it nobody asked."""
+        known, _ = self._public_sets()
+        counting: dict[str, Any] = {}
+        domain = engine.load(known.table()) if known is not None else None
+        if self.mechanism.pure:
+            log = log.semi_join(domain, "query")
+        searches, clicks, steps = self._bounded(engine, log)
+        asked = searches.group_by("query").aggregate(count=searches.count())
+        counting["queries"] = engine.keep(asked)
+        if domain is not None:
+            counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
+            counting["domain"] = domain
+        if "clicks" in self._tables:
+            counting["clicks"] = engine.keep(
+                clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
+            )
+        if "transitions" in self._tables:
+            counting["transitions"] = engine.keep(
+                steps.group_by(["query", "next_query"]).aggregate(count=steps.count())
+            )
+        return counting
 
-    With p_g = 1: ε = q_f/b + q_f/b_q + c_f/b_c + (q_f - 1)/b_t for any K, twice as much under replacing. δ is
-    the most that one user attains in the three tables together, less than what each could alone.
-    """
-    return guarantee_of(click_schedule(parameters), neighbours or parameters.neighbours)
+    def _bounded(self, engine: Engine, log: Any) -> tuple[Any, Any, Any]:
+        """The searches, clicks and steps of each user that count: each time, or once for a key."""
+        from tacit.release import contribution as bound
 
+        asked = self.mechanism
+        most, clicks, take = asked.queries_per_user, asked.counted_clicks, asked.take
+        if not asked.once_per_user:
+            searches = engine.keep(bound.bounded_searches(log, most, take))
+            on_them = bound.clicks_of(log.semi_join(searches, ["user", "time", "query"]))
+            return searches, bound.bounded_clicks(on_them, clicks, take), bound.steps_of(searches)
+        queries = engine.keep(bound.bounded_items(log, ("query",), most, take))
+        mine = log.semi_join(queries, ["user", "query"])
+        clicked = bound.bounded_items(bound.clicks_of(mine), ("query", "url"), clicks, take)
+        steps = bound.steps_of(bound.searches_of(mine))
+        pairs = bound.bounded_items(steps, ("query", "next_query"), asked.steps_per_user, take)
+        return queries, clicked, pairs
 
-def event(parameters: ClickParameters, neighbours: Neighbours | None = None) -> Event:
-    """Selection, query counts, clicks and transitions; outside the public sets, a rare disclosure."""
-    return event_of(click_schedule(parameters), neighbours or parameters.neighbours)
+    def rows(
+        self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
+    ) -> Iterable[pa.RecordBatch]:
+        """Queries; then urls, and steps, of the queries that were published."""
+        if part.table == "queries":
+            return self._queries(engine, counting)
+        queries = published["queries"]
+        if part.table == "clicks":
+            return self._clicks(engine, counting, queries)
+        return self._steps(engine, counting, queries)
 
+    def _queries(self, engine: Engine, counting: Counting) -> Iterator[pa.RecordBatch]:
+        """Asked queries, then those of the domain that nobody asked, with a count of 0."""
+        import pyarrow as pa
 
-def paper_figure(parameters: ClickParameters, threshold: float | None = None) -> PaperFigure:
-    """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for.
+        asked = counting["queries"]
+        if "domain" in counting and not self.mechanism.pure:
+            listed = counting["domain"].mutate(public=True)
+            marked = asked.left_join(listed, "query")
+            asked = marked.select("query", "count", public=marked.public.fill_null(False))
+        elif self.mechanism.pure:
+            asked = asked.mutate(public=True)
+        yield from engine.batches(asked)
+        if "unasked" in counting:
+            for batch in engine.batches(counting["unasked"]):
+                zeros = pa.array([0] * batch.num_rows, pa.int64())
+                all_public = pa.array([True] * batch.num_rows)
+                yield batch.append_column("count", zeros).append_column("public", all_public)
 
-    Args:
-        parameters: the release's parameters; mode and minimum frequency do not enter the printed formula.
-        threshold: K as the thesis has it, a real number, where it differs from the whole one.
-    """
-    p = parameters
-    scales = (p.noise, p.noise_counts, p.noise_clicks, p.noise_transitions)
-    if p.noise is None or p.threshold is None or 0 in scales:
-        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
-    K = p.threshold if threshold is None else threshold
-    epsilon = p.queries_per_user * log_alpha(p.noise, K, p.pool_probability)
-    epsilon += p.queries_per_user / (p.noise if p.noise_counts is None else p.noise_counts)
-    if p.clicks_per_user and p.noise_clicks is not None:
-        epsilon += p.clicks_per_user / p.noise_clicks
-    if p.steps_per_user and p.noise_transitions is not None:
-        epsilon += p.steps_per_user / p.noise_transitions
-    return PaperFigure(
-        epsilon,
-        0.0,
-        Neighbours.ADD_REMOVE,
-        "thesis 002, Theorem 1 (eq. 3.4)"
-        + (" with the transition term of Table 3.10" if p.transitions else ""),
-        "the second term of Theorem 1's α is an artefact: over a public domain a threshold is "
-        "post-processing, and a query costs 1/b whatever K is; outside a public domain δ is not 0."
-        if p.pure
-        else "Theorem 1 claims δ = 0, which holds only for queries, urls and transitions of a public domain.",
-    )
+    def _clicks(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Urls of published queries: public urls in the pure mode, else those clicked."""
+        chosen = engine.load(queries.select(["query"]))
+        _, urls = self._public_sets()
+        if not self.mechanism.pure or urls is None:
+            return engine.batches(counting["clicks"].semi_join(chosen, "query"))
+        keys = engine.load(urls.keys(queries))
+        counted = keys.left_join(counting["clicks"], ["query", "url"])
+        return engine.batches(counted.select("query", "url", count=counted["count"].fill_null(0)))
 
+    def _steps(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Steps between published queries: all pairs in the pure mode, else those taken."""
+        from tacit.release.public_sets import pairs_of_selected
 
-URLS_PER_QUERY = 10
-"""Public urls of a query: a page of results."""
+        chosen = engine.load(queries.select(["query"]))
+        taken = counting["transitions"].semi_join(chosen, "query")
+        taken = taken.semi_join(chosen.rename(next_query="query"), "next_query")
+        if self.mechanism.pure:
+            return pairs_of_selected(queries, engine.table(taken))
+        return engine.batches(taken)
 
 
 def domain_size(domain: Any) -> int:
     """How many queries the public domain has; the bundled one need not be made to know it."""
-    if domain is None:
+    if domain == NO_SET:
         return 0
     if domain == "wordnet":
         return BUNDLED_SIZE
@@ -352,95 +507,58 @@ def domain_size(domain: Any) -> int:
     return len(domain)
 
 
-def spurious_at(p: ClickParameters, noise: float, threshold: int) -> float:
+def spurious_queries(asked: Click, size: int, noise: float, threshold: int) -> float:
     """How many public queries of count 0 are expected above the threshold, at most."""
-    return domain_size(p.domain) * p.pool_probability * survival(noise, threshold + 1)
+    from tacit.release.thresholds import survival
+
+    return size * asked.pool_probability * survival(noise, threshold + 1)
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What is asked of a plan: settled parameters, ε and δ, and the size of the public domain."""
+def _planned(asked: Click) -> Schedule:
+    """The split of ε with the least loss, and the least thresholds that hold with it."""
+    from tacit.release.planning import require_delta, split
 
-    p: ClickParameters
-    epsilon: float
-    delta: float
-    size: int
-    same_counts: bool
-
-    @property
-    def clicks(self) -> int:
-        return self.p.clicks_per_user or 0
-
-    @property
-    def one_way(self) -> float:
-        """ε for a single history."""
-        return self.epsilon / self.p.neighbours.users_changed
-
-    @property
-    def sampling(self) -> float:
-        """What a pool of p_g < 1 costs: q_f ln(1/p_g)."""
-        return -self.p.queries_per_user * math.log(self.p.pool_probability)
-
-    def spurious_at(self, noise: float, threshold: int) -> float:
-        return self.size * self.p.pool_probability * survival(noise, threshold + 1)
-
-
-def plan(asked: ClickParameters) -> ClickParameters:
-    """Split ε among selection, query counts, clicks and transitions with the least loss; choose thresholds.
-
-    Parameters that were given are completed, not planned.
-    """
-    settled = asked.completed()
-    if asked.given:
-        return settled
-    epsilon, delta = asked_budget(asked, pure=asked.pure)
-    size = domain_size(settled.domain)
-    request = _Request(settled, epsilon, delta, size, asked.same_counts is not False)
+    epsilon, delta = (asked.budget()[0], 0.0) if asked.pure else require_delta(asked)
+    size = domain_size(asked.public_queries)
     if asked.pure and not size:
         raise ParameterError(
             "a pure release publishes queries of a public domain only; there is none.",
             "Name one with `domain`, or give a `delta` above 0 to publish what lies outside a domain.",
         )
-    if request.sampling >= request.one_way:
+    one_way = epsilon / asked.neighbours.users_changed
+    sampling = -asked.queries_per_user * math.log(asked.pool_probability)  # what a pool of p_g < 1 costs
+    if sampling >= one_way:
         raise ParameterError(
-            f"sampling the public queries with chance {settled.pool_probability} alone costs "
-            f"{request.sampling:.3g}, all of epsilon.",
+            f"sampling the public queries with chance {asked.pool_probability} alone costs "
+            f"{sampling:.3g}, all of epsilon.",
             "Leave `pool_probability` at 1, which costs nothing.",
         )
-    return _choose(request)
-
-
-def _choose(request: _Request) -> ClickParameters:
-    selection, counts, clicks, steps = split(
-        _portions(request), request.one_way - request.sampling, request.delta
+    selection, counts, clicks, steps = split(_portions(asked, size), one_way - sampling, delta)
+    schedule = asked.schedule_with(
+        (selection.noise, selection.threshold),
+        counts.noise if asked.same_counts is False else None,
+        (clicks.noise, clicks.threshold),
+        (steps.noise, steps.threshold),
     )
-    p = request.p
-    parameters = replace(
-        p,
-        noise=selection.noise,
-        threshold=selection.threshold,
-        same_counts=request.same_counts,
-        noise_counts=None if request.same_counts else counts.noise,
-        noise_clicks=clicks.noise if request.clicks else None,
-        noise_transitions=steps.noise if p.steps_per_user else None,
-        threshold_clicks=clicks.threshold if request.clicks else None,
-        threshold_transitions=steps.threshold if p.steps_per_user else None,
-    )
-    return _settle(request, parameters)
+    return _settle(asked, size, schedule, epsilon, delta)
 
 
-def _portions(request: _Request) -> list[Portion]:
+def _portions(asked: Click, size: int) -> list[Portion]:
     """Selection, query counts, clicks, transitions."""
-    p, paying = request.p, not request.p.pure
-    q_f = p.queries_per_user
+    from tacit.release.analysis import fresh_keys_loss
+    from tacit.release.planning import Portion
+    from tacit.release.schedule import Contribution
+    from tacit.release.thresholds import appearance, smallest, survival
+
+    q_f, paying, same = asked.queries_per_user, not asked.pure, asked.same_counts is not False
 
     def appears(records: int, noise: float, K: int) -> float:
-        return appearance(fresh_keys_loss(Contribution((records,), p.once_per_user), noise, K))
+        return appearance(fresh_keys_loss(Contribution((records,), asked.once_per_user), noise, K))
 
     def query_threshold(noise: float, delta: float) -> int:
         return smallest(
             lambda K: (
-                request.spurious_at(noise, K) <= p.spurious
+                spurious_queries(asked, size, noise, K) <= asked.spurious
                 and (not paying or appears(q_f, noise, K) <= delta)
             )
         )
@@ -449,88 +567,35 @@ def _portions(request: _Request) -> list[Portion]:
         def threshold(noise: float, delta: float) -> int:
             if paying:
                 return smallest(lambda K: appears(records, noise, K) <= delta)
-            return smallest(lambda K: public * survival(noise, K + 1) <= p.spurious)
+            return smallest(lambda K: public * survival(noise, K + 1) <= asked.spurious)
 
         return Portion(name, records, threshold, pays_delta=paying)
 
-    pairs = p.expected_queries * (p.expected_queries - 1)
+    pairs = asked.expected_queries * (asked.expected_queries - 1)
     return [
-        Portion("which queries", q_f, query_threshold, pays_delta=paying, published=request.same_counts),
-        Portion("query counts", 0 if request.same_counts else q_f),
-        key_portion("clicks", request.clicks, p.expected_queries * URLS_PER_QUERY),
-        key_portion("transitions", p.steps_per_user, pairs),
+        Portion("which queries", q_f, query_threshold, pays_delta=paying, published=same),
+        Portion("query counts", 0 if same else q_f),
+        key_portion("clicks", asked.counted_clicks, asked.expected_queries * URLS_PER_QUERY),
+        key_portion("transitions", asked.steps_per_user, pairs),
     ]
 
 
-def _settle(request: _Request, parameters: ClickParameters) -> ClickParameters:
+def _settle(asked: Click, size: int, schedule: Schedule, epsilon: float, delta: float) -> Schedule:
     """Keep the promise to the last bit, then lower each threshold that what is left of δ still affords."""
+    from tacit.release.analysis import guarantee_of
+    from tacit.release.planning import least_thresholds, settle_noise
 
-    def kept(candidate: ClickParameters) -> bool:
-        assert candidate.noise is not None and candidate.threshold is not None
-        found = guarantee(candidate)
-        zero = request.spurious_at(candidate.noise, int(candidate.threshold))
-        return (
-            found.epsilon <= request.epsilon and found.delta <= request.delta and zero <= candidate.spurious
-        )
+    def spurious(candidate: Schedule) -> float:
+        queries = candidate.part("queries")
+        noise = next(queries.noises()).scale
+        return spurious_queries(asked, size, noise, (queries.least or 0) - 1)
 
-    def cost(candidate: ClickParameters) -> float:
-        stated, charged = guarantee(candidate), event(candidate).guarantee
-        return max(stated.epsilon, charged.epsilon)
+    def kept(candidate: Schedule) -> bool:
+        found = guarantee_of(candidate)
+        return found.epsilon <= epsilon and found.delta <= delta and spurious(candidate) <= asked.spurious
 
-    while cost(parameters) > request.epsilon:
-        assert parameters.noise is not None
-        parameters = replace(parameters, noise=larger(parameters.noise))
-    if parameters.pure:
-        return parameters
-    while not kept(parameters):
-        parameters = replace(parameters, threshold=int(parameters.threshold or 0) + 1)
-    # each as low as the others leave it; none can then be lowered alone
-    parameters = _lowest(parameters, lambda p, K: replace(p, threshold=K), kept)
-    if parameters.clicks_per_user:
-        parameters = _lowest(parameters, lambda p, K: replace(p, threshold_clicks=K), kept)
-    if parameters.steps_per_user:
-        parameters = _lowest(parameters, lambda p, K: replace(p, threshold_transitions=K), kept)
-    return parameters
+    schedule = settle_noise(schedule, "queries", epsilon)
+    return schedule if asked.pure else least_thresholds(schedule, kept)
 
 
-def _lowest(
-    parameters: ClickParameters,
-    change: Callable[[ClickParameters, int], ClickParameters],
-    kept: Callable[[ClickParameters], bool],
-) -> ClickParameters:
-    """The parameters with one threshold as low as the promise allows."""
-    return change(parameters, smallest(lambda K: kept(change(parameters, K))))
-
-
-def figures(p: ClickParameters) -> dict[str, float]:
-    """What the parameters cost in utility."""
-    assert p.noise is not None and p.threshold is not None
-    noise, K = p.noise, int(p.threshold)
-    sure = smallest(lambda x: survival(noise, -x) >= 0.95)
-    return {
-        "spurious_queries": spurious_at(p, noise, K),
-        "even_chance_at": K + 1,
-        "nearly_sure_at": K + 1 + sure,
-        "expected_error": noise if p.noise_counts is None else p.noise_counts,
-    }
-
-
-def paper_setting(asked: ClickParameters) -> PaperSetting | None:
-    """The thesis's choice: one noise scale for all, K at the turning point (eq. 3.11), p_g = 1.
-
-    With as many clicks as queries and with transitions this is Table 3.10: b = (4 q_f - 1)/ε.
-    """
-    if asked.epsilon is None:
-        return None
-    clicks = asked.queries_per_user if asked.clicks_per_user is None else asked.clicks_per_user
-    noise = (2 * asked.queries_per_user + clicks + asked.steps_per_user) / asked.epsilon
-    threshold = turning_point(noise)
-    # noisy counts are whole: > K is > floor(K)
-    zero = domain_size(asked.domain_asked) * survival(noise, math.floor(threshold) + 1)
-    values = dict.fromkeys(("noise", "noise_counts", "noise_clicks", "noise_transitions"), noise)
-    return PaperSetting(
-        {**values, "threshold": threshold, "spurious_queries": zero},
-        "thesis 002, Table 3.10 (Theorem 1 with a transition term, K at eq. 3.11)",
-        "one noise scale for all, and a K that balances two terms of which one is an artefact; K costs no "
-        f"privacy, and at the thesis's about {zero:,.0f} domain queries that nobody asked would get in.",
-    )
+MECHANISM = Click

@@ -1,46 +1,72 @@
-"""What an A_Click release does, means and costs, said to a person."""
+"""What an A_Click release does, means and costs, and what the thesis (002) prints for it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from tacit.release.document.words import counted, leaning, taken
-from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.mechanisms.click import ClickParameters
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.mechanisms.click import ClickPlan, domain_size, spurious_queries
+from tacit.release.prose import (
+    Checks,
+    DescribedStep,
+    Notes,
+    PaperFigure,
+    PaperSetting,
+    log_alpha,
+    turning_point,
+)
+from tacit.release.thresholds import smallest, survival
 
 
-def words(p: ClickParameters, figures: Mapping[str, float], size: int) -> list[str]:
+def figures(plan: ClickPlan) -> dict[str, float]:
+    """How often a query must be asked, and how far off its count is."""
+    asked, noise, K = plan.mechanism, plan.noise, plan.threshold
+    sure = smallest(lambda x: survival(noise, -x) >= 0.95)
+    return {
+        "spurious_queries": spurious_queries(asked, domain_size(asked.public_queries), noise, K),
+        "even_chance_at": K + 1,
+        "nearly_sure_at": K + 1 + sure,
+        "expected_error": plan.error,
+    }
+
+
+def words(plan: ClickPlan) -> list[str]:
     """What the parameters mean and cost."""
-    kind = "different " if p.once_per_user else ""
-    queries = taken(p.take, p.queries_per_user, "query", f"{kind}queries")
+    asked, cost, size = plan.mechanism, figures(plan), domain_size(plan.mechanism.public_queries)
+    kind = "different " if asked.once_per_user else ""
+    queries = taken(asked.take, asked.queries_per_user, "query", f"{kind}queries")
     clicks = ""
-    if p.clicks_per_user:
-        on = "it" if p.queries_per_user == 1 else "them"
-        clicks = f" and the {taken(p.take, p.clicks_per_user, 'click')} on {on}"
+    if asked.counted_clicks:
+        on = "it" if asked.queries_per_user == 1 else "them"
+        clicks = f" and the {taken(asked.take, asked.counted_clicks, 'click')} on {on}"
     lines = [
         f"Each user gives the {queries}{clicks}; what a user has beyond that is not counted.",
-        f"A query needs a count of about {figures['even_chance_at']:.0f} for an even chance to be selected, "
-        f"and {figures['nearly_sure_at']:.0f} to be selected 19 times in 20. Rarer queries are lost.",
+        f"A query needs a count of about {cost['even_chance_at']:.0f} for an even chance to be selected, "
+        f"and {cost['nearly_sure_at']:.0f} to be selected 19 times in 20. Rarer queries are lost.",
     ]
     if size:
         lines.append(
-            f"Of {size:,} domain queries, about {figures['spurious_queries']:.2g} that nobody asked get "
-            f"in at K = {p.threshold}; a lower K would keep rarer queries and let in more of these."
+            f"Of {size:,} domain queries, about {cost['spurious_queries']:.2g} that nobody asked get "
+            f"in at K = {plan.threshold}; a lower K would keep rarer queries and let in more of these."
         )
-    lines.append(f"A published query count is off by about {figures['expected_error']:.3g} on average.")
-    if p.noise_counts is None and p.noise is not None:
-        lines.append(leaning(p.noise))
-    if p.clicks_per_user:
+    lines.append(f"A published query count is off by about {cost['expected_error']:.3g} on average.")
+    if plan.same_counts:
+        lines.append(biased_counts(plan.noise))
+    if asked.counted_clicks:
         lines.append(
-            f"A click count is published above {p.threshold_clicks}, off by about {p.noise_clicks:.3g} on "
-            "average."
+            f"A click count is published above {plan.threshold_of('clicks')}, off by about "
+            f"{plan.noise_of('clicks'):.3g} on average."
         )
-    if p.steps_per_user:
+    if asked.steps_per_user:
         lines.append(
-            f"A transition is published above {p.threshold_transitions}, off by about "
-            f"{p.noise_transitions:.3g} on average."
+            f"A transition is published above {plan.threshold_of('transitions')}, off by about "
+            f"{plan.noise_of('transitions'):.3g} on average."
         )
-    if p.pure:
+    if asked.pure:
         lines.append(
             "Queries, urls and transitions outside the public sets are not published: delta is 0. The "
             "thresholds only keep out keys of count 0; they may be changed without any cost in privacy."
@@ -48,59 +74,128 @@ def words(p: ClickParameters, figures: Mapping[str, float], size: int) -> list[s
     return lines
 
 
-def further(p: ClickParameters) -> FurtherStatement:
+def notes(plan: ClickPlan) -> Notes:
     """On what the guarantee rests."""
     said = []
-    if p.pure:
+    if plan.mechanism.pure:
         said.append(
             "It holds for queries, urls and transitions of public sets that do not depend on the log; all "
             "else is dropped."
         )
-    if p.pool_probability < 1:
+    if plan.mechanism.pool_probability < 1:
         said.append(
             "The public queries are sampled: anew for each release, and which took part is never shown."
         )
-    return FurtherStatement(words=said)
+    return Notes(words=said)
 
 
-def still_learns(p: ClickParameters) -> Sequence[str]:
+def residual_risks(plan: ClickPlan) -> Sequence[str]:
     """What is particular to it."""
-    if not p.pure:
+    if not plan.mechanism.pure:
         return ()
     return ("Some published rows have no user at all: they come from the public domain by noise.",)
 
 
-def steps(p: ClickParameters, domain: str, size: int) -> Sequence[DescribedStep]:
+def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
     """What is done to the log, in the order of Algorithm 1."""
-    what = ("query", "different queries") if p.once_per_user else ("search", "searches")
-    kept = f"of each user the {taken(p.take, p.queries_per_user, *what)}"
-    if p.clicks_per_user:
-        on = "it" if p.queries_per_user == 1 else "them"
-        kept += f" and {counted(p.clicks_per_user, 'click')} on {on}"
+    asked, named = plan.mechanism, plan.mechanism.public_queries
+    size, pure = domain_size(named), plan.mechanism.pure
+    what = ("query", "different queries") if asked.once_per_user else ("search", "searches")
+    kept = f"of each user the {taken(asked.take, asked.queries_per_user, *what)}"
+    if asked.counted_clicks:
+        on = "it" if asked.queries_per_user == 1 else "them"
+        kept += f" and {counted(asked.counted_clicks, 'click')} on {on}"
     listed = []
     if size:
-        used = "only queries of it take part" if p.pure else "its queries take part even if nobody asked them"
-        listed.append(DescribedStep("Public domain", f"{size:,} queries of {domain}: {used}"))
+        used = "only queries of it take part" if pure else "its queries take part even if nobody asked them"
+        name = named if isinstance(named, str) else getattr(named, "name", "")
+        listed.append(DescribedStep("Public domain", f"{size:,} queries of {name}: {used}"))
+    of_each = ("users" if asked.once_per_user else "searches") + " of each query"
+    select = f"noise of scale {plan.noise:g}; keep queries counted more than {plan.threshold}"
+    fresh = "as compared" if plan.same_counts else f"with fresh noise of scale {plan.error:g}"
     listed += [
         DescribedStep("Bound", kept),
-        DescribedStep(
-            "Count",
-            ("users" if p.once_per_user else "searches")
-            + " of each query"
-            + (", with 0 for unasked ones" if size else ""),
-        ),
-        DescribedStep(
-            "Select", f"noise of scale {p.noise:g}; keep queries counted more than {p.threshold}", noisy=True
-        ),
+        DescribedStep("Count", of_each + (", with 0 for unasked ones" if size else "")),
+        DescribedStep("Select", select, noisy=True),
+        DescribedStep("Publish queries", f"counts {fresh}", noisy=not plan.same_counts),
     ]
-    fresh = "as compared" if p.noise_counts is None else f"with fresh noise of scale {p.noise_counts:g}"
-    listed.append(DescribedStep("Publish queries", f"counts {fresh}", noisy=p.noise_counts is not None))
-    where = "of public urls" if p.pure else "of clicked urls"
-    if p.clicks_per_user:
-        text = f"{where}: noise of scale {p.noise_clicks:g}; published if greater than {p.threshold_clicks}"
-        listed.append(DescribedStep("Publish clicks", text, noisy=True))
-    if p.steps_per_user:
-        where = "of all pairs of published queries" if p.pure else "that were taken"
-        text = f"{where}: noise of scale {p.noise_transitions:g}; published if greater than "
-        listed.append(DescribedStep("Publish transitions", f"{text}{p.threshold_transitions}", noisy=True))
+    where = {
+        "clicks": "of public urls" if pure else "of clicked urls",
+        "transitions": "of all pairs of published queries" if pure else "that were taken",
+    }
+    for part in plan.schedule.parts[1:]:
+        rule = f"noise of scale {plan.noise_of(part.table):g}; published if greater than "
+        text = f"{where[part.table]}: {rule}{plan.threshold_of(part.table)}"
+        listed.append(DescribedStep(f"Publish {part.table}", text, noisy=True))
     return tuple(listed)
+
+
+def paper_figure(plan: ClickPlan) -> PaperFigure:
+    """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for.
+
+    Mode and minimum frequency do not enter the printed formula; K does as the thesis has it, a real number.
+    """
+    asked = plan.mechanism
+    if any(noise.scale == 0 for noise in plan.schedule.noises()):
+        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
+    K = plan.threshold if asked.threshold is None else asked.threshold
+    epsilon = asked.queries_per_user * log_alpha(plan.noise, K, asked.pool_probability)
+    epsilon += asked.queries_per_user / plan.error
+    for part in plan.schedule.parts[1:]:
+        epsilon += part.contribution.total / plan.noise_of(part.table)
+    return PaperFigure(
+        epsilon,
+        0.0,
+        Neighbours.ADD_REMOVE,
+        "thesis 002, Theorem 1 (eq. 3.4)"
+        + (" with the transition term of Table 3.10" if asked.transitions else ""),
+        "the second term of Theorem 1's α is an artefact: over a public domain a threshold is "
+        "post-processing, and a query costs 1/b whatever K is; outside a public domain δ is not 0."
+        if asked.pure
+        else "Theorem 1 claims δ = 0, which holds only for queries, urls and transitions of a public domain.",
+    )
+
+
+def paper_setting(plan: ClickPlan) -> PaperSetting | None:
+    """The thesis's choice: one noise scale for all, K at the turning point (eq. 3.11), p_g = 1.
+
+    With as many clicks as queries and with transitions this is Table 3.10: b = (4 q_f - 1)/ε.
+    """
+    asked = plan.mechanism
+    if asked.epsilon is None:
+        return None
+    clicks = asked.queries_per_user if asked.clicks_per_user is None else asked.clicks_per_user
+    noise = (2 * asked.queries_per_user + clicks + asked.steps_per_user) / asked.epsilon
+    threshold = turning_point(noise)
+    # noisy counts are whole: > K is > floor(K)
+    zero = domain_size(asked.public_queries) * survival(noise, math.floor(threshold) + 1)
+    values = dict.fromkeys(("noise", "noise_counts", "noise_clicks", "noise_transitions"), noise)
+    return PaperSetting(
+        {**values, "threshold": threshold, "spurious_queries": zero},
+        "thesis 002, Table 3.10 (Theorem 1 with a transition term, K at eq. 3.11)",
+        "one noise scale for all, and a K that balances two terms of which one is an artefact; K costs no "
+        f"privacy, and at the thesis's about {zero:,.0f} domain queries that nobody asked would get in.",
+    )
+
+
+def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> Checks:
+    """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
+    del plan
+    yield "the public sets are named, with their digests", lambda: _check_public_sets(stated)
+
+
+def _check_public_sets(stated: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether they are named with their digests, and the bundled one is what it claims to be."""
+    from tacit.release.document.manifest import is_hash
+    from tacit.release.public_sets import BUNDLED, bundled_domain
+
+    domain, surfaced, pure = stated["domain"], stated["surfaced"], stated["mode"] == "pure"
+    if pure and (domain is None or (stated["clicks_per_user"] and surfaced is None)):
+        return False, "a pure release without them"
+    for listed, fields in ((domain, {"name", "queries", "sha256"}), (surfaced, {"name", "sha256"})):
+        if listed is not None and not (set(listed) - {"origin"} == fields and is_hash(listed["sha256"])):
+            return False, "no digest"
+    if domain is not None and domain["name"] == BUNDLED:
+        made = bundled_domain()
+        return (len(made), made.digest) == (domain["queries"], domain["sha256"]), "made again"
+    return True, ""

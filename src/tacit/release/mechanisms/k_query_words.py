@@ -1,30 +1,51 @@
-"""What a k-query anonymous release does, means and costs, said to a person."""
+"""What a k-query anonymous release does, means and costs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.release.mechanism import DescribedStep
-from tacit.release.mechanisms.k_query import KQueryParameters
+from tacit.release.mechanisms.k_query import KQueryPlan
+from tacit.release.prose import DescribedStep, Notes, PaperSetting
 
 
-def words(p: KQueryParameters) -> Sequence[str]:
+def figures(plan: KQueryPlan) -> dict[str, float]:
+    """How many others share a published query."""
+    return {"honest_users": float(plan.honest_users(plan.mechanism.attacker_accounts))}
+
+
+def words(plan: KQueryPlan) -> Sequence[str]:
     """What k means, and what it is not."""
-    assert p.k is not None
-    left = p.honest_users(p.attacker_accounts)
+    accounts = plan.mechanism.attacker_accounts
     return (
-        f"A query, click or pair is published if at least {p.k} users have it; what is rarer is lost.",
-        f"With {p.attacker_accounts} accounts of their own, an attacker leaves {left} others behind "
-        "each published query. More accounts leave fewer: it rests on a guess about the attacker.",
+        f"A query, click or pair is published if at least {plan.k} users have it; what is rarer is lost.",
+        f"With {accounts} accounts of their own, an attacker leaves {plan.honest_users(accounts)} others "
+        "behind each published query. More accounts leave fewer: it rests on a guess about the attacker.",
         "Counts are exact. Whoever knows all users of a query but one learns whether that one asked it.",
         "This is no differential privacy: no epsilon, however large, describes it.",
     )
 
 
-def steps(p: KQueryParameters) -> Sequence[DescribedStep]:
+def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:
     """Adar's rule."""
+    items = ", ".join(plan.mechanism.items)
     return (
-        DescribedStep("Drop rare queries", f"all records of a query with fewer than {p.k} users"),
-        DescribedStep("Count", "how many users have each item of what is left: " + ", ".join(p.items)),
-        DescribedStep("Publish", f"what at least {p.k} users have, with exact counts and no noise"),
+        DescribedStep("Drop rare queries", f"all records of a query with fewer than {plan.k} users"),
+        DescribedStep("Count", f"how many users have each item of what is left: {items}"),
+        DescribedStep("Publish", f"what at least {plan.k} users have, with exact counts and no noise"),
     )
+
+
+def paper_setting(plan: KQueryPlan) -> PaperSetting:
+    """Adar's rule."""
+    return PaperSetting(
+        {"k": float(plan.mechanism.k or plan.mechanism.hide_among)},
+        "Adar's rule as paper 004 gives it",
+        "the paper counts all users, and says itself that an attacker's accounts defeat it.",
+    )
+
+
+def notes(plan: KQueryPlan) -> Notes:
+    """The paper claims no ε either."""
+    why = "the paper uses it as a baseline and says the same: active attackers defeat it."
+    paper = {"k": plan.k, "epsilon": None, "delta": None, "source": "Adar, as in paper 004", "why": why}
+    return Notes(paper=paper, rows=(("k", str(plan.k), str(plan.k)),))

@@ -1,60 +1,57 @@
-"""A_Session (thesis 002, chapter 4): parameters, schedule, guarantee and plan.
+"""A_Session (thesis 002, chapter 4): ordered subsequences of sessions, and clicks beside them.
 
-Part 1 counts, for each user's first l_s sessions cut to l_q queries, all ordered subsequences of two
-queries and more. A sequence is released iff its count + X > K (noise b), with the count that was compared
-or a fresh one. Part 2, optional, does the same with the first l clicks (query, url) of a user. The two
-parts add. Derivation: docs/guarantees/session.md.
+Part 1 counts, for each user's first l_s sessions of two queries and more, cut to l_q queries, all ordered
+subsequences of two queries and more. A sequence is released iff its count + X > K (noise b), with the count
+that was compared or a fresh one. Part 2, optional, does the same with the first l clicks (query, url) of a
+user. The two parts use noise of their own, and their costs add: ε = Δf/b + Δf/b_q (+ l/b + l/b_q); δ is the
+largest chance that a sequence (or a click) of one user alone appears, over all sessions that are ever
+counted.
+Derivation: docs/guarantees/session.md.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, Neighbours
-from tacit.privacy.accounting.events import Event
-from tacit.release.analysis import (
-    Charge,
-    PaperFigure,
-    appearance,
-    charges_of,
-    event_of,
-    fresh_key_delta,
-    fresh_loss,
-    guarantee_of,
-    log_alpha,
-    survival,
-)
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import (
     GIVEN,
     Choice,
-    Parameters,
     check_given_together,
     declared,
+    declared_delta,
+    declared_epsilon,
+    declared_neighbours,
     declared_noise,
     declared_take,
     refuse_given_alone,
     refuse_two_kinds_of_counts,
 )
-from tacit.release.planning import DEFAULT_DELTA, PaperSetting, Portion, asked_budget, larger, smallest, split
-from tacit.release.schedule import Column, Contribution, Noise, Part, Schedule, text_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tacit.release.engines import Engine
+    from tacit.release.planning import Portion
+    from tacit.release.schedule import Contribution, Part, Schedule
 
 LONGEST = 8
 """The largest l_q that is counted: 247 subsequences per session."""
 
 PLANNED_CLICKS = 1
 """l where a plan is asked for and nothing is said."""
-THESIS_CLICKS = 4
-"""The clicks per user in the thesis's runs (section 4.4.2)."""
 
 _PLANNED_WITH_THE_REST = ("noise_counts", "noise_clicks", "threshold_clicks", "noise_click_counts")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionParameters(Parameters):
-    """l_s, l_q, b, K, the noise of the counts, and the click part.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Session(Mechanism):
+    """A_Session: counts of query sequences within sessions, and of clicks.
 
     Where noise and threshold are given, what is left open is as in the thesis: no click part, each
     occurrence of a sequence counts, counts get fresh noise. Where they are planned it is what publishes
@@ -67,6 +64,9 @@ class SessionParameters(Parameters):
     example: ClassVar[str] = "--epsilon 8 --delta 1e-6"
     given_example: ClassVar[str] = "--noise 1 --threshold 20 --sessions-per-user 1 --queries-per-session 3"
 
+    epsilon: float | None = declared_epsilon()
+    delta: float = declared_delta()
+    neighbours: Neighbours = declared_neighbours()
     sessions_per_user: int = declared(1, "l_s: how many sessions of a user count.", least=1)
     queries_per_session: int = declared(
         2, "l_q: the first queries of a session that count.", least=2, most=20
@@ -115,6 +115,18 @@ class SessionParameters(Parameters):
         return self.noise is not None
 
     @property
+    def counted_clicks(self) -> int:
+        """l, settled."""
+        if self.clicks_per_user is not None:
+            return self.clicks_per_user
+        return 0 if self.given else PLANNED_CLICKS
+
+    @property
+    def counted_once(self) -> bool:
+        """Whether a user counts once for a sequence, settled."""
+        return not self.given if self.once_per_user is None else self.once_per_user
+
+    @property
     def sensitivity(self) -> int:
         """Δf = l_s (2^l_q - 1 - l_q), the most counts a user adds (eq. 4.4)."""
         return self.sessions_per_user * ((1 << self.queries_per_session) - 1 - self.queries_per_session)
@@ -138,226 +150,219 @@ class SessionParameters(Parameters):
 
         Sessions longer than can be released are analysed as if all counts of a length could fall on one key.
         """
-        counted = not self.once_per_user and self.queries_per_session <= LONGEST
-        sessions = (self.sessions_per_user, self.queries_per_session) if counted else None
-        return Contribution(self.counts_by_length(), bool(self.once_per_user), sessions)
+        from tacit.release.schedule import Contribution
 
-    def completed(self) -> SessionParameters:
-        """With everything settled that does not depend on a plan."""
-        clicks, once = self.clicks_per_user, self.once_per_user
-        if self.noise is None or self.threshold is None:
-            return replace(
-                self,
-                clicks_per_user=PLANNED_CLICKS if clicks is None else clicks,
-                once_per_user=True if once is None else once,
-            )
-        K, same, of_clicks = math.floor(self.threshold), bool(self.same_counts), self.threshold_clicks
-        noise_clicks = (self.noise if self.noise_clicks is None else self.noise_clicks) if clicks else None
-        counts = self.noise if self.noise_counts is None else self.noise_counts
-        fresh = noise_clicks if self.noise_click_counts is None else self.noise_click_counts
-        return replace(
-            self,
-            clicks_per_user=clicks or 0,
-            once_per_user=bool(once),
-            same_counts=same,
-            threshold=K,
-            noise_counts=None if same else counts,
-            noise_clicks=noise_clicks,
-            threshold_clicks=(K if of_clicks is None else math.floor(of_clicks)) if clicks else None,
-            noise_click_counts=None if same else fresh,
+        by_session = not self.counted_once and self.queries_per_session <= LONGEST
+        sessions = (self.sessions_per_user, self.queries_per_session) if by_session else None
+        return Contribution(self.counts_by_length(), self.counted_once, sessions)
+
+    def plan(self) -> SessionPlan:
+        """Split ε and δ among sequences, their counts, clicks and theirs with the least loss; or as given."""
+        return SessionPlan(mechanism=self, schedule=self._given_schedule() if self.given else _planned(self))
+
+    def _given_schedule(self) -> Schedule:
+        """What is not given of noise and thresholds is that of the sequences."""
+        noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
+        clicks = _first(self.noise_clicks, noise)
+        return self.schedule_with(
+            sequences=(noise, K),
+            clicks=(clicks, math.floor(_first(self.threshold_clicks, K))),
+            fresh=None if self.same_counts else _first(self.noise_counts, noise),
+            fresh_clicks=None if self.same_counts else _first(self.noise_click_counts, clicks),
         )
 
+    def schedule_with(
+        self,
+        sequences: tuple[float, int],
+        clicks: tuple[float, int],
+        fresh: float | None,
+        fresh_clicks: float | None,
+    ) -> Schedule:
+        """Sequences, then clicks, each with a scale of noise and a K."""
+        from tacit.release.schedule import Column, Contribution, Noise, Part, Schedule, text_columns
 
-PARAMETERS = SessionParameters
-
-
-def session_schedule(p: SessionParameters) -> Schedule:
-    """Sequences, then clicks. Sequences of different length are different keys."""
-    assert p.noise is not None and p.threshold is not None
-    parts = [
-        Part(
-            table="sessions",
-            columns=(Column("queries", several=True),),
-            contribution=p.contribution(),
-            noise=Noise(p.noise),
-            least=int(p.threshold) + 1,
-            fresh=None if p.noise_counts is None else Noise(p.noise_counts),
-        )
-    ]
-    if p.clicks_per_user:
-        assert p.noise_clicks is not None and p.threshold_clicks is not None
-        parts.append(
+        parts = [
             Part(
-                table="clicks",
-                columns=text_columns("query", "url"),
-                contribution=Contribution((p.clicks_per_user,), once=False),
-                noise=Noise(p.noise_clicks),
-                least=int(p.threshold_clicks) + 1,
-                fresh=None if p.noise_click_counts is None else Noise(p.noise_click_counts),
+                table="sessions",
+                columns=(Column("queries", several=True),),
+                contribution=self.contribution(),
+                noise=Noise(sequences[0]),
+                least=sequences[1] + 1,
+                fresh=None if fresh is None else Noise(fresh),
             )
+        ]
+        if self.counted_clicks:
+            parts.append(
+                Part(
+                    table="clicks",
+                    columns=text_columns("query", "url"),
+                    contribution=Contribution((self.counted_clicks,), once=False),
+                    noise=Noise(clicks[0]),
+                    least=clicks[1] + 1,
+                    fresh=None if fresh_clicks is None else Noise(fresh_clicks),
+                )
+            )
+        return Schedule(tuple(parts), self.neighbours)
+
+
+def _first(given: float | None, otherwise: float) -> float:
+    return otherwise if given is None else given
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SessionPlan(Plan[Session]):
+    """An A_Session release, settled."""
+
+    @property
+    def noise(self) -> float:
+        """b."""
+        return self.noise_of("sessions")
+
+    @property
+    def threshold(self) -> int:
+        """K."""
+        return self.threshold_of("sessions")
+
+    @property
+    def same_counts(self) -> bool:
+        """Whether the numbers that were compared are published."""
+        return self.schedule.part("sessions").fresh is None
+
+    def noise_of(self, table: str) -> float:
+        """The scale of the noise by which a table's keys are selected."""
+        return next(self.schedule.part(table).noises()).scale
+
+    def error_of(self, table: str) -> float:
+        """The scale of the noise in a table's published counts."""
+        return list(self.schedule.part(table).noises())[-1].scale
+
+    def threshold_of(self, table: str) -> int:
+        """The K of a table: noisy counts above it are published."""
+        return (self.schedule.part(table).least or 0) - 1
+
+    @property
+    def given(self) -> Session:
+        """With noise and thresholds of both parts given."""
+        asked, clicks = self.mechanism, bool(self.mechanism.counted_clicks)
+        return asked.settled(
+            clicks_per_user=asked.counted_clicks,
+            once_per_user=asked.counted_once,
+            same_counts=self.same_counts,
+            noise=self.noise,
+            threshold=self.threshold,
+            noise_counts=None if self.same_counts else self.error_of("sessions"),
+            noise_clicks=self.noise_of("clicks") if clicks else None,
+            threshold_clicks=self.threshold_of("clicks") if clicks else None,
+            noise_click_counts=self.error_of("clicks") if clicks and not self.same_counts else None,
         )
-    return Schedule(tuple(parts))
+
+    def check(self) -> None:
+        """Long sessions can be analysed, but have too many subsequences to be counted."""
+        queries = self.mechanism.queries_per_session
+        if queries > LONGEST:
+            raise ParameterError.outside("queries_per_session", queries, f"at most {LONGEST} in a release")
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Subsequences and clicks of the bounded users."""
+        from tacit.release import contribution as bound
+
+        self.check()
+        asked = self.mechanism
+        longest, take = asked.queries_per_session, asked.take
+        sessions = bound.bounded_sessions(bound.searches_of(log), asked.sessions_per_user, longest, take)
+        found = _subsequences(sessions, longest)
+        if asked.counted_once:
+            found = found.distinct()
+        keys = _columns(longest)
+        counting = {"sessions": engine.keep(found.group_by(keys).aggregate(count=found.count()))}
+        if asked.counted_clicks:
+            clicks = bound.bounded_clicks(bound.clicks_of(log), asked.counted_clicks, take)
+            counting["clicks"] = engine.keep(
+                clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
+            )
+        return counting
+
+    def shown(self, part: Part, keys: pa.Table) -> pa.Table:
+        """A sequence as a list of its queries."""
+        return _as_lists(keys, self.mechanism.queries_per_session) if part.table == "sessions" else keys
 
 
-def charges(parameters: SessionParameters) -> tuple[Charge, ...]:
-    """What each published thing costs: sequences and, with part 2, clicks; fresh counts apart."""
-    return charges_of(session_schedule(parameters))
+def _columns(longest: int) -> list[str]:
+    return [f"query_{i + 1}" for i in range(longest)]
 
 
-def guarantee(parameters: SessionParameters, neighbours: Neighbours | None = None) -> Guarantee:
-    """(ε,δ)-indistinguishability of what these parameters publish: part 1, and part 2 if it is there.
+def _subsequences(sessions: Any, longest: int) -> Any:
+    """Every choice of two positions and more of each session, in order: (user, query_1 … query_n)."""
+    import ibis
 
-    ε = Δf/b + Δf/b_q (+ l/b + l/b_q); δ is the largest chance that a sequence (or a click) of one user alone
-    appears, over all sessions that are ever counted.
-    """
-    return guarantee_of(session_schedule(parameters), neighbours or parameters.neighbours)
+    names = _columns(longest)
+    chosen = [c for size in range(2, longest + 1) for c in combinations(range(longest), size)]
+    nothing = ibis.null("string")
+    forms = [
+        ibis.struct(
+            {name: sessions[names[choice[i]]] if i < len(choice) else nothing for i, name in enumerate(names)}
+            | {"last": sessions[names[choice[-1]]]}
+        )
+        for choice in chosen
+    ]
+    spread = sessions.select("user", form=ibis.array(forms).unnest())
+    # A choice that reaches past the end of a session is none: its last query is null.
+    there = spread.filter(spread.form["last"].notnull())
+    return there.select("user", **{name: there.form[name] for name in names})
 
 
-def event(parameters: SessionParameters, neighbours: Neighbours | None = None) -> Event:
-    """Sequences by length (different lengths are different keys), their counts, clicks, and a disclosure."""
-    return event_of(session_schedule(parameters), neighbours or parameters.neighbours)
+def _as_lists(keys: pa.Table, longest: int) -> pa.Table:
+    """Positions as one list of queries, without the nulls after its end."""
+    import pyarrow as pa
+
+    rows = zip(*(keys.column(name).to_pylist() for name in _columns(longest)), strict=True)
+    lists = [[query for query in row if query is not None] for row in rows]
+    return pa.table({"queries": pa.array(lists, pa.list_(pa.string()))})
 
 
-def _printed(records: int, noise: float, threshold: float) -> tuple[float, float]:
-    """Eq. 4.5 and 4.6: ε = d (ln α + 1/b), δ = d/2 exp((d-K)/b)."""
-    epsilon = records * (log_alpha(noise, threshold) + 1 / noise)
-    return epsilon, records / 2 * math.exp(min(700.0, (records - threshold) / noise))
+def _planned(asked: Session) -> Schedule:
+    """The split of ε and δ with the least loss, and the least thresholds that hold with it."""
+    from tacit.release.analysis import guarantee_of
+    from tacit.release.planning import least_thresholds, require_delta, settle_noise, split
 
-
-def paper_figure(parameters: SessionParameters, threshold: float | None = None) -> PaperFigure:
-    """What the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
-    K = parameters.threshold if threshold is None else threshold
-    assert parameters.noise is not None and K is not None
-    epsilon, delta = _printed(parameters.sensitivity, parameters.noise, K)
-    return PaperFigure(
-        epsilon,
-        min(1.0, delta),
-        Neighbours.ADD_REMOVE,
-        "thesis 002, eq. 4.5 (Table 4.4), sessions alone",
-        "eq. 4.5 lets one sequence move by all Δf counts of a user; it moves by at most "
-        f"{parameters.largest_move}, and δ is then the exact chance that a user's own sequence appears.",
+    epsilon, delta = require_delta(asked)
+    one_way, fresh = epsilon / asked.neighbours.users_changed, asked.same_counts is False
+    one, one_counts, two, two_counts = split(_portions(asked), one_way, delta)
+    schedule = asked.schedule_with(
+        (one.noise, one.threshold),
+        (two.noise, two.threshold),
+        one_counts.noise if fresh else None,
+        two_counts.noise if fresh else None,
     )
 
+    def kept(candidate: Schedule) -> bool:
+        found = guarantee_of(candidate)
+        return found.epsilon <= epsilon and found.delta <= delta
 
-def paper_with_clicks(parameters: SessionParameters) -> PaperFigure | None:
-    """What the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
-    p = parameters
-    if not p.clicks_per_user:
-        return None
-    assert p.noise is not None and p.threshold is not None
-    assert p.noise_clicks is not None and p.threshold_clicks is not None
-    epsilon, delta = _printed(p.sensitivity, p.noise, p.threshold)
-    more_epsilon, more_delta = _printed(p.clicks_per_user, p.noise_clicks, p.threshold_clicks)
-    return PaperFigure(
-        epsilon + more_epsilon,
-        min(1.0, delta + more_delta),
-        Neighbours.ADD_REMOVE,
-        "thesis 002, eq. 4.7",
-        "section 4.4 states the weaker of the two parts for its runs; independent noises add.",
-    )
+    return least_thresholds(settle_noise(schedule, "sessions", epsilon), kept)
 
 
-def plan(asked: SessionParameters) -> SessionParameters:
-    """Split ε and δ among sequences, their counts, clicks and theirs with the least loss.
-
-    Parameters that were given are completed, not planned.
-    """
-    shape = asked.completed()
-    if asked.given:
-        return shape
-    epsilon, delta = asked_budget(asked)
-    same = asked.same_counts is not False
-    one_way = epsilon / asked.neighbours.users_changed
-    one, one_counts, two, two_counts = split(_portions(shape, same), one_way, delta)
-    clicks = bool(shape.clicks_per_user)
-    parameters = replace(
-        shape,
-        same_counts=same,
-        noise=one.noise,
-        threshold=one.threshold,
-        noise_counts=None if same else one_counts.noise,
-        noise_clicks=two.noise if clicks else None,
-        threshold_clicks=two.threshold if clicks else None,
-        noise_click_counts=two_counts.noise if clicks and not same else None,
-    )
-    return _settle(parameters, epsilon, delta)
-
-
-def _portions(shape: SessionParameters, same_counts: bool) -> list[Portion]:
+def _portions(asked: Session) -> list[Portion]:
     """Sequences, their counts, clicks, theirs."""
-    clicks = shape.clicks_per_user or 0
+    from tacit.release.analysis import fresh_keys_loss
+    from tacit.release.planning import Portion
+    from tacit.release.thresholds import appearance, fresh_key_delta, smallest
+
+    clicks, same, bound = asked.counted_clicks, asked.same_counts is not False, asked.contribution()
 
     def sequence_threshold(noise: float, share: float) -> int:
-        def delta(K: int) -> float:
-            alone = replace(shape, clicks_per_user=0, noise=noise, threshold=K)
-            return appearance(fresh_loss(session_schedule(alone).part("sessions")))
-
-        return smallest(lambda K: delta(K) <= share)
+        return smallest(lambda K: appearance(fresh_keys_loss(bound, noise, K)) <= share)
 
     def click_threshold(noise: float, share: float) -> int:
         return smallest(lambda K: fresh_key_delta(noise, K + 1, clicks) <= share)
 
-    fresh = 0 if same_counts else 1
+    fresh = 0 if same else 1
     return [
-        Portion("sequences", shape.sensitivity, sequence_threshold, pays_delta=True, published=same_counts),
-        Portion("sequence counts", fresh * shape.sensitivity),
-        Portion("clicks", clicks, click_threshold, pays_delta=True, published=same_counts),
+        Portion("sequences", asked.sensitivity, sequence_threshold, pays_delta=True, published=same),
+        Portion("sequence counts", fresh * asked.sensitivity),
+        Portion("clicks", clicks, click_threshold, pays_delta=True, published=same),
         Portion("click counts", fresh * clicks),
     ]
 
 
-def _settle(parameters: SessionParameters, epsilon: float, delta: float) -> SessionParameters:
-    """Keep the promise to the last bit, then lower each threshold that what is left of δ still affords."""
-
-    def kept(candidate: SessionParameters) -> bool:
-        found = guarantee(candidate)
-        return found.epsilon <= epsilon and found.delta <= delta
-
-    def cost(candidate: SessionParameters) -> float:
-        stated, charged = guarantee(candidate), event(candidate).guarantee
-        return max(stated.epsilon, charged.epsilon)
-
-    while cost(parameters) > epsilon:
-        assert parameters.noise is not None
-        parameters = replace(parameters, noise=larger(parameters.noise))
-    while not kept(parameters):
-        parameters = replace(parameters, threshold=int(parameters.threshold or 0) + 1)
-    # each as low as the other leaves it; none can then be lowered alone
-    parameters = replace(parameters, threshold=smallest(lambda K: kept(replace(parameters, threshold=K))))
-    if parameters.clicks_per_user:
-
-        def with_threshold(K: int) -> SessionParameters:
-            return replace(parameters, threshold_clicks=K)
-
-        parameters = with_threshold(smallest(lambda K: kept(with_threshold(K))))
-    return parameters
-
-
-def figures(p: SessionParameters) -> dict[str, float]:
-    """What the parameters cost in utility."""
-    assert p.noise is not None and p.threshold is not None
-    noise = p.noise
-    sure = smallest(lambda x: survival(noise, -x) >= 0.95)
-    return {
-        "counts_per_user": p.sensitivity,
-        "even_chance_at": p.threshold + 1,
-        "nearly_sure_at": p.threshold + 1 + sure,
-        "expected_error": p.noise if p.noise_counts is None else p.noise_counts,
-    }
-
-
-def paper_setting(asked: SessionParameters) -> PaperSetting | None:
-    """Eq. 4.7 with one b and one K for both parts, as section 4.2.1.2 asks, solved for b and K."""
-    if asked.epsilon is None or asked.given:
-        return None
-    delta = asked.delta or DEFAULT_DELTA
-    moves = [records for records in (asked.sensitivity, asked.completed().clicks_per_user) if records]
-    noise = 2 * sum(moves) / asked.epsilon
-    largest = max(moves)
-    bulk = math.fsum(n / 2 * math.exp((n - largest) / noise) for n in moves)
-    return PaperSetting(
-        {"noise": noise, "threshold": largest + noise * math.log(bulk / delta), "noise_counts": noise},
-        "thesis 002, eq. 4.7 with α = e^(1/b)",
-        "the thesis lets one sequence move by all of a user's counts and has one noise scale for everything; "
-        "the scales may differ, and a sequence moves by less.",
-    )
+MECHANISM = Session

@@ -1,103 +1,179 @@
-"""What an A_Session release does, means and costs, said to a person."""
+"""What an A_Session release does, means and costs, and what the thesis (002) prints for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tacit.release.document.words import counted, leaning, taken
-from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.mechanisms import session as analysis
-from tacit.release.mechanisms.session import THESIS_CLICKS, SessionParameters
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.analysis import guarantee_of
+from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.mechanisms.session import SessionPlan
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha
+from tacit.release.thresholds import smallest, survival
+
+THESIS_CLICKS = 4
+"""The clicks per user in the thesis's runs (section 4.4.2)."""
 
 
-def words(p: SessionParameters, figures: Mapping[str, float]) -> Sequence[str]:
+def figures(plan: SessionPlan) -> dict[str, float]:
+    """How often a sequence must occur, and how far off its count is."""
+    sure = smallest(lambda x: survival(plan.noise, -x) >= 0.95)
+    return {
+        "counts_per_user": plan.mechanism.sensitivity,
+        "even_chance_at": plan.threshold + 1,
+        "nearly_sure_at": plan.threshold + 1 + sure,
+        "expected_error": plan.error_of("sessions"),
+    }
+
+
+def words(plan: SessionPlan) -> Sequence[str]:
     """What the parameters mean and cost."""
-    how = "once, however often it occurs" if p.once_per_user else "as often as it occurs"
+    asked, cost = plan.mechanism, figures(plan)
+    how = "once, however often it occurs" if asked.counted_once else "as often as it occurs"
     lines = [
-        f"Each user gives the {taken(p.take, p.sessions_per_user, 'session')}, cut to the first "
-        f"{p.queries_per_session} queries: up to {counted(p.sensitivity, 'sequence')} of two queries and "
-        f"more. A sequence counts {how}, and one user moves one count by at most {p.largest_move}.",
-        f"A sequence needs a count of about {figures['even_chance_at']:.0f} for an even chance to appear, "
-        f"and {figures['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
+        f"Each user gives the {taken(asked.take, asked.sessions_per_user, 'session')}, cut to the first "
+        f"{asked.queries_per_session} queries: up to {counted(asked.sensitivity, 'sequence')} of two queries "
+        f"and more. A sequence counts {how}, and one user moves one count by at most {asked.largest_move}.",
+        f"A sequence needs a count of about {cost['even_chance_at']:.0f} for an even chance to appear, "
+        f"and {cost['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
         "the cost.",
-        f"A published sequence count is off by about {figures['expected_error']:.3g} on average.",
-        *([leaning(p.noise)] if p.noise_counts is None and p.noise is not None else []),
+        f"A published sequence count is off by about {cost['expected_error']:.3g} on average.",
+        *([biased_counts(plan.noise)] if plan.same_counts else []),
         "Each further query of a session doubles what a user adds, and so the noise.",
     ]
-    if p.clicks_per_user:
-        off = p.noise_clicks if p.noise_click_counts is None else p.noise_click_counts
+    if asked.counted_clicks:
         lines.append(
-            f"The click part counts the {taken(p.take, p.clicks_per_user, 'click')} of a user; a pair "
-            f"appears above {p.threshold_clicks}, off by about {off:.3g} on average. Both parts are paid for."
+            f"The click part counts the {taken(asked.take, asked.counted_clicks, 'click')} of a user; a pair "
+            f"appears above {plan.threshold_of('clicks')}, off by about {plan.error_of('clicks'):.3g} on "
+            "average. Both parts are paid for."
         )
     return tuple(lines)
 
 
-def steps(p: SessionParameters) -> Sequence[DescribedStep]:
+def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
     """What is done to the log, as the thesis lists it."""
-    once = ", each once per user" if p.once_per_user else ""
+    asked = plan.mechanism
+    once = ", each once per user" if asked.counted_once else ""
+    bound = (
+        f"of each user the {taken(asked.take, asked.sessions_per_user, 'session')} of two queries and "
+        f"more, cut to {asked.queries_per_session} queries"
+    )
+    if asked.counted_clicks:
+        bound += f"; the {taken(asked.take, asked.counted_clicks, 'click')}"
     listed = [
-        DescribedStep(
-            "Bound",
-            f"of each user the {taken(p.take, p.sessions_per_user, 'session')} of two queries and "
-            f"more, cut to {p.queries_per_session} queries"
-            + (f"; the {taken(p.take, p.clicks_per_user, 'click')}" if p.clicks_per_user else ""),
-        ),
+        DescribedStep("Bound", bound),
         DescribedStep("Count", f"all ordered subsequences of two queries and more{once}"),
-        DescribedStep(
-            "Select", f"noise of scale {p.noise:g}; keep counts greater than {p.threshold}", noisy=True
-        ),
     ]
-    if p.clicks_per_user:
-        text = f"noise of scale {p.noise_clicks:g}; keep counts greater than {p.threshold_clicks}"
-        listed.append(DescribedStep("Select clicks", text, noisy=True))
-    fresh = p.noise_counts is not None
-    scale = f"with fresh noise of scale {p.noise_counts:g}" if fresh else "as compared"
+    for title, part in zip(("Select", "Select clicks"), plan.schedule, strict=False):
+        rule = f"keep counts greater than {plan.threshold_of(part.table)}"
+        listed.append(
+            DescribedStep(title, f"noise of scale {plan.noise_of(part.table):g}; {rule}", noisy=True)
+        )
+    fresh = not plan.same_counts
+    scale = f"with fresh noise of scale {plan.error_of('sessions'):g}" if fresh else "as compared"
     listed.append(DescribedStep("Publish", f"sequences with their counts {scale}", noisy=fresh))
     return tuple(listed)
 
 
-def further(p: SessionParameters, threshold: float | None) -> FurtherStatement:
+def notes(plan: SessionPlan) -> Notes:
     """The guarantee for exactly these parameters, and with a click part beside it.
 
     The thesis's Table 4.4 is about sessions alone. Without a click part that is what the statement is about
     too, and ``with_clicks`` says what the thesis's click part (four clicks per user, same noise and
     threshold) would bring the total to.
     """
-    assumed = not p.clicks_per_user
-    both = p
+    asked, assumed, both = plan.mechanism, not plan.mechanism.counted_clicks, plan
     if assumed:
         both = replace(
-            p,
+            plan.given,
             clicks_per_user=THESIS_CLICKS,
-            noise_clicks=p.noise,
-            threshold_clicks=p.threshold,
-            noise_click_counts=p.noise_counts,
-        )
-    alone = replace(p, clicks_per_user=0, noise_clicks=None, threshold_clicks=None, noise_click_counts=None)
-    whole, printed = analysis.guarantee(both), analysis.paper_with_clicks(both)
-    assert printed is not None
-    together = (
+            noise_clicks=plan.noise,
+            threshold_clicks=plan.threshold,
+            noise_click_counts=None if plan.same_counts else plan.error_of("sessions"),
+        ).plan()
+    alone = guarantee_of(replace(plan.schedule, parts=plan.schedule.parts[:1]))
+    whole = both.guarantee
+    printed = printed_with_clicks(both)
+    named = (
         f"With {THESIS_CLICKS} clicks per user at the same noise"
         if assumed
         else "Sessions and clicks together"
     )
-    return FurtherStatement(
+    return Notes(
         title="A_Session, sessions alone"
         if assumed
         else "A_Session with clicks (the paper's: sessions alone)",
         document={
-            "sessions_alone": analysis.guarantee(alone).to_dict(),
+            "sessions_alone": alone.to_dict(),
             "with_clicks": {
                 **whole.to_dict(),
-                "clicks_per_user": both.clicks_per_user,
+                "clicks_per_user": both.mechanism.counted_clicks,
                 "assumed": assumed,
             },
         },
-        paper={**analysis.paper_figure(p, threshold).to_dict(), "with_clicks": printed.to_dict()},
+        paper={**printed_sessions(plan).to_dict(), "with_clicks": printed.to_dict()},
         words=(
-            f"A user adds at most {p.sensitivity} counts, and at most {p.largest_move} to one sequence.",
-            f"{together}: ε = {whole.epsilon:.4g}, δ = {whole.delta:.3g}; the two parts add.",
+            f"A user adds at most {asked.sensitivity} counts, and at most {asked.largest_move} to one "
+            "sequence.",
+            f"{named}: ε = {whole.epsilon:.4g}, δ = {whole.delta:.3g}; the two parts add.",
         ),
+    )
+
+
+def paper_figure(plan: SessionPlan) -> PaperFigure:
+    """Eq. 4.7 of the thesis, or eq. 4.5 without clicks."""
+    return printed_with_clicks(plan) if plan.mechanism.counted_clicks else printed_sessions(plan)
+
+
+def _printed(records: int, noise: float, threshold: float) -> tuple[float, float]:
+    """Eq. 4.5 and 4.6: ε = d (ln α + 1/b), δ = d/2 exp((d-K)/b)."""
+    epsilon = records * (log_alpha(noise, threshold) + 1 / noise)
+    return epsilon, records / 2 * math.exp(min(700.0, (records - threshold) / noise))
+
+
+def printed_sessions(plan: SessionPlan) -> PaperFigure:
+    """What the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
+    asked = plan.mechanism
+    K = plan.threshold if asked.threshold is None else asked.threshold
+    epsilon, delta = _printed(asked.sensitivity, plan.noise, K)
+    return PaperFigure(
+        epsilon,
+        min(1.0, delta),
+        Neighbours.ADD_REMOVE,
+        "thesis 002, eq. 4.5 (Table 4.4), sessions alone",
+        "eq. 4.5 lets one sequence move by all Δf counts of a user; it moves by at most "
+        f"{asked.largest_move}, and δ is then the exact chance that a user's own sequence appears.",
+    )
+
+
+def printed_with_clicks(plan: SessionPlan) -> PaperFigure:
+    """What the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
+    asked = plan.mechanism
+    epsilon, delta = _printed(asked.sensitivity, plan.noise, plan.threshold)
+    more = _printed(asked.counted_clicks, plan.noise_of("clicks"), plan.threshold_of("clicks"))
+    return PaperFigure(
+        epsilon + more[0],
+        min(1.0, delta + more[1]),
+        Neighbours.ADD_REMOVE,
+        "thesis 002, eq. 4.7",
+        "section 4.4 states the weaker of the two parts for its runs; independent noises add.",
+    )
+
+
+def paper_setting(plan: SessionPlan) -> PaperSetting | None:
+    """Eq. 4.7 with one b and one K for both parts, as section 4.2.1.2 asks, solved for b and K."""
+    asked = plan.mechanism
+    if asked.epsilon is None or asked.given:
+        return None
+    moves = [records for records in (asked.sensitivity, asked.counted_clicks) if records]
+    noise = 2 * sum(moves) / asked.epsilon
+    largest = max(moves)
+    bulk = math.fsum(n / 2 * math.exp((n - largest) / noise) for n in moves)
+    return PaperSetting(
+        {"noise": noise, "threshold": largest + noise * math.log(bulk / asked.delta), "noise_counts": noise},
+        "thesis 002, eq. 4.7 with α = e^(1/b)",
+        "the thesis lets one sequence move by all of a user's counts and has one noise scale for everything; "
+        "the scales may differ, and a sequence moves by less.",
     )

@@ -1,19 +1,41 @@
-"""Topics: how many people search for each topic of a public tree. Parameters and schedule."""
+"""Topics: how many people search for what, at every level of a public taxonomy.
+
+Guarantee: noise of one scale on counts of which a user moves m a level, by 1 each; nothing is compared
+(docs/guarantees/topics.md). From the noisy counts alone, each is then moved so that a topic is the sum of
+those right below it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import ParameterError
-from tacit.release.parameters import Choice, Parameters, declared, declared_noise, declared_take
-from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.mechanism import Counting, Mechanism, Plan
+from tacit.release.parameters import (
+    Choice,
+    declared,
+    declared_epsilon,
+    declared_neighbours,
+    declared_noise,
+    declared_take,
+)
+
+if TYPE_CHECKING:
+    from tacit.release.engines import Engine
+    from tacit.release.execution import Tables
+    from tacit.release.mechanisms.topics_tree import PublishedTopics, StatedTopics
 
 
-@dataclass(frozen=True, kw_only=True)
-class TopicsParameters(Parameters):
-    """The taxonomy and how deep it goes, m and λ."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Topics(Mechanism):
+    """Topics: how many people search for what, over a public taxonomy. For small logs too.
+
+    All topics are public and none is selected, so there is no δ.
+    """
 
     name: ClassVar[str] = "topics"
     title: ClassVar[str] = "Topics"
@@ -24,6 +46,8 @@ class TopicsParameters(Parameters):
     given_example: ClassVar[str] = "--noise 4 --levels 2 --per-user 2"
     publishes_queries: ClassVar[bool] = False
 
+    epsilon: float | None = declared_epsilon()
+    neighbours: Neighbours = declared_neighbours()
     taxonomy: Any = declared(
         "wordnet",
         "The public taxonomy: wordnet, or a file (Open Directory, Topics table, paths, tiers).",
@@ -38,14 +62,6 @@ class TopicsParameters(Parameters):
     take: Choice = declared_take()
     noise: float | None = declared_noise("λ: the scale of the noise.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.delta:
-            raise ParameterError(
-                f"a release of topics costs no delta; {self.delta!r} was given.",
-                "Leave `delta` out: all topics are public, and none is selected.",
-            )
-
     @property
     def given(self) -> bool:
         """Whether the noise was given."""
@@ -58,29 +74,92 @@ class TopicsParameters(Parameters):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What the mechanism wrote; the taxonomy by name and digest."""
+        """What ``to_dict`` wrote; the taxonomy by name and digest."""
         from tacit.release.mechanisms.topics_tree import StatedTopics
 
         return super().from_dict({**form, "taxonomy": StatedTopics(form["taxonomy"])})
 
+    def plan(self) -> TopicsPlan:
+        """The noise that ε asks for, unless given: one part over the public topics of all levels."""
+        from tacit.release.planning import noise_for
+        from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
-PARAMETERS = TopicsParameters
-
-
-def topics_schedule(p: TopicsParameters) -> Schedule:
-    """One part: public topics of all levels, of which a user adds 1 to at most m a level."""
-    assert p.noise is not None
-    return Schedule(
-        (
-            Part(
-                table="topics",
-                columns=text_columns("topic"),
-                contribution=Contribution((p.counts_per_user,), once=True),
-                noise=Noise(p.noise),
-                least=None,
-                keys=Keys.PUBLIC,
-                measures=("count", "deviation"),
-                nested=True,
-            ),
+        noise = self.noise
+        if noise is None:
+            noise = noise_for(self.counts_per_user * self.neighbours.users_changed, self.budget()[0])
+        part = Part(
+            table="topics",
+            columns=text_columns("topic"),
+            contribution=Contribution((self.counts_per_user,), once=True),
+            noise=Noise(noise),
+            least=None,
+            keys=Keys.PUBLIC,
+            measures=("count", "deviation"),
+            nested=True,
         )
-    )
+        return TopicsPlan(mechanism=self, schedule=Schedule((part,), self.neighbours))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TopicsPlan(Plan[Topics]):
+    """A release of topics, settled."""
+
+    @property
+    def noise(self) -> float:
+        """λ."""
+        return next(self.schedule.noises()).scale
+
+    @property
+    def given(self) -> Topics:
+        """With λ given."""
+        return self.mechanism.settled(noise=self.noise)
+
+    @cached_property
+    def topics(self) -> PublishedTopics | StatedTopics:
+        """The public topics."""
+        from tacit.release.mechanisms.topics_tree import take_topics
+
+        named = self.mechanism.taxonomy
+        return take_topics(named, self.mechanism.levels) if isinstance(named, str) else named
+
+    def _public(self) -> PublishedTopics:
+        """The topics to publish; those that a manifest states are not published again."""
+        from tacit.release.mechanisms.topics_tree import PublishedTopics
+
+        if not isinstance(self.topics, PublishedTopics):
+            raise ParameterError(
+                "this plan was read from a manifest, which states its taxonomy by digest alone.",
+                "Make a plan with `taxonomy`, by name or as a file, to release again.",
+            )
+        return self.topics
+
+    def check(self) -> None:
+        """Read the taxonomy before anything long is begun; levels that it does not have would be wasted."""
+        asked, found = self.mechanism.levels, self._public().levels
+        if asked > found:
+            levels = "1 level" if found == 1 else f"{found} levels"
+            raise ParameterError(
+                f"`levels` is {asked}; the taxonomy has {levels} to publish.",
+                "Ask for no more: each level costs its share of epsilon.",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter; the taxonomy by name and digest."""
+        return super().to_dict() | {"taxonomy": self.topics.to_dict()}
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Users of each topic."""
+        from tacit.release.mechanisms.topics_counting import count_topics, topics_of_queries
+
+        asked, public = self.mechanism, self._public()
+        topics_of = topics_of_queries(public.tree)
+        return {"topics": count_topics(engine, log, public, topics_of, asked.per_user, asked.take)}
+
+    def finish(self, tables: Tables) -> Tables:
+        """Counts that agree, each with its standard error."""
+        from tacit.release.mechanisms.topics_tree import agreed_table
+
+        return {"topics": agreed_table(self._public(), tables["topics"], self.noise)}
+
+
+MECHANISM = Topics

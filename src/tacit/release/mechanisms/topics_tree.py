@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.errors import TaxonomyError
+from tacit.release.execution import in_order
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.taxonomy.files import WORDNET, load_taxonomy
 from tacit.text import sensitive_patterns
@@ -336,3 +339,25 @@ def check_table(table: pa.Table, form: Mapping[str, Any], variance: float) -> tu
     stated = dict(zip(table.column("topic").to_pylist(), table.column("deviation").to_pylist(), strict=True))
     same = [stated[label] for label in listed.labels] == due.tolist()
     return same, "as they follow" if same else "other errors are stated than follow from the noise"
+
+
+def noise_variance(scale: float) -> float:
+    """The variance of integer Laplace noise: 2a/(1-a)², a = exp(-1/λ); 0 where noise is switched off."""
+    if scale == 0:
+        return 0.0
+    a = math.exp(-1 / scale)
+    return 2 * a / (1 - a) ** 2
+
+
+def agreed_table(public: PublishedTopics, drawn: pa.Table, noise: float) -> pa.Table:
+    """From noisy counts alone, counts that agree, each with its standard error."""
+    place = pc.index_in(pa.array(public.labels), value_set=drawn.column("topic").combine_chunks())
+    noisy = np.asarray(drawn.column("count"))[np.asarray(place)]
+    variance = noise_variance(noise)
+    found = estimate(public, noisy, variance or 1.0)
+    counts = whole_counts(public, found.counts)
+    deviations = stated_deviations(found, variance)
+    table = in_order(pa.table({"topic": pa.array(public.labels), "count": pa.array(counts)}))
+    order = np.asarray(pc.index_in(table.column("topic"), value_set=pa.array(public.labels)))
+    schema = drawn.schema.append(pa.field("deviation", pa.int64()))
+    return table.append_column("deviation", pa.array(deviations[order])).cast(schema)

@@ -1,38 +1,42 @@
-"""What a release of topics does, means and costs, said to a person."""
+"""What a release of topics does, means and costs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
 
 from tacit.release.document.words import counted, taken
-from tacit.release.mechanism import DescribedStep
-from tacit.release.mechanisms.topics import TopicsParameters
+from tacit.release.mechanisms.topics import TopicsPlan
+from tacit.release.mechanisms.topics_tree import check_table, check_topics, noise_variance
+from tacit.release.prose import Checks, DescribedStep
 
 
-def noise_variance(scale: float) -> float:
-    """The variance of integer Laplace noise: 2a/(1-a)², a = exp(-1/λ); 0 where noise is switched off."""
-    if scale == 0:
-        return 0.0
-    a = math.exp(-1 / scale)
-    return 2 * a / (1 - a) ** 2
-
-
-def figures(p: TopicsParameters) -> dict[str, float]:
-    """How far off a count is at most, as a standard error, and from where on it is more than none."""
-    assert p.noise is not None
-    deviation = math.sqrt(noise_variance(p.noise))
+def figures(plan: TopicsPlan) -> dict[str, float]:
+    """How far off a count is at most, as a standard error, and from where on it is significant."""
+    deviation = math.sqrt(noise_variance(plan.noise))
     return {"largest_deviation": deviation, "told_from_none_at": 2 * deviation}
 
 
-def words(p: TopicsParameters, taxonomy: str, figures: Mapping[str, float]) -> Sequence[str]:
+def _taxonomy(plan: TopicsPlan) -> str:
+    """What the taxonomy is called, without reading it."""
+    named = plan.mechanism.taxonomy
+    return str(getattr(named, "name", named)).rpartition("/")[2]
+
+
+def words(plan: TopicsPlan) -> Sequence[str]:
     """What the parameters mean and cost."""
+    asked = plan.mechanism
+    how = {"frequent": "most", "first": "first", "last": "last"}[asked.take.value]
     return (
-        f"Each person counts for at most {counted(p.per_user, 'topic')} of the first level of {taxonomy}, "
-        f"and in each for one right below, down to level {p.levels}: what they search for {_how(p)}.",
+        f"Each person counts for at most {counted(asked.per_user, 'topic')} of the first level of "
+        f"{_taxonomy(plan)}, and in each for one right below, down to level {asked.levels}: what they search "
+        f"for {how}.",
         "All topics are public and all are listed, whether anybody searches for them or not.",
-        f"A published count has a standard error of at most {figures['largest_deviation']:.2g} people; what "
-        "it is stands beside each. A count of less than twice that cannot be told from none.",
+        f"A published count has a standard error of at most {figures(plan)['largest_deviation']:.2g} people; "
+        "what it is stands beside each. A count of less than twice that is not significantly above zero.",
         "The count of a topic is the sum of those right below it, exactly. A topic's people who search for "
         "none of the topics below it are in its `other`.",
         "What a query is about is told from its words by a public rule, which is often wrong about a single "
@@ -40,22 +44,20 @@ def words(p: TopicsParameters, taxonomy: str, figures: Mapping[str, float]) -> S
     )
 
 
-def _how(p: TopicsParameters) -> str:
-    return {"frequent": "most", "first": "first", "last": "last"}[p.take.value]
-
-
-def steps(p: TopicsParameters, taxonomy: str) -> Sequence[DescribedStep]:
+def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:
     """What is done to the log."""
+    asked = plan.mechanism
+    place = f"each query under a topic of {_taxonomy(plan)}, by its text and public data alone"
     return (
-        DescribedStep("Place", f"each query under a topic of {taxonomy}, by its text and public data alone"),
+        DescribedStep("Place", place),
         DescribedStep(
             "Bound",
-            f"of each user the {taken(p.take, p.per_user, 'topic')} of the first level, and in each the "
-            f"{p.take.words} one right below, to level {p.levels}",
+            f"of each user the {taken(asked.take, asked.per_user, 'topic')} of the first level, and in each "
+            f"the {asked.take.words} one right below, to level {asked.levels}",
         ),
         DescribedStep("Count", "how many users count for each topic, none included"),
         DescribedStep(
-            "Noise", f"add whole-number Laplace noise of scale {p.noise:g} to every count", noisy=True
+            "Noise", f"add whole-number Laplace noise of scale {plan.noise:g} to every count", noisy=True
         ),
         DescribedStep(
             "Agree",
@@ -65,9 +67,25 @@ def steps(p: TopicsParameters, taxonomy: str) -> Sequence[DescribedStep]:
     )
 
 
-def still_learns() -> Sequence[str]:
+def residual_risks(plan: TopicsPlan) -> Sequence[str]:
     """Beyond what holds for every pure release."""
+    del plan
     return (
         "Nothing about what is in no topic: texts of queries do not appear, only topics that were public "
         "before.",
+    )
+
+
+def checks(plan: TopicsPlan, stated: Mapping[str, Any]) -> Checks:
+    """The bundled taxonomy can be read again and compared."""
+    del plan
+    yield "the taxonomy is named, with its digest", lambda: check_topics(stated)
+
+
+def table_checks(plan: TopicsPlan, read: Callable[[str], pa.Table]) -> Checks:
+    """All topics are listed and no others; how far off a count is follows from the noise and the tree."""
+    variance = noise_variance(plan.noise)
+    yield (
+        "topics lists the topics of the taxonomy stated, with the errors that follow",
+        lambda: check_table(read("topics"), plan.topics.to_dict(), variance),
     )

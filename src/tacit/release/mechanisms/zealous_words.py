@@ -1,63 +1,178 @@
-"""What a ZEALOUS release does, means and costs, said to a person."""
+"""What a ZEALOUS release does, means and costs, and what paper 004 prints for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tacit.privacy import Neighbours
-from tacit.release.document.words import counted, leaning, taken
-from tacit.release.mechanism import DescribedStep, FurtherStatement
-from tacit.release.mechanisms import zealous as analysis
-from tacit.release.mechanisms.zealous import ZealousParameters
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
+from tacit.release.analysis import guarantee_of
+from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting
+from tacit.release.thresholds import smallest, survival
 
 
-def words(p: ZealousParameters, figures: Mapping[str, float]) -> tuple[str, ...]:
+def figures(plan: ZealousPlan) -> dict[str, float]:
+    """How many users an item needs, and how far off its count is."""
+    noise, gap = plan.noise, plan.threshold_2 - plan.threshold_1
+    return {
+        "even_chance_at": plan.threshold_2,
+        "nearly_sure_at": plan.threshold_2 + smallest(lambda x: survival(noise, -x) >= 0.95),
+        "chance_at_first_threshold": survival(noise, gap),
+        "expected_error": noise,
+    }
+
+
+def words(plan: ZealousPlan) -> Sequence[str]:
     """What the parameters mean and cost."""
+    asked, cost = plan.mechanism, figures(plan)
     return (
-        f"Each user gives at most {counted(p.per_user, 'distinct item')} to each of "
-        f"{counted(p.histograms, 'histogram')}; what a user has beyond that is not counted.",
-        f"Items of fewer than {counted(p.first, 'user')} never appear; an item of exactly "
-        f"{p.first} appears with chance {figures['chance_at_first_threshold']:.2g}.",
-        f"An item needs about {p.second} users for an even chance to appear, and "
-        f"{figures['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer items are lost: that is the cost.",
-        f"A published count is off by about {p.scale:.3g} users on average.",
-        leaning(p.scale),
+        f"Each user gives at most {counted(asked.per_user, 'distinct item')} to each of "
+        f"{counted(len(asked.items), 'histogram')}; what a user has beyond that is not counted.",
+        f"Items of fewer than {counted(plan.threshold_1, 'user')} never appear; an item of exactly "
+        f"{plan.threshold_1} appears with chance {cost['chance_at_first_threshold']:.2g}.",
+        f"An item needs about {plan.threshold_2} users for an even chance to appear, and "
+        f"{cost['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer items are lost: that is the cost.",
+        f"A published count is off by about {plan.noise:.3g} users on average.",
+        biased_counts(plan.noise),
     )
 
 
-def steps(p: ZealousParameters) -> Sequence[DescribedStep]:
+def steps(plan: ZealousPlan) -> Sequence[DescribedStep]:
     """What is done to the log, as paper 004 lists it."""
-    listed = ", ".join(p.items)
+    asked = plan.mechanism
+    chosen = taken(asked.take, asked.per_user, "item", "different items")
     return (
-        DescribedStep(
-            "Bound", f"of each user the {taken(p.take, p.per_user, 'item', 'different items')}: {listed}"
-        ),
+        DescribedStep("Bound", f"of each user the {chosen}: {', '.join(asked.items)}"),
         DescribedStep("Count", "how many users have each item"),
-        DescribedStep("First threshold", f"keep items of at least {counted(p.first, 'user')}"),
+        DescribedStep("First threshold", f"keep items of at least {counted(plan.threshold_1, 'user')}"),
         DescribedStep(
-            "Noise", f"add whole-number Laplace noise of scale {p.scale:g} to every count", noisy=True
+            "Noise", f"add whole-number Laplace noise of scale {plan.noise:g} to every count", noisy=True
         ),
-        DescribedStep("Second threshold", f"publish what has a noisy count of {p.second} or more"),
+        DescribedStep("Second threshold", f"publish what has a noisy count of {plan.threshold_2} or more"),
     )
 
 
-def further(p: ZealousParameters) -> FurtherStatement:
+def notes(plan: ZealousPlan) -> Notes:
     """Both kinds of guarantee; the probabilistic one where the number of users is given."""
-    found, figure = analysis.guarantee(p), analysis.paper_figure(p)
+    users, closed = plan.mechanism.users, replace(plan.schedule, users=None, at_epsilon=None)
+    found, figure = guarantee_of(closed), printed_approximate(plan)
     document = {"indistinguishability": found.to_dict(), "probabilistic": None}
     paper = {"indistinguishability": {"epsilon": figure.epsilon, "delta": figure.delta}}
-    if p.users is None:
+    if users is None:
         said = (
             "With the number of users given, the probabilistic guarantee, which depends on it, is stated too."
         )
-        return FurtherStatement(document=document, paper=paper, words=(said,))
-    probable = analysis.probabilistic_guarantee(p, p.users)
-    printed = analysis.paper_probabilistic(p, p.users)
-    document["probabilistic"] = {**probable.to_dict(), "users": p.users}
-    kind = "a public upper bound on" if p.neighbours is Neighbours.ADD_REMOVE else "the public number of"
+        return Notes(document=document, paper=paper, words=(said,))
+    probable = guarantee_of(replace(closed, users=users))
+    printed = printed_probabilistic(plan, users)
+    document["probabilistic"] = {**probable.to_dict(), "users": users}
+    kind = "a public upper bound on" if plan.neighbours is Neighbours.ADD_REMOVE else "the public number of"
     said = (
         f"Probabilistic: outside outputs of chance {probable.delta:.3g}, ε holds output by output; "
-        f"{p.users:,} is taken as {kind} users."
+        f"{users:,} is taken as {kind} users."
     )
     row = ("probabilistic delta", f"{probable.delta:.3g}", f"{printed.delta:.3g}")
-    return FurtherStatement("", document, {**paper, "probabilistic": printed.to_dict()}, (row,), (said,))
+    return Notes("", document, {**paper, "probabilistic": printed.to_dict()}, (row,), (said,))
+
+
+_WHY_APPROXIMATE = (
+    "the printed threshold m(1 - ln(2δ/m)/ε) belongs to noise m/ε and add-remove neighbours; with the "
+    "printed noise 2m/ε it leaks more: δ = 1 - (1-p)^m with p = P(X >= T - τ)."
+)
+_WHY_PROBABILISTIC = (
+    "the paper bounds δ for continuous noise by a union; ours is the exact chance for integer noise that an "
+    "item held by exactly τ users is published, over at most floor(U m/τ) of them."
+)
+
+
+def paper_figure(plan: ZealousPlan) -> PaperFigure:
+    """The figure of paper 004 for the same kind of guarantee."""
+    if plan.schedule.users is not None:
+        return printed_probabilistic(plan, plan.schedule.users)
+    return printed_approximate(plan, plan.mechanism.threshold_2)
+
+
+def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> PaperFigure:
+    """What paper 004 prints as indistinguishability: ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
+
+    ``threshold_2`` is the paper's real-valued τ', where it differs from the whole T.
+    """
+    second = plan.threshold_2 if threshold_2 is None else threshold_2
+    m, noise, count = plan.mechanism.per_user, _noise(plan), len(plan.mechanism.items)
+    epsilon = 2 * m / noise
+    delta = m / 2 * math.exp(min(700.0, epsilon * (1 - second / m)))
+    return PaperFigure(
+        count * epsilon,
+        min(1.0, count * delta),
+        Neighbours.REPLACE,
+        "paper 004, indistinguishability analysis",
+        _WHY_APPROXIMATE,
+    )
+
+
+def printed_probabilistic(plan: ZealousPlan, users: int) -> PaperFigure:
+    """What paper 004 prints as probabilistic DP: ε = 2m/λ, δ = U m/(2τ) exp(-(τ'-τ)/λ).
+
+    The printed theorem also asks τ' - τ >= -λ ln(2 - 2 exp(-1/λ)), and says nothing below that.
+    """
+    m, noise, count = plan.mechanism.per_user, _noise(plan), len(plan.mechanism.items)
+    gap = plan.threshold_2 - plan.threshold_1
+    claimed = gap >= -noise * math.log(-2 * math.expm1(-1 / noise))
+    delta = users * m / plan.threshold_1 / 2 * math.exp(min(700.0, -gap / noise)) if claimed else 1.0
+    return PaperFigure(
+        count * 2 * m / noise,
+        min(1.0, count * delta),
+        Neighbours.REPLACE,
+        "paper 004, probabilistic differential privacy analysis",
+        _WHY_PROBABILISTIC,
+    )
+
+
+def _noise(plan: ZealousPlan) -> float:
+    if plan.noise == 0:
+        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
+    return plan.noise
+
+
+def paper_setting(plan: ZealousPlan) -> PaperSetting | None:
+    """Paper 004's choice, the budget shared evenly by the histograms (the paper has one)."""
+    asked = plan.mechanism
+    if asked.epsilon is None:
+        return None
+    epsilon, delta = asked.epsilon / len(asked.items), asked.delta / len(asked.items)
+    noise = 2 * asked.per_user / epsilon
+    if asked.users is None or asked.kind is GuaranteeKind.INDISTINGUISHABILITY:
+        return _approximate_setting(asked, noise, epsilon, delta)
+    tau = math.ceil(noise)
+    needed = -noise * math.log(2 * delta * tau / (asked.users * asked.per_user))
+    values = {
+        "noise": noise,
+        "threshold_1": float(tau),
+        "threshold_2": tau + max(-noise * math.log(-2 * math.expm1(-1 / noise)), needed),
+    }
+    why = (
+        "the paper takes τ = ceil(2m/ε), continuous noise and replacing neighbours; ours tries every τ that "
+        "can win, for integer noise and the neighbours asked for."
+    )
+    return PaperSetting(values, "paper 004, probabilistic differential privacy analysis", why)
+
+
+def _approximate_setting(asked: Zealous, noise: float, epsilon: float, delta: float) -> PaperSetting:
+    values = {
+        "noise": noise,
+        "threshold_1": 1.0,
+        "threshold_2": asked.per_user * (1 - math.log(2 * delta / asked.per_user) / epsilon),
+    }
+    # what the printed setting gives, at the next whole threshold
+    second = max(1, math.ceil(values["threshold_2"]))
+    printed = replace(asked.schedule_with(noise, 1, second), neighbours=Neighbours.REPLACE, users=None)
+    values["provable_delta"] = guarantee_of(printed).delta
+    why = (
+        "the paper joins the noise of replacing neighbours (2m/ε) to the threshold of add-remove (noise "
+        "m/ε), and its δ is larger than asked; ours is the least threshold at which δ holds."
+    )
+    return PaperSetting(values, "paper 004, indistinguishability analysis", why)

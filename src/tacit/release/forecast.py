@@ -1,0 +1,195 @@
+"""How many rows a release can be expected to publish, before anything is spent, from public figures alone.
+
+A look at the log's own counts before the charge would itself be a release. So the plan counts the
+synthetic log (users of AOL's shape, :mod:`tacit.world.synth`), made once and kept in the cache. In a log of
+fewer users, an item that c of its users have keeps each of them with the same chance: its number of users is
+binomial. In a log of more, it is taken to grow in proportion. For items of one user that is far too high:
+most of them are rarer than that, and ten times as many would pass a low threshold. So a log is never judged
+by one of less than a third of its size, but for those of more than 300,000 users, of which the figure is
+called rough. The expected number of rows is the sum over items of the chance that the number plus the noise
+reaches the threshold. What depends on another table (clicks and transitions of selected queries) is counted
+as if the query were selected.
+
+An adaptive release, whose rounds steer each other, is carried out on the synthetic log instead: what is
+found in one round steers the next, so no formula sums chances item by item. For fewer users than it has,
+some are drawn by lot; for more, every weight grows in proportion, which is to say that noise, thresholds and
+cuts shrink by as much.
+
+It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InfeasibleError, ParameterError
+from tacit.files import atomic_file, cache_directory
+from tacit.privacy.arithmetic import ROUNDING
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.engines import Engine, open_engine
+from tacit.release.execution import Held, Holdings, count_once, find
+from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
+from tacit.release.schedule import AdaptiveRounds, Keys, Part, Round, Schedule, Selection, SingleCount
+
+WORLDS = (10_000, 100_000)
+"""Users of the synthetic logs that are counted: the smallest that reaches far enough."""
+REACH = 3
+"""Numbers are scaled up by this factor at most, if there is a world that allows it."""
+_SEED = 2006
+_LARGE = 1_000
+
+
+def is_rough(users: int) -> bool:
+    """Whether a log of so many users is judged by one that is much smaller."""
+    return users > REACH * WORLDS[-1]
+
+
+def _world_for(users: int) -> int:
+    """The size of the synthetic log by which one of so many users is judged."""
+    return next((size for size in WORLDS if users <= REACH * size), WORLDS[-1])
+
+
+def _world(size: int, report: Callable[[str], object]) -> Path:
+    """The synthetic log of so many users, made when it is first needed."""
+    from tacit.world.synth import SyntheticLog
+
+    path = cache_directory() / f"expectation-{size}-{_SEED}-1.parquet"
+    if not path.exists():
+        report(f"making a synthetic log of {size:,} users to estimate from (once)")
+        with atomic_file(path) as temporary:
+            SyntheticLog(size, seed=_SEED).write(temporary)
+    return path
+
+
+def _passes(part: Part, counted: npt.NDArray[np.int64], share: float) -> npt.NDArray[np.float64]:
+    """The chance that a key which so many users of the synthetic log have is published of ``share`` times
+    as many.
+    """
+    from scipy import stats
+
+    found = np.zeros(len(counted))
+    for place, count in enumerate(counted.tolist()):
+        if share >= 1:
+            users, chance = np.array([round(count * share)]), np.ones(1)
+        else:
+            users = np.arange(count + 1)
+            if count > _LARGE:  # far from the mean nothing is likely
+                reach = 12 * math.sqrt(count * share) + 30
+                users = np.arange(
+                    max(0, int(count * share - reach)), min(count, int(count * share + reach)) + 1
+                )
+            chance = stats.binom.pmf(users, count, share)
+        found[place] = float((chance * _published(part, users)).sum())
+    return found
+
+
+def _published(part: Part, users: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The chance that a key of exactly so many users is published."""
+    least = part.least if part.least is not None else part.minimum
+    occurring = users >= max(part.minimum, 1)
+    if part.noise is None or part.noise.scale == 0:
+        return (occurring & (users >= least)).astype(float)
+    a, over = math.exp(-1 / part.noise.scale), (least - users).astype(float)
+    upper = a ** np.maximum(over, 0) / (1 + a)  # P[noise >= over], for over > 0
+    return np.where(occurring, np.where(over > 0, upper, 1 - a ** np.maximum(1 - over, 0) / (1 + a)), 0.0)
+
+
+def expected_rows(
+    asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str
+) -> dict[str, float]:
+    """By table, how many rows to expect of a log with so many users."""
+    if isinstance(users, bool) or not users >= 1:
+        raise ParameterError.outside("users", users, "at least 1")
+    plan, size = plan_of(asked), _world_for(users)
+    share = users / size
+    with open_engine() as engine:
+        counting = plan.count(engine, engine.log(_world(size, report)))
+        if plan.schedule.selection is not None:
+            return _rows_carried_out(plan.schedule, plan.schedule.selection, counting["held"], share)
+        return {part.table: _rows_of(engine, part, counting, share) for part in plan.schedule}
+
+
+def _rows_of(engine: Engine, part: Part, counting: Counting, share: float) -> float:
+    """Rows of one table: the sum of chances, or all public keys where each is published."""
+    kept = counting[part.table]
+    if part.keys is Keys.PUBLIC and part.least is None:  # all keys, whatever their counts
+        return float(engine.table(kept.aggregate(keys=kept.count()))["keys"][0].as_py())
+    spectrum = engine.table(kept.group_by("count").aggregate(keys=kept.count()))
+    counted = np.asarray(spectrum.column("count")).astype(np.int64)
+    return float((_passes(part, counted, share) * np.asarray(spectrum.column("keys"))).sum())
+
+
+_DRAWS = 4
+"""Over so many releases the rows of a selection are averaged."""
+
+
+def _rows_carried_out(
+    schedule: Schedule,
+    selection: Selection,
+    held: Held,
+    share: float,
+    source: RandomSource | None = None,
+) -> dict[str, float]:
+    """By table, the mean number of items that a selection finds of ``share`` times the synthetic users."""
+    source = source or OperatingSystemRandomness()
+    rows = {part.table: 0.0 for part in schedule}
+    for _ in range(_DRAWS):
+        holdings = held.holdings if share >= 1 else some_users(held.holdings, share, source)
+        if isinstance(selection, SingleCount):
+            items = count_once(selection, holdings, source, times=max(1.0, share))[0]
+        else:
+            items = find(_shrunk(selection, max(1.0, share)), holdings, source).items
+        for table in rows:
+            rows[table] += float(held.of_kind(table, items).sum()) / _DRAWS
+    return rows
+
+
+def some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdings:
+    """This part of the users, by lot."""
+    sizes = np.diff(holdings.starts)
+    kept = np.argsort(source.words(sizes.size))[: max(1, round(share * sizes.size))]
+    chosen = np.zeros(sizes.size, dtype=np.bool_)
+    chosen[kept] = True
+    starts = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
+    return Holdings(starts, holdings.items[np.repeat(chosen, sizes)], holdings.kinds)
+
+
+def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:
+    """The rounds in units of ``share`` users."""
+    if share == 1:
+        return selection
+
+    def shrunk(step: Round) -> Round:
+        steering = step.steering
+        if steering is not None:
+            cuts = [round(cut / share) for cut in steering.cuts]
+            apart = tuple(max(cut, cuts[0] + place) for place, cut in enumerate(cuts))  # cuts increase
+            steering = replace(steering, cuts=apart)
+        return replace(
+            step,
+            sigma=max(ROUNDING + 1, round(step.sigma / share)),
+            threshold=round(step.threshold / share),
+            steering=steering,
+        )
+
+    return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds))
+
+
+def refuse_if_empty(expected: dict[str, float], asked: Mechanism | Plan[Any], users: int) -> None:
+    """Refuse a release of which next to nothing can be expected: less than one row in all."""
+    if sum(expected.values()) >= 1:
+        return
+    raise InfeasibleError(
+        f"next to nothing can be expected: {sum(expected.values()):.2g} rows of a log of {users:,}"
+        f" users. Nothing was charged.",
+        f"More users, a larger epsilon or delta, fewer tables or `tacit plan {plan_of(asked).name} --users"
+        f" {users}` with other"
+        " parameters would give more; `even_if_empty=True` goes on all the same.",
+    )

@@ -1,0 +1,164 @@
+"""What there is to say about a plan: what parameters mean, the steps, the papers' figures, what is still
+learnt.
+
+The sentences stand beside each mechanism, in its module of words (``click`` has ``click_words``); here they
+are asked for by plan. A mechanism may leave any of them out but :func:`words` and :func:`steps`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.mechanism import Plan
+
+AnyPlan = Plan[Any]
+Checks = Iterable[tuple[str, Callable[[], tuple[bool, str]]]]
+"""What is checked, and how: whether it holds and what was found."""
+
+
+@dataclass(frozen=True)
+class DescribedStep:
+    """A step of the mechanism as a reader of the release's page sees it."""
+
+    title: str
+    detail: str
+    noisy: bool = False
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What ``tacit guarantee`` says of one mechanism beyond what it says of all.
+
+    Args:
+        title: in the place of the mechanism's own.
+        document: more fields of the JSON document.
+        paper: more fields of what the paper prints.
+        rows: more rows (name, provable, the paper's).
+        words: more sentences.
+    """
+
+    title: str = ""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    paper: Mapping[str, Any] = field(default_factory=dict)
+    rows: Sequence[tuple[str, str, str]] = ()
+    words: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """What the paper prints for the same parameters, and in one line why the provable figure differs."""
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    source: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours.value,
+            "source": self.source,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class PaperSetting:
+    """The parameters the paper would choose for the same request, and why ours differ."""
+
+    values: Mapping[str, float]
+    source: str
+    why: str
+
+
+def _beside(plan: AnyPlan, name: str, otherwise: Any) -> Any:
+    """A function of the words beside the plan's mechanism, or another where it has none."""
+    home = type(plan.mechanism).__module__
+    return getattr(import_module(f"{home}_words"), name, otherwise)
+
+
+def words(plan: AnyPlan) -> Sequence[str]:
+    """What the parameters mean and cost."""
+    return tuple(_beside(plan, "words", lambda _: ())(plan))
+
+
+def steps(plan: AnyPlan) -> Sequence[DescribedStep]:
+    """What is done to the log, in order."""
+    return tuple(_beside(plan, "steps", lambda _: ())(plan))
+
+
+def figures(plan: AnyPlan) -> dict[str, float]:
+    """What the parameters cost in utility, by name."""
+    return dict(_beside(plan, "figures", lambda _: {})(plan))
+
+
+def paper_figure(plan: AnyPlan) -> PaperFigure | None:
+    """What the paper prints for these parameters, to stand beside the provable guarantee."""
+    found: PaperFigure | None = _beside(plan, "paper_figure", lambda _: None)(plan)
+    return found
+
+
+def paper_setting(plan: AnyPlan) -> PaperSetting | None:
+    """The parameters that the paper would choose for the same request."""
+    found: PaperSetting | None = _beside(plan, "paper_setting", lambda _: None)(plan)
+    return found
+
+
+def notes(plan: AnyPlan) -> Notes:
+    """What is to be said about its guarantee beyond ε and δ."""
+    found: Notes = _beside(plan, "notes", lambda _: Notes())(plan)
+    return found
+
+
+def residual_risks(plan: AnyPlan) -> Sequence[str]:
+    """What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
+    return tuple(_beside(plan, "residual_risks", lambda _: ())(plan))
+
+
+def checks(plan: AnyPlan, stated: Mapping[str, Any]) -> Checks:
+    """More that ``tacit verify`` checks of the parameters that a manifest states."""
+    found: Checks = _beside(plan, "checks", lambda *_: ())(plan, stated)
+    return found
+
+
+def table_checks(plan: AnyPlan, read: Callable[[str], pa.Table]) -> Checks:
+    """More that ``tacit verify`` checks of the tables, which ``read`` gives by name."""
+    found: Checks = _beside(plan, "table_checks", lambda *_: ())(plan, read)
+    return found
+
+
+def log_alpha(noise: float, threshold: float, pool_probability: float = 1.0) -> float:
+    """ln α, what the thesis charges for selecting a query (Theorem 1, eq. 3.4) or a sequence (eq. 5.13).
+
+        α = max( e^(1/b)/p_g,  1 + 1/(2 e^((K-1)/b) - 1) )
+
+    Only the first term is real over a public domain; see docs/guarantees/click.md. The second term is
+    -ln(1 - e^(-(K-1)/b)/2), and means nothing where that is no logarithm.
+    """
+    if noise <= 0:
+        raise ParameterError.outside("noise", noise, "above 0 for the paper's figure")
+    first = 1 / noise - math.log(pool_probability)
+    exponent = (1 - threshold) / noise
+    if exponent >= math.log(2):
+        return first
+    return max(first, -math.log1p(-math.exp(exponent) / 2))
+
+
+def turning_point(noise: float, pool_probability: float = 1.0) -> float:
+    """The thesis's K for a noise scale: where the two terms of α meet (eq. 3.11)."""
+    if noise <= 0:
+        raise ParameterError.outside("noise", noise, "above 0 for the paper's figure")
+    # 2 e^((K-1)/b) - 1 = 1/(e^(1/b)/p_g - 1) = p_g/(e^(1/b) - p_g)
+    rest = 0.0 if 1 / noise > 700 else pool_probability / (math.expm1(1 / noise) + 1 - pool_probability)
+    return 1 + noise * math.log((1 + rest) / 2)

@@ -1,0 +1,267 @@
+"""Thresholds on counts with integer noise: the one argument that all mechanisms share.
+
+The noise is discrete Laplace of scale b: P(X = x) = (1-a)/(1+a) a^|x| with a = exp(-1/b). A key with true
+count c is **selected** iff c + X >= t for a whole threshold t (``> K`` is ``>= K + 1``).
+
+A user who brings k records of a key that nobody else has (a **fresh** key) makes it selectable at all. The
+chance s(k) = P(k + X >= t) that it then appears is what δ pays for, and ε pays for nothing more:
+
+    Let fresh keys appear with chance σ in all on the one log (and never on the other), with chance σ' on the
+    other (and never on the one), and let all else be ε-close. Then P(O) <= e^ε P'(O) + max(σ, σ').
+
+    Proof. Of the outputs in O without fresh keys let x be the chance of the rest on the one log, y on the
+    other: x <= 1, x <= e^ε y. Then P(O) - e^ε P'(O) <= σ + (1-σ) x - e^ε (1-σ') y <= σ + (σ'-σ) x, which lies
+    between σ and σ'.
+
+This serves both neighbour relations (adding or removing a user has σ = 0 or σ' = 0). With k_1, …, k_r
+records of fresh keys σ = 1 - exp(-Σ φ(k_i)), where φ(k) = -ln(1 - s(k)).
+
+φ is convex on k >= 1: s grows geometrically up to k = t, and from k = t - 1 on φ is a straight line of
+slope 1/b, which is steeper than any step before (a(1 + a - a²) <= 1 for a <= 1). A sum of φ over keys with
+total count d is therefore largest at an extreme, all records on one key or each on a key of its own::
+
+    max over k_1 + … + k_r = d of φ(k_1) + … + φ(k_r)  =  max(φ(d), d φ(1))
+
+(fix r: convexity moves everything to one key and leaves single records on the others, which gives
+φ(d-r+1) + (r-1) φ(1), convex in r). Hence δ(d) = 1 - exp(-max(φ(d), d φ(1))), and it is attained.
+
+**The worst that one user can do.** Bounds on each table by itself say how many records a user has there. They
+do not say that one user can go to all of these bounds at once, nor that any spread of records over keys is
+possible. :func:`sequences_loss` and :func:`searches_loss` look at what is counted:
+
+- **Sequences of sessions.** Every ordered subsequence of a session counts, and no query of a session follows
+  itself. So counts do not fall on keys as one likes: there are few kinds of sessions, and each is tried.
+- **Keys within others.** A click is shown with its query, a step with both of its queries. A click on a query
+  that nobody else has can appear only where that query does. So a search is either of a query that nobody
+  else has, or of one under which clicks and steps that nobody else has can appear: never both.
+
+All of it bounds -ln(1 - s) for the chance s that something of one user alone appears. Each φ is rounded
+outward by a part of 2^-42, some thousand times what the few sums and products here can lose.
+Derivations: docs/guarantees/session.md and docs/guarantees/click.md.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+
+from tacit.errors import ParameterError
+from tacit.release.schedule import occurrences
+
+_OUTWARD = 2.0**-42
+"""More than floating point loses: e^-x is off by a part x·2^-53 at most, and x < 709 where it is normal."""
+
+
+def survival(noise: float, t: int) -> float:
+    """P(X >= t) for discrete Laplace noise of scale ``noise`` (0: no noise)."""
+    if noise == 0:
+        return 1.0 if t <= 0 else 0.0
+    a = math.exp(-1 / noise)
+    if t >= 0:
+        return math.exp(-t / noise) / (1 + a)
+    return 1 - math.exp(-(1 - t) / noise) / (1 + a)
+
+
+def upward_bias(noise: float, margin: int) -> float:
+    """E[X | X >= -margin]: the upward bias of a count that lies ``margin`` above the threshold.
+
+    Where the very number that was compared is published, those that the noise pushed below the threshold are
+    missing. Far above the threshold nothing is missing, and the bias vanishes.
+    """
+    if noise == 0:
+        return 0.0
+    a = math.exp(-1 / noise)
+    missing = math.exp(-(margin + 1) / noise) / (1 + a)
+    return missing * (margin + 1 + a / (1 - a)) / (1 - missing)
+
+
+def miss_loss(noise: float, t: int) -> float:
+    """φ = -ln(1 - P(X >= t)): what it tells that a key did not appear, though it might have.
+
+    Rounded outward, and with noise never 0: however high the threshold is, the noise may pass it.
+    """
+    if noise == 0:
+        return math.inf if t <= 0 else 0.0
+    a = math.exp(-1 / noise)
+    loss = -math.log1p(-math.exp(-t / noise) / (1 + a)) if t > 0 else (1 - t) / noise + math.log1p(a)
+    return max(sys.float_info.min, loss * (1 + _OUTWARD))
+
+
+def appearance(loss: float) -> float:
+    """1 - e^-φ, the chance that one of the keys of loss φ in all appears; rounded outward."""
+    return min(1.0, -math.expm1(-loss) * (1 + _OUTWARD))
+
+
+def largest_sum(one_key: float, single_record: float, contributions: int) -> float:
+    """max(φ(d), d φ(1)): the largest sum of a convex loss over ways to spread d records over keys.
+
+    Args:
+        one_key: the loss when all records are of one key, φ(d).
+        single_record: the loss of a key with a single record, φ(1).
+        contributions: d, the number of records a user may bring.
+    """
+    return max(one_key, contributions * single_record) if contributions else 0.0
+
+
+def fresh_key_delta(noise: float, threshold: int, contributions: int, minimum: int = 1) -> float:
+    """δ of publishing which keys have c + X >= threshold, for a user with d records; exact.
+
+    Args:
+        noise: scale b of the noise.
+        threshold: t, the least noisy count that is published.
+        contributions: d, the most records a user has.
+        minimum: keys with a true count below this are left out before any noise (ZEALOUS's first
+            threshold τ). The last record then lifts a key from nothing to a count of τ.
+    """
+    spread = miss_loss(noise, threshold - minimum)
+    together = miss_loss(noise, threshold - minimum - contributions + 1)
+    return appearance(largest_sum(together, spread, contributions))
+
+
+_TRIED = 64
+"""Up to so many searches or clicks of a user every way to divide the searches is tried."""
+
+Loss = Callable[[int], float]
+"""φ: what a key with so many records of one user alone tells by not appearing."""
+
+
+def sequences_loss(noise: float, room: int, sessions: int, queries: int) -> float:
+    """For all sequences of a user's sessions, where a sequence of one occurrence leaves ``room``.
+
+    With n sessions, a sequence that a session has c times counts for φ(nc) if all sessions are the same, and
+    for n φ(c) if they have nothing in common; nothing in between is worse.
+    """
+    ways = occurrences(queries)
+    known = {}
+    for times in {times for way in ways for times, _ in way}:
+        apart, alike = miss_loss(noise, room + 1 - times), miss_loss(noise, room + 1 - sessions * times)
+        known[times] = max(sessions * apart, alike)
+    return max(math.fsum(number * known[times] for times, number in way) for way in ways)
+
+
+def capped_loss(loss: Loss, records: int, cap: int) -> float:
+    """The largest Σ φ(k_i) over Σ k_i = ``records`` with 1 <= k_i <= ``cap``; φ is convex from 1 on.
+
+    For a number of keys the worst has as many full keys as can be, at most one between, and single records.
+    Moving that one between to either end, and then the number of full ones, which enters linearly, leaves
+    these: all single, or as many full as can be and the rest on one key or on single ones.
+    """
+    if not records:
+        return 0.0
+    cap = min(cap, records)
+    full, rest = divmod(records, cap)
+    remaining = max(loss(rest), rest * loss(1)) if rest else 0.0
+    return max(records * loss(1), full * loss(cap) + remaining)
+
+
+class Spread:
+    """How the records of one user fall on the keys of a table.
+
+    Args:
+        records: the most records of a user.
+        noise: the scale of the table's noise.
+        room: how far the first record stays below the threshold.
+    """
+
+    def __init__(self, records: int, noise: float, room: int) -> None:
+        self.records = records
+        self._noise = noise
+        self._room = room
+        self._known: dict[int, float] = {}
+
+    def loss(self, records: int) -> float:
+        """φ(k)."""
+        if records not in self._known:
+            self._known[records] = miss_loss(self._noise, self._room + 1 - records)
+        return self._known[records]
+
+    def worst(self, records: int, cap: int | None = None) -> float:
+        """The worst spread of so many records, at most ``cap`` on a key."""
+        return capped_loss(self.loss, records, records if cap is None else cap)
+
+    def apart(self, records: int) -> float:
+        """Each record on a key of its own."""
+        return records * self.loss(1) if records else 0.0
+
+
+NOTHING = Spread(0, 1.0, 1)
+"""No record at all."""
+
+
+def searches_loss(queries: Spread, clicks: Spread, steps: Spread, once: bool) -> float:
+    """For queries, clicks shown with their queries, and steps shown with both of theirs, together.
+
+    Of q_f searches let p be of queries that appear without this user too. Then q_f - p searches are of own
+    queries; own clicks can appear if p > 0, and own steps only between the p.
+
+    Args:
+        queries: q_f records of queries.
+        clicks: clicks on them; :data:`NOTHING` where these are not published.
+        steps: steps between them, at most q_f - 1; or nothing.
+        once: each record of a user is of another key.
+    """
+    if once:
+        worst = _once(queries, clicks, steps)
+    elif max(queries.records, clicks.records) <= _TRIED:
+        worst = max(_with_common(queries, clicks, steps, p) for p in range(queries.records + 1))
+    else:
+        # With clicks as bad as they can be for every p > 0, what is left is convex in p: an end is worst.
+        most, between = clicks.worst(clicks.records), min(steps.records, queries.records - 1)
+        worst = max(
+            queries.worst(queries.records),
+            queries.worst(queries.records - 1) + most,
+            most + steps.worst(between),
+        )
+    return worst
+
+
+def _with_common(queries: Spread, clicks: Spread, steps: Spread, p: int) -> float:
+    """The worst where p searches are of queries that appear without this user too.
+
+    Let g of the p be of one query. A click on a url counts once a search, so g times at most. Between the
+    searches lie p - 1 steps, and no more than 2 (p - g) where one query has more than half of them; each step
+    from one query to another takes two searches of its own, so p - g steps at most are of one key. Fewer than
+    half of the searches on one query gain nothing.
+    """
+    own = queries.worst(queries.records - p)
+    if not p:
+        return own
+    return own + max(
+        clicks.worst(clicks.records, g) + steps.worst(min(steps.records, p - 1, 2 * (p - g)), max(1, p - g))
+        for g in range((p + 1) // 2, p + 1)
+    )
+
+
+def _once(queries: Spread, clicks: Spread, steps: Spread) -> float:
+    """Each record on another key; p common queries have p(p-1) different steps between them.
+
+    That is convex in p until there are as many steps as a user may give, and falls from there on.
+    """
+    enough = next(p for p in range(2, steps.records + 3) if p * (p - 1) >= steps.records)
+    found = []
+    for p in {0, 1, enough - 1, enough}:
+        if p <= queries.records:
+            pairs = min(steps.records, p * (p - 1))
+            common = clicks.apart(clicks.records) + steps.apart(pairs) if p else 0.0
+            found.append(queries.apart(queries.records - p) + common)
+    return max(found)
+
+
+def smallest(holds: Callable[[int], bool], least: int = 0) -> int:
+    """The smallest whole number from ``least`` on at which a monotone condition holds."""
+    if holds(least):
+        return least
+    step = 1
+    while not holds(least + step):
+        step *= 2
+        if step > 1 << 60:
+            raise ParameterError("no threshold is high enough for this request.", "Ask for a larger delta.")
+    low, high = least + step // 2, least + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
