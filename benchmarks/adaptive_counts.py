@@ -37,7 +37,7 @@ def holders_hold(starts: np.ndarray, items: np.ndarray, kinds: int, found: np.nd
 
 
 def measure(log: Path, item: HeldItem, epsilon: float, delta: float) -> str:
-    made = Adaptive(epsilon=epsilon, delta=delta, items=(item,))
+    made = Adaptive(epsilon=epsilon, delta=delta, items=(item,)).plan()
     schedule = made.schedule.selection
     assert isinstance(schedule, AdaptiveRounds)
     tally = schedule.tally

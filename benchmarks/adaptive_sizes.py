@@ -34,12 +34,15 @@ def at_most(draw: Draw, queries: int) -> Draw:
 def adaptive(draw: Draw, per_user: int, keys_only: bool) -> tuple[int, int]:
     """Found, and within 25%."""
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
-    from tacit.release.execution import Holdings
+    from tacit.release.execution import Holdings, select
     from tacit.release.mechanisms.adaptive import Adaptive
 
     made = Adaptive(epsilon=EPSILON, delta=DELTA, per_user=per_user, keys_only=keys_only)
-    found = made.way.carry_out(Holdings(draw.starts, draw.items, draw.kinds), OperatingSystemRandomness())
-    near = 0 if found.counts is None else within(found.counts, draw.truth[found.items])
+    selection = made.plan().schedule.selection
+    assert selection is not None
+    holdings = Holdings(draw.starts, draw.items, draw.kinds)
+    found = select(selection, holdings, OperatingSystemRandomness())
+    near = 0 if keys_only else within(found.counts, draw.truth[found.items])
     return found.items.size, near
 
 
@@ -49,7 +52,7 @@ def zealous(draw: Draw, per_user: int) -> tuple[int, int]:
     from tacit.privacy.noise.samplers import discrete_laplace
     from tacit.release.mechanisms.zealous import Zealous
 
-    part = next(iter(Zealous(epsilon=EPSILON, delta=DELTA, per_user=per_user).schedule))
+    part = next(iter(Zealous(epsilon=EPSILON, delta=DELTA, per_user=per_user).plan().schedule))
     assert part.noise is not None and part.least is not None
     _, items, _ = cut(draw, per_user, np.random.default_rng())
     counts = np.bincount(items, minlength=draw.kinds)

@@ -50,8 +50,8 @@ def main() -> None:
                     expected = expected_rows(made, users)
                     assert expected is not None
                     with open_engine() as engine:
-                        counting = made.count(engine, engine.log(path))
-                        drawn = [made.publish(engine, counting, source) for _ in range(_DRAWS)]
+                        counting = made.plan().count(engine, engine.log(path))
+                        drawn = [made.plan().publish(engine, counting, source) for _ in range(_DRAWS)]
                     for table, foreseen in expected.items():
                         mean = statistics.fmean(tables[table].num_rows for tables in drawn)
                         said = f"{made.name} | {table} | {foreseen:,.1f} | {mean:,.1f}"

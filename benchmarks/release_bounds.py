@@ -45,10 +45,11 @@ def published(engine: Any, log: Any, mechanism: Any) -> dict[str, float]:
     """Expected rows of each table."""
     import numpy as np
 
-    counting = mechanism.count(engine, log)
+    plan = mechanism.plan()
+    counting = plan.count(engine, log)
     return {
         part.table: expected_rows(part, np.asarray(engine.table(counting[part.table]).column("count")))
-        for part in mechanism.schedule
+        for part in plan.schedule
     }
 
 

@@ -86,9 +86,10 @@ def _side(side: str, log: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TACIT_STATE"] = f"{folder}/state"  # the log of each side is new to the register
         import ibis
-        import tacit.release.mechanisms.click_release
-        import tacit.release.mechanisms.session_release
-        import tacit.release.mechanisms.zealous_release  # noqa: F401  (imports are not timed)
+
+        import tacit.release.mechanisms.click
+        import tacit.release.mechanisms.session
+        import tacit.release.mechanisms.zealous  # noqa: F401  (imports are not timed)
 
         ibis.duckdb.connect().disconnect()
         found = plain(log, Path(folder)) if side == "plain" else release(log, Path(folder), side)

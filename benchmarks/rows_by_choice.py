@@ -46,8 +46,8 @@ def main() -> None:
             rows: dict[str, dict[Choice, float]] = {}
             for choice in Choice:
                 made = mechanism(**{"epsilon": 2.0, "delta": 1e-6, "take": choice, **options})
-                counting = made.count(engine, engine.log(path))
-                drawn = [made.publish(engine, counting, source) for _ in range(_DRAWS)]
+                counting = made.plan().count(engine, engine.log(path))
+                drawn = [made.plan().publish(engine, counting, source) for _ in range(_DRAWS)]
                 for table in drawn[0]:
                     found = statistics.fmean(tables[table].num_rows for tables in drawn)
                     rows.setdefault(table, {})[choice] = found

@@ -93,9 +93,9 @@ def of_mechanism(
     for epsilon in _EPSILONS:
         made = mechanism_class(name)(**options(name, epsilon))
         if counting is None:
-            counting = made.count(engine, log)
+            counting = made.plan().count(engine, log)
         if name != "k-query" or epsilon == _EPSILONS[0]:
-            drawn = [made.publish(engine, counting, OperatingSystemRandomness()) for _ in range(draws)]
+            drawn = [made.plan().publish(engine, counting, OperatingSystemRandomness()) for _ in range(draws)]
             rows = statistics.fmean(sum(map(told_from_none, tables.values())) for tables in drawn)
             shares = [share_of(engine, tables, volume, whole) for tables in drawn]
         row = {

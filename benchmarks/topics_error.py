@@ -62,14 +62,16 @@ def measured(name: str, path: Path, asked: argparse.Namespace) -> bool:
     kept, shown = True, []
     with open_engine() as engine:
         off = Topics(noise=0.0, **options)
-        counting = off.count(engine, engine.log(path))
-        true = off.publish(engine, counting, OperatingSystemRandomness())["topics"]
+        counting = off.plan().count(engine, engine.log(path))
+        true = off.plan().publish(engine, counting, OperatingSystemRandomness())["topics"]
         labels = true.column("topic")
         truth = np.asarray(true.column("count"))
         level = np.asarray(pc.count_substring(labels, "/")) + 1
         for epsilon in asked.epsilon:
             made = Topics(epsilon=epsilon, **options)
-            drawn = [made.publish(engine, counting, OperatingSystemRandomness()) for _ in range(_DRAWS)]
+            drawn = [
+                made.plan().publish(engine, counting, OperatingSystemRandomness()) for _ in range(_DRAWS)
+            ]
             counts = np.array([in_order_of(labels, tables["topics"], "count") for tables in drawn])
             stated = in_order_of(labels, drawn[0]["topics"], "deviation")
             for each in range(1, asked.levels + 1):

@@ -1,4 +1,4 @@
-"""A mechanism is one folder and one line: everything else finds it through the registry.
+"""A mechanism is two modules and one line: everything else finds it through the registry.
 
 The fifth one publishes how many users were active on each day of the week, a public set of seven keys, with
 noise and without a threshold.
@@ -17,101 +17,92 @@ from typer.testing import CliRunner
 from tacit.commands import application
 from tacit.release.registry import MECHANISMS
 
-PARAMETERS = '''
-"""The parameters of the fifth mechanism."""
+MECHANISM = '''
+"""The fifth mechanism: users by day of the week."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit.release.parameters import Parameters, declared, declared_noise
+import pyarrow as pa
 
-__all__ = ["PARAMETERS", "WeekdayParameters"]
+from tacit.privacy import Neighbours
+from tacit.release.contribution import bounded_items
+from tacit.release.mechanism import Mechanism, Plan
+from tacit.release.parameters import Choice, declared, declared_epsilon, declared_neighbours, declared_noise
+from tacit.release.planning import noise_for
+from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+
+DAYS = pa.table({"day": list("0123456")})
 
 
-@dataclass(frozen=True, kw_only=True)
-class WeekdayParameters(Parameters):
-    """How many days a user counts on, and the noise."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Weekdays(Mechanism):
+    """Weekdays: how many users were active on each day of the week."""
 
     name: ClassVar[str] = "weekdays"
     title: ClassVar[str] = "Weekdays"
     summary: ClassVar[str] = "Weekdays: how many users were active on each day of the week."
     example: ClassVar[str] = "--epsilon 1 --days-per-user 2"
 
+    epsilon: float | None = declared_epsilon()
+    neighbours: Neighbours = declared_neighbours()
     days_per_user: int = declared(2, "On how many days a user counts.", least=1, most=7)
     noise: float | None = declared_noise("The scale of the noise.")
 
     @property
-    def given(self) -> bool:
+    def given(self):
         return self.noise is not None
 
-
-PARAMETERS = WeekdayParameters
-'''
-
-MECHANISM = '''
-"""The fifth mechanism."""
-
-from dataclasses import replace
-
-import pyarrow as pa
-
-from fifth.parameters import WeekdayParameters
-from tacit.release.mechanism import DescribedStep
-from tacit.release.mechanism import ScheduledMechanism
-from tacit.release.planning import asked_budget, noise_for
-from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
-
-__all__ = ["MECHANISM", "Weekdays"]
-
-DAYS = pa.table({"day": list("0123456")})
+    def plan(self):
+        noise = self.noise
+        if noise is None:
+            noise = noise_for(self.days_per_user * self.neighbours.users_changed, self.budget()[0])
+        days = Contribution((self.days_per_user,), once=True)
+        part = Part("days", text_columns("day"), days, Noise(noise), None, keys=Keys.PUBLIC)
+        return WeekdaysPlan(mechanism=self, schedule=Schedule((part,), self.neighbours))
 
 
-class Weekdays(ScheduledMechanism[WeekdayParameters]):
-    Parameters = WeekdayParameters
-
-    def plan(self, asked):
-        if asked.given:
-            return asked
-        epsilon, _ = asked_budget(asked, pure=True)
-        return replace(asked, noise=noise_for(asked.days_per_user * asked.neighbours.users_changed, epsilon))
-
-    def schedule(self):
-        p = self.parameters
-        days = Contribution((p.days_per_user,), once=True)
-        return Schedule((Part("days", text_columns("day"), days, Noise(p.noise), None, keys=Keys.PUBLIC),))
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WeekdaysPlan(Plan[Weekdays]):
+    @property
+    def given(self):
+        return self.mechanism.settled(noise=next(self.schedule.noises()).scale)
 
     def count(self, engine, log):
-        from tacit.release.contribution import bounded_items
-        from tacit.release.parameters import Choice
-
         dated = log.mutate(day=log.time.day_of_week.index().cast("string"))
-        kept = bounded_items(dated, ("day",), self.parameters.days_per_user, Choice.FIRST)
+        kept = bounded_items(dated, ("day",), self.mechanism.days_per_user, Choice.FIRST)
         return {"days": engine.keep(kept.group_by("day").aggregate(count=kept.count()))}
 
     def rows(self, engine, counting, part, published):
         listed = engine.load(DAYS).left_join(counting["days"], "day")
         return engine.batches(listed.select("day", count=listed["count"].fill_null(0)))
 
-    def words(self):
-        return (f"A user counts on {self.parameters.days_per_user} days.",)
-
-    def steps(self):
-        return (DescribedStep("Count", "users by day", noisy=True),)
-
 
 MECHANISM = Weekdays
+'''
+
+WORDS = '''
+"""What the fifth mechanism does and means."""
+
+from tacit.release.prose import DescribedStep
+
+
+def words(plan):
+    return (f"A user counts on {plan.mechanism.days_per_user} days.",)
+
+
+def steps(plan):
+    return (DescribedStep("Count", "users by day", noisy=True),)
 '''
 
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The whole command with the fifth mechanism in it."""
-    folder = tmp_path / "fifth"
-    folder.mkdir()
-    for name, text in (("__init__", ""), ("parameters", PARAMETERS), ("mechanism", MECHANISM)):
-        (folder / f"{name}.py").write_text(text)
+    for name, text in (("weekdays", MECHANISM), ("weekdays_words", WORDS)):
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(MECHANISMS, "weekdays", "fifth")
+    monkeypatch.setitem(MECHANISMS, "weekdays", "weekdays")
     app = application()
 
     def tacit(*words: object, code: int = 0) -> str:

@@ -79,7 +79,7 @@ def test_every_kind_is_held_by_those_who_did_it(tmp_path: Path) -> None:
         for kind in HeldItem:
             items = np.arange(holdings.kinds)
             items = items[counted.of_kind(kind.value, items)]
-            table = shown_keys(kind, keys_of(engine, counted, kind.value, items))
+            table = shown_keys(kind, keys_of(counted, kind.value, items))
             assert tuple(table.column_names) == HELD_COLUMNS[kind]
             for item, row in zip(items.tolist(), table.to_pylist(), strict=True):
                 key = tuple(tuple(v) if isinstance(v, list) else v for v in row.values())

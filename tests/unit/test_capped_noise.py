@@ -137,7 +137,7 @@ def test_every_plan_is_made_in_a_few_steps(
         asked += 1
         return disclosure(schedule)
 
-    monkeypatch.setattr(single_planner, "disclosure", counted)
+    monkeypatch.setattr(single_planner, "single_disclosure", counted)
     # 2.92 and its like leave the least chance of noise above 0 just below a ninth digit.
     for epsilon in (0.01, 0.37, 1.19, 2.92, 5.84, 6.29, 8.76, 9.91, 10.55, 11.13, 12.75, 13.65, 20.0, 30.0):
         for delta in (1e-3, 1e-6, 1e-9):
