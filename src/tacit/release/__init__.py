@@ -2,21 +2,21 @@
 
 ::
 
-    a mechanism   adaptive/ · zealous/ · click/ · session/ · topics/ · k_query/     found in the registry
-       parameters   declared once: options, help, checks and the manifest come from them
-       plan         parameters for an ε and δ
-       schedule     what will be drawn and compared, as data
-       mechanism    what is counted: bounded, on preparation, contribution and engines (Ibis on DuckDB)
-       words        what it means, for the terminal and the page
-          │
-          ├──▶ analysis      the guarantee, computed from the schedule
-          ├──▶ execution     noise and comparison, carried out by the schedule
-          ▼
+    mechanisms/   zealous · click · session · adaptive · topics · k_query     what is asked (registry)
+       │  plan()
+       ▼
+    a plan        its schedule: what will be drawn and compared, as data
+       ├──▶ analysis      guarantee, charges and the ledger's event, computed from the schedule
+       ├──▶ counting      bounded, on preparation, contribution and engines (Ibis on DuckDB)
+       ├──▶ execution     noise and comparison, carried out by the schedule
+       ├──▶ prose         what it means, for the terminal and the page
+       ├──▶ forecast      how many rows to expect
+       ▼
     publication   check, count, charge the ledger, draw noise, write, note
-          ▼
-    manifest · page · tables · verify
+       ▼
+    document/ (manifest, page, tables) · verify
 
-Adding a mechanism: a folder of its own, one line of the registry, its page in the docs.
+Adding a mechanism: two modules, one line of the registry, its page in the docs.
 """
 
 from __future__ import annotations

@@ -269,7 +269,9 @@ def arguments_in_words(kind: type[Any]) -> str:
         if isinstance(made, dataclasses.Field) and "says" in made.metadata:
             rules, default = made.metadata["rules"], made.default
             allowed = f" {range_in_words(rules).capitalize()}." if rules else ""
-            usual = "planned, or as said" if default is None else _spelled(default)
+            if isinstance(default, Enum):
+                allowed = f" One of {', '.join(each.value for each in type(default))}."
+            usual = "None, left to the plan" if default is None else _spelled(default)
             lines.append(f"        {name}: {made.metadata['says']}{allowed} Default: {usual}.")
     return "\n".join(lines)
 
