@@ -67,28 +67,23 @@ def engine(ready: Any) -> None:
 
 def page(ready: Any, folder: str, engine_port: int, kind: str) -> None:
     """The search page, in a process of its own."""
-    from tacit.device import Guard
     from tacit.web.engines.catalogue import parse_engine
     from tacit.web.server import bound_socket, serve
     from tacit.web.site.application import page_application
-    from tacit.web.site.console import Console
-    from tacit.web.state import PageState
+    from tacit.web.site.site import open_site
 
-    path = Path(folder) / f"{kind}.profile"
-    with Guard(path) as guard:
-        begun = datetime(2026, 1, 1, tzinfo=UTC)
-        pages = []
-        for n in range(2_000):
-            title = f"{SUBJECTS[n % 14]} for {SUBJECTS[n * 3 % 14]} lovers {n}"
-            snippet = f"What to know about {SUBJECTS[n % 14]} before you start."
-            read = {"url": f"https://h{n}.example/", "title": title, "snippet": snippet}
-            pages.append(("", read, begun + timedelta(hours=n)))
-        guard.learn(pages)
-        opened = bound_socket("127.0.0.1", 0)
-        engines = [parse_engine(f"{kind}=http://127.0.0.1:{engine_port}")]
-        console = Console(guard, PageState(path), opened.getsockname()[1], engines)
-        console.warm_up()
-        serve(page_application(console), opened, lambda: ready.send(console.admission.address))
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    pages = []
+    for n in range(2_000):
+        title = f"{SUBJECTS[n % 14]} for {SUBJECTS[n * 3 % 14]} lovers {n}"
+        snippet = f"What to know about {SUBJECTS[n % 14]} before you start."
+        read = {"url": f"https://h{n}.example/", "title": title, "snippet": snippet}
+        pages.append(("", read, begun + timedelta(hours=n)))
+    opened = bound_socket("127.0.0.1", 0)
+    engines = [parse_engine(f"{kind}=http://127.0.0.1:{engine_port}")]
+    with open_site(Path(folder) / f"{kind}.profile", opened.getsockname()[1], engines) as site:
+        site.guard.learn(pages)
+        serve(page_application(site), opened, lambda: ready.send(site.admission.address))
 
 
 async def added(

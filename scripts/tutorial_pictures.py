@@ -65,9 +65,9 @@ def teach(page: ServedPage) -> None:
                         moment,
                     )
                 )
-    page.console.guard.learn(pages)
-    page.console.guard.sensitive("disease.n.01", 2.0)
-    page.console.changed()
+    page.site.guard.learn(pages)
+    page.site.guard.sensitive("disease.n.01", 2.0)
+    page.site.changed()
 
 
 def shoot(window: Any, name: str, folder: Path, **options: Any) -> None:
@@ -96,7 +96,7 @@ def main() -> None:
             window.goto(page.opening)
             window.wait_for_url(page.address + "/")
             shoot(window, f"front{ending}", folder)
-            if not page.console.guard.history(limit=1):
+            if not page.site.guard.history(limit=1):
                 teach(page)
             for query in ("java", "cup", "port", "bass", "java"):
                 window.goto(f"{page.address}/search?q={query}")

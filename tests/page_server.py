@@ -12,11 +12,9 @@ from pathlib import Path
 import httpx
 from tests.local_server import running
 
-from tacit.device import Guard
 from tacit.web.engines.interface import EngineDescription
 from tacit.web.site.application import page_application
-from tacit.web.site.console import Console
-from tacit.web.state import PageState
+from tacit.web.site.site import Site, open_site
 
 __all__ = ["ServedPage", "served_page"]
 
@@ -26,13 +24,13 @@ class ServedPage:
     """A running page."""
 
     address: str
-    console: Console
+    site: Site
     profile: Path
 
     @property
     def opening(self) -> str:
         """The address with the secret of this start."""
-        return self.console.admission.address
+        return self.site.admission.address
 
     @contextmanager
     def browser(self) -> Iterator[httpx.Client]:
@@ -65,13 +63,9 @@ class ServedPage:
 def served_page(folder: Path, engines: Sequence[EngineDescription] = ()) -> Iterator[ServedPage]:
     """Serve the page with the given engines (the embedded one, if none)."""
     path = folder / "me.profile"
-    with Guard(path) as guard:
-        state = PageState(path)
-        opened = socket.create_server(("127.0.0.1", 0))
-        console = Console(guard, state, opened.getsockname()[1], engines)
-        console.warm_up()
-        try:
-            with running(page_application(console), opened) as address:
-                yield ServedPage(address, console, path)
-        finally:
-            state.close()
+    opened = socket.create_server(("127.0.0.1", 0))
+    with (
+        open_site(path, opened.getsockname()[1], engines) as site,
+        running(page_application(site), opened) as address,
+    ):
+        yield ServedPage(address, site, path)

@@ -44,7 +44,7 @@ def server(tmp_path: Path) -> Iterator[ServedPage]:
 
 
 class Window:
-    """A window of the browser; what its console said and what it asked of other hosts are kept."""
+    """A window of the browser; what its site said and what it asked of other hosts are kept."""
 
     def __init__(self, chromium: Any, server: ServedPage, **options: Any) -> None:
         self.context = chromium.new_context(**options)
@@ -94,8 +94,8 @@ def teach(server: ServedPage, title: str, times: int = 12) -> None:
         ("", {"url": f"https://p{n}.example/", "title": title, "snippet": title}, begun + timedelta(hours=n))
         for n in range(times)
     ]
-    server.console.guard.learn(pages)
-    server.console.changed()
+    server.site.guard.learn(pages)
+    server.site.changed()
 
 
 def titles(page: Any) -> list[str]:
@@ -117,10 +117,10 @@ def test_a_first_visit_a_search_and_a_result(window: Window) -> None:
     page.wait_for_url("**/read/**")
     assert "eagle" in page.locator("h1").inner_text().lower()
     for _ in range(100):  # the click is told while the next page loads already
-        if window.server.console.guard.history():
+        if window.server.site.guard.history():
             break
         page.wait_for_timeout(50)
-    (click,) = window.server.console.guard.history()
+    (click,) = window.server.site.guard.history()
     assert click.query == "golden eagle"
 
 
@@ -177,7 +177,7 @@ def test_the_slider_shows_the_trade_off_before_anything_is_sent(chromium: Any, t
             page.locator("#sent summary").click()
             playwright.expect(page.locator(".outcome")).not_to_be_empty()
             page.locator("#delta-slider").fill("8")
-            assert "would go" in page.locator(".outcome").inner_text()
+            assert "would be sent" in page.locator(".outcome").inner_text()
             assert len(engine.requests) == 1
             page.get_by_role("button", name="Search with this bound").click()
             page.wait_for_url("**delta=1*")
@@ -198,7 +198,7 @@ def test_import_export_and_erase(window: Window, tmp_path: Path) -> None:
     page.locator(".upload button").click()
     playwright.expect(page.locator("main")).to_contain_text("30 pages")
     playwright.expect(page.locator("[data-progress]")).to_have_count(0)
-    assert window.server.console.guard.topic().documents == pytest.approx(30)
+    assert window.server.site.guard.topic().documents == pytest.approx(30)
     window.search("espresso roasting secret")
     with page.expect_download() as download:
         window.go("/data").get_by_role("link", name="Export all").click()
@@ -208,14 +208,14 @@ def test_import_export_and_erase(window: Window, tmp_path: Path) -> None:
     page.fill("#sure", "no")
     page.get_by_role("button", name="Erase all").click()
     page.wait_for_selector(".notice.problem")
-    assert window.server.console.guard.topic().documents == pytest.approx(30)
+    assert window.server.site.guard.topic().documents == pytest.approx(30)
     page.fill("#sure", "erase")
     page.get_by_role("button", name="Erase all").click()
     playwright.expect(page.locator(".notice")).to_contain_text("Everything is erased")
     kept = b"".join(path.read_bytes() for path in window.server.profile.parent.glob("me.profile*"))
     for word in (b"arabica", b"p7.example", b"roasting secret"):
         assert word not in kept
-    assert window.server.console.guard.history() == []
+    assert window.server.site.guard.history() == []
 
 
 def test_by_keyboard_alone(window: Window) -> None:
@@ -260,10 +260,10 @@ def test_the_tree_opens_where_it_is_asked_to_and_forgetting_can_be_undone(window
     assert "12" in page.locator(".row").first.inner_text()
     page.get_by_role("button", name="Forget all pages about entity").click()
     page.wait_for_selector(".notice")
-    assert window.server.console.guard.history() == []
+    assert window.server.site.guard.history() == []
     page.get_by_role("button", name="Undo").click()
     playwright.expect(page.locator(".notice")).to_contain_text("back")
-    assert len(window.server.console.guard.history()) == 12
+    assert len(window.server.site.guard.history()) == 12
 
 
 def test_without_script_everything_can_still_be_done(chromium: Any, server: ServedPage) -> None:
@@ -279,7 +279,7 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
     assert page.locator("tbody tr").count() == 9
     window.search("java").locator(".result h2 a").first.click()
     page.wait_for_url("**/read/**")
-    assert len(server.console.guard.history()) == 13
+    assert len(server.site.guard.history()) == 13
     window.go("/profile").get_by_role("link", name="Open physical entity").click()
     page.wait_for_selector('.name[title$="/matter.n.03"]')
     row = page.locator(
@@ -288,10 +288,10 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
     row.locator("select").first.select_option("1.0")
     row.get_by_role("button", name="Set").first.click()
     page.wait_for_selector(".notice")
-    assert server.console.guard.sensitive_topics() == {"entity.n.01/physical_entity.n.01/matter.n.03": 1.0}
+    assert server.site.guard.sensitive_topics() == {"entity.n.01/physical_entity.n.01/matter.n.03": 1.0}
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector(".notice")
-    assert server.console.guard.sensitive_topics() == {}
+    assert server.site.guard.sensitive_topics() == {}
     window.close()
 
 
@@ -330,5 +330,5 @@ def test_a_dead_engine_does_not_take_the_page_down(chromium: Any, tmp_path: Path
         page = window.search("golden+eagle")
         assert titles(page)
         assert "dead gave no results" in page.locator(".notice.problem").inner_text()
-        assert server.console.sent.count() == {}
+        assert server.site.sent.count() == {}
         window.close()

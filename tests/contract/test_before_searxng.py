@@ -70,17 +70,17 @@ def test_searxng_is_asked_and_its_results_are_put_in_personal_order(searxng: str
         assert "gave no results" not in first.text
         assert "coffee, java" in first.text
         assert "searxng was sent the query alone" in first.text
-        (sent,) = page.console.sent.all()
+        (sent,) = page.site.sent.all()
         assert sent.wire.startswith(b"GET /search?q=java&format=json HTTP/1.1\r\n")
-        found = page.console.desk.known("java", 0.1)
+        found = page.site.service.known("java", 0.1)
         assert found is not None and len(found.plain) > 5
         coffee = next(one for one in found.plain if one.result.title == "coffee, java")
         text = "A hot beverage of roasted arabica coffee."
         for number in range(6):
             read = {"url": f"https://c{number}.example/", "title": "Coffee and espresso", "snippet": text}
-            page.console.guard.clicked("coffee", read)
-        page.console.changed()
+            page.site.guard.clicked("coffee", read)
+        page.site.changed()
         client.get("/search", params={"q": "java"})
-        again = page.console.desk.known("java", 0.1)
+        again = page.site.service.known("java", 0.1)
         assert again is not None
         assert next(one.rank for one in again.personal if one.result == coffee.result) < coffee.rank

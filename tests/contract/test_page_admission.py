@@ -44,7 +44,7 @@ def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
 
     known = {re.sub(r"/x(/1)?$", "", path.partition("?")[0]) for path in PRIVATE + CHANGES}
     open_to_all = {"/open", "/opensearch", "/suggest", "/static", "/favicon.ico"}
-    for route in page_application(page.console).routes:
+    for route in page_application(page.site).routes:
         path = re.sub(r"/\{.*", "", getattr(route, "path", ""))
         assert path in known | open_to_all or path in {"/read", "/go", "/clicked", "/undo", ""}, path
 
@@ -54,22 +54,22 @@ def test_nothing_private_is_answered_without_the_cookie(page: ServedPage, path: 
     answer = httpx.get(page.address + path, trust_env=False)
     assert answer.status_code == 403
     assert "not known here" in answer.text
-    wrong = httpx.get(page.address + path, cookies={page.console.admission.cookie: "x" * 43}, trust_env=False)
+    wrong = httpx.get(page.address + path, cookies={page.site.admission.cookie: "x" * 43}, trust_env=False)
     assert wrong.status_code == 403
 
 
 @pytest.mark.parametrize("host", ["", *HOSTS])
 def test_a_name_made_to_point_here_is_refused(browser: httpx.Client, page: ServedPage, host: str) -> None:
     """DNS rebinding: the browser believes it talks to evil.example, and sends that as the Host."""
-    host = host.format(port=page.console.admission.port)
-    for path in ("/", "/profile", "/static/tacit.css", "/open?key=" + page.console.admission.opening):
+    host = host.format(port=page.site.admission.port)
+    for path in ("/", "/profile", "/static/tacit.css", "/open?key=" + page.site.admission.opening):
         assert browser.get(path, headers={"Host": host}).status_code in {400, 421}
 
 
 def test_two_hosts_or_none_are_refused(page: ServedPage) -> None:
-    own = f"127.0.0.1:{page.console.admission.port}"
+    own = f"127.0.0.1:{page.site.admission.port}"
     for lines in ([], [f"Host: {own}", "Host: evil.example"]):
-        with socket.create_connection(("127.0.0.1", page.console.admission.port)) as opened:
+        with socket.create_connection(("127.0.0.1", page.site.admission.port)) as opened:
             opened.sendall(
                 ("\r\n".join(["GET / HTTP/1.1", *lines, "Connection: close"]) + "\r\n\r\n").encode()
             )
@@ -92,11 +92,11 @@ def test_two_hosts_or_none_are_refused(page: ServedPage) -> None:
 def test_a_form_or_fetch_of_another_site_changes_nothing_even_with_the_cookie_and_the_token(
     browser: httpx.Client, page: ServedPage, path: str, headers: dict[str, str]
 ) -> None:
-    before = page.console.sent.count(), page.console.guard.sensitive_topics()
+    before = page.site.sent.count(), page.site.guard.sensitive_topics()
     fields = {"topic": "entity.n.01", "weight": "1", "sure": "erase", "q": "java"}
     answer = browser.post(f"{path}?form={page.token(browser)}", data=fields, headers=headers)
     assert answer.status_code == 403
-    assert (page.console.sent.count(), page.console.guard.sensitive_topics()) == before
+    assert (page.site.sent.count(), page.site.guard.sensitive_topics()) == before
 
 
 @pytest.mark.parametrize("path", [path for path in CHANGES if path != "/search"])
@@ -165,12 +165,12 @@ def test_a_cookie_survives_a_restart_but_its_text_is_not_in_the_file(tmp_path: P
     with served_page(tmp_path) as first:
         with first.browser() as client:
             cookie = next(iter(client.cookies.values()))
-        old = first.console.admission.opening
+        old = first.site.admission.opening
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert cookie.encode() not in kept and old.encode() not in kept
     with served_page(tmp_path) as second:
-        assert second.console.admission.knows(cookie)
-        assert second.console.admission.admit(old) is None
+        assert second.site.admission.knows(cookie)
+        assert second.site.admission.admit(old) is None
 
 
 def test_the_state_is_readable_by_its_owner_only(page: ServedPage) -> None:
@@ -185,7 +185,7 @@ def test_the_secret_is_given_to_the_browser_in_a_private_file_not_in_an_argument
 
 
 def test_suggestions_need_their_own_secret_and_open_nothing_else(page: ServedPage) -> None:
-    key = page.console.admission.suggestion_key
+    key = page.site.admission.suggestion_key
     assert httpx.get(f"{page.address}/suggest/{key}?q=coff", trust_env=False).json()[0] == "coff"
     assert httpx.get(f"{page.address}/suggest/wrong?q=coff", trust_env=False).status_code == 404
     described = httpx.get(f"{page.address}/opensearch/{key}.xml", trust_env=False)

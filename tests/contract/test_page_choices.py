@@ -53,14 +53,14 @@ def switches(**on: bool) -> dict[str, str]:
 
 
 def test_engines_are_added_turned_off_and_one_always_stays(page: ServedPage, browser: httpx.Client) -> None:
-    assert [one.name for one in page.console.engines] == ["local"]
+    assert [one.name for one in page.site.engines] == ["local"]
     assert "must stay" in page.post(browser, "/settings/engine/change", name="local", action="off").text
     refused = page.post(browser, "/settings/engine", kind="searxng", address="ftp://a.example")
     assert "not added" in refused.text
     page.post(browser, "/settings/engine", kind="embedded")
     page.post(browser, "/settings/engine/change", name="local", action="off")
     assert "Tacit’s dictionary" in browser.get("/search?q=java").text
-    assert page.console.sent.count() == {}
+    assert page.site.sent.count() == {}
 
 
 def test_rules_arrange_the_results_and_are_imported(page: ServedPage, browser: httpx.Client) -> None:
@@ -97,11 +97,11 @@ def test_clicks_are_recorded_and_addresses_stripped_as_chosen(
     assert answer.status_code == 303
     assert answer.headers["location"] == "https://alpha.example/page?id=0"
     assert answer.headers["referrer-policy"] == "no-referrer"
-    (click,) = page.console.guard.history()
+    (click,) = page.site.guard.history()
     assert (click.query, click.title) == ("one", "Page of alpha")
     page.post(browser, "/settings", **switches(remember_clicks=False, strip_tracking=False))
     assert first_link() == "https://alpha.example/page?id=0&utm_source=x"
-    assert len(page.console.guard.history()) == 1
+    assert len(page.site.guard.history()) == 1
 
 
 def test_going_back_turning_the_page_and_the_other_order_send_nothing_again(
@@ -129,7 +129,7 @@ def test_the_query_is_in_the_title_only_by_choice_and_the_box_can_post(
         r'<form class="search[^"]*"[^>]*action="/search\?form=[0-9a-f]+" method="post"', browser.get("/").text
     )
     assert len(titles(page.post(browser, "/search", q="three").text)) == 4
-    key = page.console.admission.suggestion_key
+    key = page.site.admission.suggestion_key
     assert 'method="post"' in browser.get(f"/opensearch/{key}.xml").text
 
 
@@ -150,9 +150,9 @@ def test_wrong_numbers_are_refused_and_a_change_is_undone(page: ServedPage, brow
     assert "Nothing was changed" in page.post(browser, "/settings", delta="2").text
     assert "Nothing was changed" in page.post(browser, "/settings", days="soon").text
     answer = page.post(browser, "/settings", delta="0.05")
-    assert page.console.settings.delta == 0.05
+    assert page.site.settings.delta == 0.05
     key = re.search(r'action="(/undo/[^?"]+)', answer.text)
     assert key is not None
     page.post(browser, key[1], back="/settings")
-    assert page.console.settings.delta == 0.1
-    assert "cannot be taken back" in page.post(browser, key[1], back="/settings").text
+    assert page.site.settings.delta == 0.1
+    assert "cannot be undone" in page.post(browser, key[1], back="/settings").text

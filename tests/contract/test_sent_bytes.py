@@ -64,7 +64,7 @@ def test_a_session_of_100_queries(tmp_path: Path) -> None:
         ]
         with served_page(tmp_path, engines) as page, page.browser() as client:
             begun = datetime(2026, 1, 1, tzinfo=UTC)
-            page.console.guard.learn(
+            page.site.guard.learn(
                 (
                     "",
                     {"url": f"https://c{n}.example/", "title": title, "snippet": title},
@@ -81,7 +81,7 @@ def test_a_session_of_100_queries(tmp_path: Path) -> None:
                 shown = [html.unescape(wire).encode() for wire in found]
                 assert set(shown) == {told.requests[-1], expanded.requests[-1], plain.requests[-1]}
             said = said_on_the_page(client)
-            ledger = {name: page.console.guard.exposures(name) for name in ("told", "expanded", "plain")}
+            ledger = {name: page.site.guard.exposures(name) for name in ("told", "expanded", "plain")}
     left = [*told.requests, *expanded.requests, *plain.requests]
     assert len(told.requests) == len(expanded.requests) == QUERIES
     assert len(plain.requests) > QUERIES  # some were sent twice, and said to have been

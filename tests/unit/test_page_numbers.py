@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.web.site.console import _pages
+from tacit.web.site.site import _pages
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_ublacklist_file() -> None:
     }
     found = {url: rules.rule_for(url) for url in expected}
     assert {url: rule.action if rule else None for url, rule in found.items()} == expected
-    assert read.passed_over == 2
+    assert read.skipped == 2
 
 
 def test_a_goggle() -> None:
@@ -94,7 +94,7 @@ def test_a_goggle() -> None:
     }
     found = {url: rules.rule_for(url) for url in expected}
     assert {url: rule.action if rule else None for url, rule in found.items()} == expected
-    assert read.passed_over == 1
+    assert read.skipped == 1
     with pytest.raises(InputError, match="no line"):
         read_rules("nothing here\n", "file n")
 

@@ -47,13 +47,11 @@ def serve(
     What you read and open stays in one file on this machine and puts results in your order. Engines get the
     query, and at most some topics of your profile, bounded in risk and recorded.
     """
-    from tacit.device import Guard
     from tacit.web.engines.catalogue import parse_engine
     from tacit.web.server import bound_socket, open_browser, profile_place
     from tacit.web.server import serve as run
     from tacit.web.site.application import page_application
-    from tacit.web.site.console import Console as Page
-    from tacit.web.state import PageState
+    from tacit.web.site.site import open_site
     from tacit.web.suggestions import released_queries
 
     given = [parse_engine(text) for text in engine or ()]
@@ -64,12 +62,9 @@ def serve(
     opened = bound_socket("127.0.0.1", port)
     if not as_json:
         stderr().print("getting ready…")
-    with Guard(path) as guard:
-        state = PageState(path)
-        page = Page(guard, state, opened.getsockname()[1], given, proxy, asked)
-        page.warm_up()
-        address = page.admission.address
-        result = {"address": address, "profile": str(path), "engines": [one.name for one in page.engines]}
+    with open_site(path, opened.getsockname()[1], given, proxy, asked) as site:
+        address = site.admission.address
+        result = {"address": address, "profile": str(path), "engines": [one.name for one in site.engines]}
 
         def render(console: Console) -> None:
             console.print("Tacit is ready. Open this address in your browser:", markup=False)
@@ -81,7 +76,4 @@ def serve(
             if not no_browser:
                 open_browser(address)
 
-        try:
-            run(page_application(page), opened, started)
-        finally:
-            state.close()
+        run(page_application(site), opened, started)

@@ -171,7 +171,7 @@ class ReadRules:
     """The rules of a file, and how many of its lines could not be used."""
 
     rules: tuple[SiteRule, ...]
-    passed_over: int
+    skipped: int
 
 
 def read_rules(text: str, source: str) -> ReadRules:
@@ -187,20 +187,20 @@ def read_rules(text: str, source: str) -> ReadRules:
     lines = [line.strip() for line in _without_front_matter(text).splitlines()]
     goggle = any(_GOGGLE.search(line) for line in lines if not line.startswith("!"))
     rules: list[SiteRule] = []
-    passed_over = 0
+    skipped = 0
     for line in lines:
         if not line or line.startswith(("!", "#")):
             continue
         rule = _goggle_rule(line, source) if goggle else _blacklist_rule(line, source)
         if rule is None:
-            passed_over += 1
+            skipped += 1
         else:
             rules.append(rule)
         if len(rules) > _LARGEST:
             raise InputError(f"the file has more than {_LARGEST:,} rules.", "Import a smaller one.")
     if not rules:
         raise InputError("no line of the file is a rule.", "Give a uBlacklist or Goggles file.")
-    return ReadRules(tuple(dict.fromkeys(rules)), passed_over)
+    return ReadRules(tuple(dict.fromkeys(rules)), skipped)
 
 
 def _without_front_matter(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -22,6 +22,7 @@ from tacit.device.profile.store import FORGOTTEN_PERIOD
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
 from tacit.web.engines.interface import Carriage, EngineDescription
+from tacit.web.rules import Action, SiteRule
 
 _SCHEMA = f"""
 {FORGOTTEN_PERIOD};
@@ -265,3 +266,31 @@ def _store(state: PageState, kept: list[EngineDescription]) -> None:
             connection.execute(
                 "INSERT INTO page_engine VALUES (?, ?, ?)", (engine.name, place, json.dumps(data))
             )
+
+
+def stored_rules(state: PageState) -> list[SiteRule]:
+    """The site rules, in the order in which they were added."""
+    rows = state.rows("SELECT action, pattern, source, number FROM page_rule ORDER BY number")
+    return [SiteRule(Action(action), pattern, source, number) for action, pattern, source, number in rows]
+
+
+def save_rules(state: PageState, rules: Sequence[SiteRule]) -> None:
+    """Add site rules; one replaces another of the same source on the same pattern."""
+    with state.transaction() as connection:
+        connection.executemany(
+            "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
+            [(one.pattern, one.source) for one in rules],
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO page_rule (action, pattern, source) VALUES (?, ?, ?)",
+            [(str(one.action), one.pattern, one.source) for one in rules],
+        )
+
+
+def remove_rules(state: PageState, rules: Sequence[SiteRule]) -> None:
+    """Remove site rules by their source and pattern."""
+    with state.transaction() as connection:
+        connection.executemany(
+            "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
+            [(one.pattern, one.source) for one in rules],
+        )

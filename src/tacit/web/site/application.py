@@ -1,59 +1,122 @@
-"""The page as a web application: its routes behind the shield."""
+"""The page as a web application: its routes behind the shield, and what browsers ask for by themselves."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import resources
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tacit.errors import TacitError
-from tacit.web.site import browser, data, exposure, opening, profile, results, settings
-from tacit.web.site.console import Console
-from tacit.web.site.door import Shield
+from tacit.web.site import data, exposure, profile, results, settings
+from tacit.web.site.door import COOKIE_DAYS, Shield
+from tacit.web.site.site import Site
+
+_LONGEST_BEGINNING = 200
 
 
-def page_application(console: Console) -> Starlette:
-    """The application over a console."""
+def page_application(site: Site) -> Starlette:
+    """The application that serves a site."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        await console.desk.close()
-
-    async def trouble(request: Request, error: Exception) -> Response:
-        assert isinstance(error, TacitError)
-        return console.render(request, "trouble.html", 400, problem=error.problem, remedy=error.remedy)
-
-    async def missing(request: Request, _error: Exception) -> Response:
-        return console.render(
-            request, "trouble.html", 404, problem="There is no such page.", remedy="Go back to the search."
-        )
-
-    async def broken(request: Request, _error: Exception) -> Response:
-        return console.render(
-            request,
-            "trouble.html",
-            500,
-            problem="Something went wrong inside Tacit.",
-            remedy="Try again; if it happens again, please report what you did.",
-        )
+        await site.service.close()
 
     static = str(resources.files("tacit.web") / "static")
-    rooms = (opening, results, profile, exposure, data, settings, browser)
+    pages = (results, profile, exposure, data, settings)
     return Starlette(
         routes=[
-            *[route for room in rooms for route in room.routes(console)],
+            *[route for page in pages for route in page.routes(site)],
+            *_browser_routes(site),
             Mount("/static", StaticFiles(directory=static)),
-            Route("/favicon.ico", browser.favicon),
         ],
-        middleware=[Middleware(Shield, admission=console.admission, refusal=opening.refusal(console))],
-        exception_handlers={TacitError: trouble, 404: missing, 500: broken},
+        middleware=[Middleware(Shield, admission=site.admission, refusal=_refusal(site))],
+        exception_handlers=_error_pages(site),
         lifespan=lifespan,
     )
+
+
+def _error_pages(site: Site) -> dict[int | type[Exception], Callable[[Request, Exception], Response]]:
+    def known(request: Request, error: Exception) -> Response:
+        assert isinstance(error, TacitError)
+        return site.render(request, "trouble.html", 400, problem=error.problem, remedy=error.remedy)
+
+    def missing(request: Request, _error: Exception) -> Response:
+        problem = "There is no such page."
+        return site.render(request, "trouble.html", 404, problem=problem, remedy="Go back to the search.")
+
+    def unforeseen(request: Request, _error: Exception) -> Response:
+        problem = "Something went wrong inside Tacit."
+        remedy = "Try again; if it happens again, please report what you did."
+        return site.render(request, "trouble.html", 500, problem=problem, remedy=remedy)
+
+    return {TacitError: known, 404: missing, 500: unforeseen}
+
+
+def _refusal(site: Site) -> Callable[[Request, str], Response]:
+    """Make the page for a browser that is not known, or that followed a link of another site."""
+
+    def refuse(request: Request, kind: str) -> Response:
+        again = request.url.path if kind == "foreign" and request.method == "GET" else ""
+        if again and request.url.query:
+            again += f"?{request.url.query}"
+        return site.render(request, "door.html", 403, kind=kind, again=again)
+
+    return refuse
+
+
+def _browser_routes(site: Site) -> list[Route]:
+    """Admission, the description as a search engine (OpenSearch 1.1), suggestions while typing, the icon."""
+
+    async def admit(request: Request) -> Response:
+        token = site.admission.admit(request.query_params.get("key", ""))
+        if token is None:
+            return site.render(request, "door.html", 403, kind="unknown", again="")
+        # A page, not a redirect: a redirect that began outside would not carry a strict cookie.
+        answer = site.render(request, "door.html", kind="open", again="")
+        name, age = site.admission.cookie, COOKIE_DAYS * 86_400
+        answer.set_cookie(name, token, max_age=age, httponly=True, samesite="strict", path="/")
+        return answer
+
+    async def describe(request: Request) -> Response:
+        if not site.admission.is_suggestion_key(request.path_params["key"]):
+            return PlainTextResponse("Not known.\n", 404)
+        description = site.fragment(
+            "opensearch.xml",
+            origin=f"http://{request.headers['host']}",
+            key=site.admission.suggestion_key,
+            post=site.settings.post,
+        )
+        return Response(description, media_type="application/opensearchdescription+xml")
+
+    async def suggest(request: Request) -> Response:
+        typed = request.query_params.get("q", "")[:_LONGEST_BEGINNING]
+        own = site.settings.own_suggestions
+        found = await to_thread.run_sync(lambda: site.suggestions.complete(typed, own=own))
+        return JSONResponse([typed, found], media_type="application/x-suggestions+json")
+
+    async def suggest_by_key(request: Request) -> Response:
+        """For the browser's own box, which sends no cookie: the secret stands in the address."""
+        if not site.admission.is_suggestion_key(request.path_params["key"]):
+            return PlainTextResponse("Not known.\n", 404)
+        return await suggest(request)
+
+    async def favicon(_request: Request) -> Response:
+        icon = (resources.files("tacit.web") / "static" / "icon.svg").read_bytes()
+        return Response(icon, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
+
+    return [
+        Route("/open", admit),
+        Route("/opensearch/{key}.xml", describe),
+        Route("/suggest/{key}", suggest_by_key),
+        Route("/suggest", suggest),
+        Route("/favicon.ico", favicon),
+    ]

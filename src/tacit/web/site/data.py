@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from tacit.errors import InputError, TacitError
 from tacit.web.imports import Visit, browser_histories, visits_of
-from tacit.web.site.console import Console
+from tacit.web.site.site import Site
 
 
 @dataclass
@@ -78,36 +78,36 @@ _PATIENCE = 1.5
 """Seconds that a page waits for a short import to finish."""
 
 
-def routes(console: Console) -> list[Route]:
+def routes(site: Site) -> list[Route]:
     """The routes of the data page."""
-    room = _Room(console)
+    page = _DataPage(site)
     return [
-        Route("/data", room.show),
-        Route("/data/progress", room.progress),
-        Route("/data/import", room.bring, methods=["POST"]),
-        Route("/data/browser", room.bring_browser, methods=["POST"]),
-        Route("/data/export", room.export),
-        Route("/data/erase", room.erase, methods=["POST"]),
-        Route("/data/sign-out", room.sign_out, methods=["POST"]),
+        Route("/data", page.show),
+        Route("/data/progress", page.progress),
+        Route("/data/import", page.bring, methods=["POST"]),
+        Route("/data/browser", page.bring_browser, methods=["POST"]),
+        Route("/data/export", page.export),
+        Route("/data/erase", page.erase, methods=["POST"]),
+        Route("/data/sign-out", page.sign_out, methods=["POST"]),
     ]
 
 
-class _Room:
-    def __init__(self, console: Console) -> None:
-        self._console = console
+class _DataPage:
+    def __init__(self, site: Site) -> None:
+        self._site = site
         self._jobs = Jobs()
 
     async def show(self, request: Request) -> Response:
         """What there is, and what can be done with it."""
-        console = self._console
-        root = await to_thread.run_sync(console.guard.topic)
-        return console.render(
+        site = self._site
+        root = await to_thread.run_sync(site.guard.topic)
+        return site.render(
             request,
             "data.html",
             documents=round(root.documents),
-            requests=sum(console.sent.count().values()),
-            file=str(console.state.path),
-            size=_readable_size(console.state.size()),
+            requests=sum(site.sent.count().values()),
+            file=str(site.state.path),
+            size=_readable_size(site.state.size()),
             histories=await to_thread.run_sync(browser_histories),
             job=self._jobs.latest,
         )
@@ -127,7 +127,7 @@ class _Room:
         async with request.form(max_files=1, max_fields=5) as form:
             given = form.get("file")
             if not isinstance(given, UploadFile) or not given.filename:
-                return self._console.done("/data", "Choose a file first.", problem=True)
+                return self._site.done("/data", "Choose a file first.", problem=True)
             folder = Path(tempfile.mkdtemp(prefix="tacit-import-"))  # readable by its owner only
             path = folder / "given"
             with path.open("wb") as copy:
@@ -148,33 +148,33 @@ class _Room:
         job = self._jobs.start(what, lambda job: self._learn(job, path), after)
         if job is None:
             after()
-            return self._console.done("/data", "Another import is under way.", problem=True)
+            return self._site.done("/data", "Another import is under way.", problem=True)
         begun = time.monotonic()
         while not job.finished and time.monotonic() - begun < _PATIENCE:
             await sleep(0.02)
         if not job.finished:
-            return self._console.done("/data", f"Importing {what}…")
+            return self._site.done("/data", f"Importing {what}…")
         if job.problem:
-            return self._console.done("/data", f"Nothing was imported: {job.problem}", problem=True)
+            return self._site.done("/data", f"Nothing was imported: {job.problem}", problem=True)
         known = job.done - job.new
         said = f"{job.new:,} pages were added to your profile" + (
             f", {known:,} were known." if known else "."
         )
-        return self._console.done("/data", said)
+        return self._site.done("/data", said)
 
     def _learn(self, job: Job, path: Path) -> int:
         visits = visits_of(path)
-        new = self._console.guard.learn(_pages(visits), job.advance)
+        new = self._site.guard.learn(_pages(visits), job.advance)
         if job.done == 0:
             raise InputError("it has no pages with a title.")
-        self._console.changed()
+        self._site.changed()
         return new
 
     async def export(self, request: Request) -> Response:
         """Everything, as one JSON file."""
         del request
         text = await to_thread.run_sync(
-            lambda: json.dumps(export_everything(self._console), indent=2, ensure_ascii=False)
+            lambda: json.dumps(export_everything(self._site), indent=2, ensure_ascii=False)
         )
         name = f"tacit-{datetime.now().date().isoformat()}.json"
         return Response(
@@ -187,29 +187,29 @@ class _Room:
         """Erase the profile, the record and all choices. Only this browser stays known."""
         form = await request.form(max_files=0)
         if str(form.get("sure", "")).strip().lower() != "erase":
-            return self._console.done(
+            return self._site.done(
                 "/data#erase", "Nothing was erased: write “erase” to confirm.", problem=True
             )
         await to_thread.run_sync(self._erased)
-        return self._console.done(
-            "/data", "Everything is erased from this machine. Engines keep what they were told."
+        return self._site.done(
+            "/data", "Everything is erased from this machine. Engines keep what they received."
         )
 
     def _erased(self) -> None:
-        with self._console.state.transaction() as connection:
+        with self._site.state.transaction() as connection:
             for table in ("page_engine", "page_rule", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("DELETE FROM page_setting WHERE key = 'settings'")
         try:
-            self._console.guard.forget(everything=True)  # writes the file anew
+            self._site.guard.forget(everything=True)  # writes the file anew
         finally:
-            self._console.forget_notices()
-            self._console.changed()
+            self._site.forget_notices()
+            self._site.changed()
 
     async def sign_out(self, request: Request) -> Response:
         """Forget all browsers."""
-        self._console.admission.withdraw_all()
-        return self._console.render(request, "door.html", kind="unknown", again="")
+        self._site.admission.withdraw_all()
+        return self._site.render(request, "door.html", kind="unknown", again="")
 
 
 def _readable_size(size: int) -> str:
@@ -221,11 +221,11 @@ def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datet
         yield visit.query, {"url": visit.url, "title": visit.title, "snippet": visit.text}, visit.time
 
 
-def export_everything(console: Console) -> dict[str, Any]:
+def export_everything(site: Site) -> dict[str, Any]:
     """All that the file holds about the person, ready for JSON."""
-    state = console.state
+    state = site.state
     return {
-        **console.guard.export(),
+        **site.guard.export(),
         "requests": [
             {
                 "engine": one.engine,
@@ -234,7 +234,7 @@ def export_everything(console: Console) -> dict[str, Any]:
                 "exposure": one.exposure,
                 "request": one.text,
             }
-            for one in reversed(console.sent.all())
+            for one in reversed(site.sent.all())
         ],
         "queries": [
             {"query": query, "last": last, "times": times}
@@ -247,6 +247,6 @@ def export_everything(console: Console) -> dict[str, Any]:
         ],
         "rules": [
             {"action": rule.action, "pattern": rule.pattern, "source": rule.source}
-            for rule in console.rules.rules
+            for rule in site.rules.rules
         ],
     }

@@ -1,6 +1,4 @@
-"""The exposure page: the risk of everything each engine was told over time, under its bound, and every
-request.
-"""
+"""The exposure page: the risk of all that each engine was told, under its bound, and every request sent."""
 
 from __future__ import annotations
 
@@ -15,9 +13,10 @@ from starlette.routing import Route
 
 from tacit.device import CoursePoint, ExposureCourse
 from tacit.errors import InputError
-from tacit.web.site.console import Console
+from tacit.web.site.site import Site
 from tacit.web.topics import leaf_labels, readable_topic
 
+_ON_A_PAGE = 50
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 640, 180, 56, 12, 26
 
 
@@ -73,9 +72,6 @@ def _day(time: datetime) -> str:
     return time.astimezone().strftime("%-d %b %Y, %H:%M")
 
 
-_ON_A_PAGE = 50
-
-
 @dataclass(frozen=True)
 class _Told:
     """What one engine was told."""
@@ -85,43 +81,41 @@ class _Told:
     picture: Picture
 
 
-def routes(console: Console) -> list[Route]:
+def routes(site: Site) -> list[Route]:
     """The routes of exposure."""
-    room = _Room(console)
+    page = _ExposurePage(site)
     return [
-        Route("/exposure", room.show),
-        Route("/exposure/requests.txt", room.text),
-        Route("/exposure/forget", room.forget, methods=["POST"]),
+        Route("/exposure", page.show),
+        Route("/exposure/requests.txt", page.text),
+        Route("/exposure/forget", page.forget, methods=["POST"]),
     ]
 
 
-class _Room:
-    def __init__(self, console: Console) -> None:
-        self._console = console
+class _ExposurePage:
+    def __init__(self, site: Site) -> None:
+        self._site = site
 
     async def show(self, request: Request) -> Response:
         """A picture for each engine, and the newest requests."""
         return await to_thread.run_sync(self._drawn, request)
 
     def _drawn(self, request: Request) -> Response:
-        console = self._console
+        site = self._site
         engine = request.query_params.get("engine") or None
         text = request.query_params.get("page", "1")
         part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
-        counts = console.sent.count()
+        counts = site.sent.count()
         total = counts.get(engine, 0) if engine else sum(counts.values())
-        listed = console.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
-        entries = console.guard.exposure_entries(
-            sent.exposure for sent in listed if sent.exposure is not None
-        )
+        listed = site.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+        entries = site.guard.exposure_entries(sent.exposure for sent in listed if sent.exposure is not None)
         requests = [
             (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
         ]
-        since = console.settings.exposure_bound.since(datetime.now(UTC))
-        return console.render(
+        since = site.settings.exposure_bound.since(datetime.now(UTC))
+        return site.render(
             request,
             "exposure.html",
-            told=[self._told(course) for course in console.guard.courses(since)],
+            told=[self._told(course) for course in site.guard.courses(since)],
             requests=requests,
             engine=engine,
             part=part,
@@ -134,13 +128,13 @@ class _Room:
         return _Told(
             course,
             [readable_topic(label) for label in leaf_labels(course.labels)],
-            draw(course.points, self._console.settings.exposure_bound.risk),
+            draw(course.points, self._site.settings.exposure_bound.risk),
         )
 
     async def text(self, request: Request) -> Response:
         """All requests as they left, oldest first, each after a line that says when and to whom."""
         del request
-        sent = await to_thread.run_sync(self._console.sent.all)
+        sent = await to_thread.run_sync(self._site.sent.all)
         pieces = [
             f"=== {one.time.isoformat()} to {one.engine} at {one.address}\n{one.text}\n"
             for one in reversed(sent)
@@ -158,15 +152,15 @@ class _Room:
         which = str(form.get("exposure", ""))
         if not (which.isascii() and which.isdigit()):
             raise InputError("say which record to forget.")
-        await to_thread.run_sync(lambda: self._console.guard.forget(exposure=int(which)))
-        return self._console.done(
-            "/exposure", "The record is forgotten here. What an engine was told, it still knows."
+        await to_thread.run_sync(lambda: self._site.guard.forget(exposure=int(which)))
+        return self._site.done(
+            "/exposure", "The record is deleted here. The engine still knows what it received."
         )
 
     def _forget_engine(self, engine: str) -> Response:
-        gone = self._console.guard.forget(upstream=engine).exposures
-        return self._console.done(
+        gone = self._site.guard.forget(upstream=engine).exposures
+        return self._site.done(
             "/exposure",
-            f"{gone:,} records about {engine} are forgotten here. What it was told, it still knows; "
-            "its bound starts anew.",
+            f"{gone:,} records about {engine} are deleted here. It still knows what it received; "
+            "its cumulative risk starts again at zero.",
         )

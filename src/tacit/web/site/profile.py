@@ -1,4 +1,4 @@
-"""My profile: the topic tree, what is sensitive and how much, forgetting, and taking it back."""
+"""The profile page: the topic tree, what is sensitive and how much, forgetting, and undoing it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
-from tacit.web.site.console import Console
+from tacit.web.site.site import Site, own_address
 from tacit.web.topics import readable_topic
 
 WEIGHTS = ((0.0, "not sensitive"), (0.5, "somewhat"), (1.0, "sensitive"), (2.0, "very"), (5.0, "extremely"))
@@ -20,22 +20,22 @@ _MOST_CHILDREN = 200
 _BUSIEST = 12
 
 
-def routes(console: Console) -> list[Route]:
+def routes(site: Site) -> list[Route]:
     """The routes of the profile."""
-    room = _Room(console)
+    page = _ProfilePage(site)
     return [
-        Route("/profile", room.show),
-        Route("/profile/children", room.children),
-        Route("/profile/sensitive", room.sensitive, methods=["POST"]),
-        Route("/profile/forget", room.forget, methods=["POST"]),
-        Route("/profile/forget-page", room.forget_page, methods=["POST"]),
-        Route("/undo/{key}", room.undo, methods=["POST"]),
+        Route("/profile", page.show),
+        Route("/profile/children", page.children),
+        Route("/profile/sensitive", page.sensitive, methods=["POST"]),
+        Route("/profile/forget", page.forget, methods=["POST"]),
+        Route("/profile/forget-page", page.forget_page, methods=["POST"]),
+        Route("/undo/{key}", page.undo, methods=["POST"]),
     ]
 
 
-class _Room:
-    def __init__(self, console: Console) -> None:
-        self._console = console
+class _ProfilePage:
+    def __init__(self, site: Site) -> None:
+        self._site = site
 
     async def show(self, request: Request) -> Response:
         """The tree down to one topic, or the topics that a word finds."""
@@ -44,12 +44,12 @@ class _Room:
         return await to_thread.run_sync(self._drawn, request, label, word)
 
     def _drawn(self, request: Request, label: str | None, word: str) -> Response:
-        guard = self._console.guard
+        guard = self._site.guard
         root = guard.topic()
         opened = guard.topic(label) if label else root
         parts = opened.label.split("/")
         path = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
-        return self._console.render(
+        return self._site.render(
             request,
             "profile.html",
             root=root,
@@ -68,9 +68,9 @@ class _Room:
     async def children(self, request: Request) -> Response:
         """The topics below one, as a part of the page."""
         label = request.query_params.get("topic", "")
-        below = await to_thread.run_sync(self._console.guard.children, label)
+        below = await to_thread.run_sync(self._site.guard.children, label)
         return HTMLResponse(
-            self._console.fragment(
+            self._site.fragment(
                 "topics.html",
                 nodes=below[:_MOST_CHILDREN],
                 more=max(0, len(below) - _MOST_CHILDREN),
@@ -89,35 +89,37 @@ class _Room:
             weight = float(str(form.get("weight", "")))
         except ValueError as error:
             raise InputError("the sensitivity must be a number.") from error
-        guard = self._console.guard
+        guard = self._site.guard
         before = await to_thread.run_sync(guard.sensitive, label)
         await to_thread.run_sync(guard.sensitive, label, weight)
-        self._console.changed()
+        self._site.changed()
         name = readable_topic(label)
 
         def undo() -> str:
             guard.sensitive(label, before)
             return f"{name} is as it was before."
 
-        said = f"“{name}” is sensitive now: pages about it have no part in what is sent."
+        said = f"“{name}” is sensitive now: pages about it have no influence on what is sent."
         if weight == 0:
             said = f"“{name}” is no longer sensitive."
-        return self._console.done(_back(form.get("back"), label), said, undo)
+        return self._site.done(own_address(form.get("back"), f"/profile?topic={quote(label)}"), said, undo)
 
     async def forget(self, request: Request) -> Response:
         """Forget every page about a topic."""
         form = await request.form(max_files=0)
         label = str(form.get("topic", ""))
-        guard = self._console.guard
+        guard = self._site.guard
         gone = await to_thread.run_sync(lambda: guard.forget(topic=label))
-        self._console.changed()
+        self._site.changed()
 
         def undo() -> str:
             return f"{guard.restore(gone.documents):,} pages are back."
 
         name = readable_topic(label)
-        return self._console.done(
-            _back(form.get("back"), label), f"{gone.clicks:,} pages about “{name}” are forgotten.", undo
+        return self._site.done(
+            own_address(form.get("back"), f"/profile?topic={quote(label)}"),
+            f"{gone.clicks:,} pages about “{name}” are forgotten.",
+            undo,
         )
 
     async def forget_page(self, request: Request) -> Response:
@@ -126,30 +128,21 @@ class _Room:
         number = str(form.get("number", ""))
         if not number.isdigit():
             raise InputError("say which page to forget.")
-        guard = self._console.guard
+        guard = self._site.guard
         gone = await to_thread.run_sync(lambda: guard.forget(click=int(number)))
-        self._console.changed()
+        self._site.changed()
 
         def undo() -> str:
             guard.restore(gone.documents)
             return "The page is back."
 
-        return self._console.done("/profile#history", "The page is forgotten.", undo)
+        return self._site.done("/profile#history", "The page is forgotten.", undo)
 
     async def undo(self, request: Request) -> Response:
-        """Take back what was done last."""
-        said = await to_thread.run_sync(self._console.undo, request.path_params["key"])
+        """Undo what was done last."""
+        said = await to_thread.run_sync(self._site.undo, request.path_params["key"])
         form = await request.form(max_files=0)
-        back = str(form.get("back", "/profile"))
-        back = back if back.startswith("/") and not back.startswith("//") else "/profile"
+        back = own_address(form.get("back"), "/profile")
         if said is None:
-            return self._console.done(back, "That cannot be taken back any more.", problem=True)
-        return self._console.done(back, said)
-
-
-def _back(given: object, label: str) -> str:
-    """Where to go after a change: to where it was made."""
-    text = str(given or "")
-    if text.startswith("/") and not text.startswith("//") and "\\" not in text and "\n" not in text:
-        return text
-    return f"/profile?topic={quote(label)}"
+            return self._site.done(back, "That cannot be undone any more.", problem=True)
+        return self._site.done(back, said)

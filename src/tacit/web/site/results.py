@@ -1,4 +1,4 @@
-"""Searching: the front page, the results, what was sent with them, the way to a result."""
+"""The search pages: the front page, the results, what was sent with them, and the way to a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.taxonomy import load_wordnet
 from tacit.web.engines.interface import Carriage
 from tacit.web.rules import without_tracking
 from tacit.web.search import FoundPage, ShownResult
-from tacit.web.site.console import Console
+from tacit.web.site.site import Site
 from tacit.web.topics import leaf_labels, readable_topic
 from tacit.world import wordnet_corpus
 
@@ -28,16 +28,16 @@ _ON_A_PAGE = 10
 _LONGEST_QUERY = 1_000
 
 
-def routes(console: Console) -> list[Route]:
+def routes(site: Site) -> list[Route]:
     """The routes of searching."""
-    room = _Room(console)
+    page = _ResultPages(site)
     return [
-        Route("/", room.front),
-        Route("/search", room.search, methods=["GET", "POST"]),
-        Route("/go/{key}/{number:int}", room.go),
-        Route("/clicked/{key}/{number:int}", room.clicked, methods=["POST"]),
-        Route("/trade-off", room.trade_off),
-        Route("/read/{name}", room.read),
+        Route("/", page.front),
+        Route("/search", page.search, methods=["GET", "POST"]),
+        Route("/go/{key}/{number:int}", page.go),
+        Route("/clicked/{key}/{number:int}", page.clicked, methods=["POST"]),
+        Route("/trade-off", page.trade_off),
+        Route("/read/{name}", page.read),
     ]
 
 
@@ -52,20 +52,20 @@ class _Target(NamedTuple):
     """What stands for the place in the small round sign before it."""
 
 
-class _Room:
-    def __init__(self, console: Console) -> None:
-        self._console = console
+class _ResultPages:
+    def __init__(self, site: Site) -> None:
+        self._site = site
 
     async def front(self, request: Request) -> Response:
         """The box, and for a newcomer what to do first."""
-        root = await to_thread.run_sync(self._console.guard.topic)
-        return self._console.render(
+        root = await to_thread.run_sync(self._site.guard.topic)
+        return self._site.render(
             request,
             "front.html",
             documents=round(root.documents),
-            sensitive=len(self._console.guard.sensitive_topics()),
-            requests=sum(self._console.sent.count().values()),
-            engines=[engine for engine in self._console.engines if engine.enabled],
+            sensitive=len(self._site.guard.sensitive_topics()),
+            requests=sum(self._site.sent.count().values()),
+            engines=[engine for engine in self._site.engines if engine.enabled],
         )
 
     async def search(self, request: Request) -> Response:
@@ -78,16 +78,16 @@ class _Room:
             return RedirectResponse("/", 303)
         if len(query) > _LONGEST_QUERY:
             raise InputError(f"a query must be at most {_LONGEST_QUERY:,} characters; found {len(query):,}.")
-        delta = _delta(asked.get("delta"), self._console.settings.delta)
-        page = self._console.desk.known(query, delta) if "again" not in asked else None
+        delta = _delta(asked.get("delta"), self._site.settings.delta)
+        page = self._site.service.known(query, delta) if "again" not in asked else None
         if page is None:
-            page = await self._console.desk.search(
-                query, self._console.engines, self._console.rules, self._console.settings, delta
+            page = await self._site.service.search(
+                query, self._site.engines, self._site.rules, self._site.settings, delta
             )
         return self._draw(request, page, plain=asked.get("order") == "plain", part=_part(asked.get("page")))
 
     def _draw(self, request: Request, page: FoundPage, *, plain: bool, part: int) -> Response:
-        settings = self._console.settings
+        settings = self._site.settings
         results = page.plain if plain else page.personal
         shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
 
@@ -98,7 +98,7 @@ class _Room:
         def link(number: int = part, *, plain: bool = plain) -> str:
             return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
 
-        return self._console.render(
+        return self._site.render(
             request,
             "results.html",
             query=page.query,
@@ -128,9 +128,9 @@ class _Room:
         """Where a result's link leads."""
         name = _entry_name(one.result.url)
         address, place = (f"/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
-        if not name and self._console.settings.strip_tracking:
+        if not name and self._site.settings.strip_tracking:
             address = without_tracking(address)
-        if not self._console.settings.remember_clicks:
+        if not self._site.settings.remember_clicks:
             return _Target(address, address, "", place, place[:1].upper())
         by_way = f"{page.key}/{one.number}"
         return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place, place[:1].upper())
@@ -150,36 +150,36 @@ class _Room:
         return Response(status_code=204)
 
     def _found(self, request: Request) -> tuple[FoundPage, ShownResult]:
-        page = self._console.desk.page(request.path_params["key"])
+        page = self._site.service.page(request.path_params["key"])
         one = page.result(request.path_params["number"]) if page is not None else None
         if page is None or one is None:
             raise InputError("this page of results is too old.", "Search again.")
         return page, one
 
     async def _record(self, page: FoundPage, one: ShownResult) -> None:
-        if self._console.settings.remember_clicks:
+        if self._site.settings.remember_clicks:
             result = {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet}
-            await to_thread.run_sync(self._console.guard.clicked, page.query, result)
+            await to_thread.run_sync(self._site.guard.clicked, page.query, result)
 
     async def trade_off(self, request: Request) -> Response:
         """What would be sent at each risk bound; nothing is sent."""
         query = " ".join(request.query_params.get("q", "").split())[:_LONGEST_QUERY]
-        engines = [e for e in self._console.engines if e.carriage in {Carriage.PROFILE, Carriage.EXPANSION}]
+        engines = [e for e in self._site.engines if e.carriage in {Carriage.PROFILE, Carriage.EXPANSION}]
         name = request.query_params.get("engine") or (engines[0].name if engines else "a Tacit server")
-        self._console.guard.bound = self._console.settings.exposure_bound
+        self._site.guard.bound = self._site.settings.exposure_bound
         choices = await to_thread.run_sync(
-            lambda: self._console.guard.trade_off(query, DELTAS, upstream=name) if query else []
+            lambda: self._site.guard.trade_off(query, DELTAS, upstream=name) if query else []
         )
         rows = [_choice(choice) for choice in choices]
         if "application/json" in request.headers.get("accept", ""):
             return JSONResponse({"engine": name, "choices": rows})
-        return self._console.render(
+        return self._site.render(
             request,
             "trade_off.html",
             query=query,
             engine=name,
             choices=choices,
-            used=self._console.settings.delta,
+            used=self._site.settings.delta,
             leaves=lambda choice: [readable_topic(label) for label in leaf_labels(choice.topics)],
         )
 
@@ -194,7 +194,7 @@ class _Room:
             return [(wordnet.name(one), ", ".join(wordnet.lemmas(one))) for one in list(numbers)[:60]]
 
         definition, _, examples = wordnet.gloss(number).partition('; "')
-        return self._console.render(
+        return self._site.render(
             request,
             "entry.html",
             title=", ".join(wordnet.lemmas(number)),

@@ -130,8 +130,8 @@
       const choice = choices[Number(slider.value)];
       if (!choice) return;
       said.textContent = choice.sent
-        ? `${choice.count} topics would go along, down to ${choice.topics.join(", ")}. Risk ${percent(choice.risk)}, predicted gain ${choice.utility.toPrecision(3)}.`
-        : `The query would go alone: ${choice.reason}.`;
+        ? `${choice.count} topics would be sent, down to ${choice.topics.join(", ")}. Risk ${percent(choice.risk)}, expected gain ${choice.utility.toPrecision(3)}.`
+        : `The query would be sent alone: ${choice.reason}.`;
     };
     form.hidden = false;
     slider.addEventListener("input", tell);

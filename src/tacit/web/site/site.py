@@ -1,4 +1,4 @@
-"""Everything that the pages share: the guard, the person's choices, and how a page is drawn."""
+"""What all pages of a running site share: the guard, the person's choices, and how a page is rendered."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
@@ -19,10 +21,10 @@ from tacit import __version__
 from tacit.device import Guard
 from tacit.pages import templates
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
-from tacit.web.rules import Action, RuleBook, SiteRule
+from tacit.web.rules import RuleBook
 from tacit.web.search import SearchService
 from tacit.web.site.door import Admission
-from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings
+from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings, stored_rules
 from tacit.web.suggestions import Suggestions
 from tacit.web.topics import branch, readable_topic
 from tacit.world import wordnet_corpus, wordnet_engine
@@ -32,15 +34,15 @@ _KEPT_NOTICES = 50
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that was done, told once on the next page, with the way back if there is one."""
+    """Something that was done, shown on the next page, with an undo if there is one."""
 
     text: str
     undo: Callable[[], str] | None = None
     problem: bool = False
 
 
-class Console:
-    """One running page.
+class Site:
+    """A running search page.
 
     Args:
         guard: the person's guard.
@@ -66,7 +68,7 @@ class Console:
         self.sent = SentRequests(state)
         self.given = tuple(given)
         self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary), asked)
-        self.desk = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
+        self.service = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
         self._lock = threading.Lock()
         self._rules: RuleBook | None = None
@@ -102,42 +104,36 @@ class Console:
 
     @property
     def rules(self) -> RuleBook:
-        """The person's rules on addresses."""
+        """The person's site rules."""
         if self._rules is None:
-            rows = self.state.rows("SELECT action, pattern, source, number FROM page_rule ORDER BY number")
-            self._rules = RuleBook(
-                SiteRule(Action(str(action)), str(pattern), str(source), int(str(number)))
-                for action, pattern, source, number in rows
-            )
+            self._rules = RuleBook(stored_rules(self.state))
         return self._rules
 
     def changed(self) -> None:
-        """Something was changed that pages in memory depend on."""
+        """Drop what is cached: something was changed that it depends on."""
         self._rules = None
         self._settings = None
         self._engines = None
-        self.desk.forget_pages()
+        self.service.forget_pages()
 
     # -- pages ---------------------------------------------------------------------------------------
 
     @cached_property
     def _environment(self) -> Environment:
-        environment = templates("tacit.web", topic=readable_topic)
-        environment.globals["branch"] = branch
-        environment.globals["filled"] = _filled
-        environment.filters["pages"] = _pages
-        environment.filters["percent"] = lambda share: f"{100 * share:.3g}\u00a0%"
+        environment = templates("tacit.web", topic=readable_topic, pages=_pages, percent=_percent)
+        environment.globals |= {"branch": branch, "filled": _filled}
         return environment
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """A page."""
-        notice = self._taken(request.query_params.get("done", ""))
-        body = self._environment.get_template(template).render(
+        """Render a page."""
+        key = request.query_params.get("done", "")
+        body = self.fragment(
+            template,
             form_token=getattr(request.state, "form_token", ""),
             here=request.scope["path"],
             settings=self.settings,
-            notice=notice[1],
-            notice_key=notice[0],
+            notice=self._notices.get(key),
+            notice_key=key,
             suggestion_key=self.admission.suggestion_key,
             version=__version__,
             **{"query": "", **values},
@@ -145,13 +141,13 @@ class Console:
         return HTMLResponse(body, status)
 
     def fragment(self, template: str, **values: Any) -> str:
-        """A part of a page."""
+        """Render a part of a page."""
         return self._environment.get_template(template).render(**values)
 
     def done(
         self, back: str, text: str, undo: Callable[[], str] | None = None, *, problem: bool = False
     ) -> Response:
-        """Go on to a page that says what was done."""
+        """Redirect to a page that says what was done."""
         key = secrets.token_urlsafe(9)
         with self._lock:
             self._notices[key] = Notice(text, undo, problem)
@@ -161,17 +157,13 @@ class Console:
         address = re.sub(r"([?&])done=[^&]*&?", r"\1", address).rstrip("?&")  # of the notice before
         return RedirectResponse(f"{address}{'&' if '?' in address else '?'}done={key}{mark}{place}", 303)
 
-    def _taken(self, key: str) -> tuple[str, Notice | None]:
-        with self._lock:
-            return key, self._notices.get(key)
-
     def forget_notices(self) -> None:
-        """Forget what could be taken back: what is erased must not live on in memory."""
+        """Drop all undos: what is erased must not live on in memory."""
         with self._lock:
             self._notices.clear()
 
     def undo(self, key: str) -> str | None:
-        """Take back what a notice told of; None where that is not possible any more."""
+        """Undo what a notice tells of; None where that is not possible any more."""
         with self._lock:
             notice = self._notices.pop(key, None)
         if notice is None or notice.undo is None:
@@ -181,9 +173,32 @@ class Console:
         return said
 
 
+@contextmanager
+def open_site(
+    profile: Path,
+    port: int,
+    given: Sequence[EngineDescription] = (),
+    proxy: str | None = None,
+    asked: Mapping[str, int] | None = None,
+) -> Iterator[Site]:
+    """Open a site over a profile file, which is made if there is none; ready for its first search."""
+    with Guard(profile) as guard:
+        state = PageState(profile)
+        try:
+            site = Site(guard, state, port, given, proxy, asked)
+            site.warm_up()
+            yield site
+        finally:
+            state.close()
+
+
 def _filled(value: float, limit: float) -> float:
     """How much of a bar that is 200 wide is filled."""
     return round(min(200, 200 * value / limit if limit else 0), 1)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}\u00a0%"
 
 
 def _pages(documents: float) -> str:
@@ -191,10 +206,14 @@ def _pages(documents: float) -> str:
     return f"{documents:,.0f}" if documents >= 10 else f"{max(documents, 0.1):.1f}".removesuffix(".0")
 
 
+def own_address(given: object, usual: str) -> str:
+    """The address to go back to that a form gives, if it is one of this site."""
+    text = str(given or "")
+    own = text.startswith("/") and not text.startswith("//") and "\\" not in text and "\n" not in text
+    return text if own else usual
+
+
 def _embedded_search(query: str) -> list[SearchResult]:
     corpus = wordnet_corpus()
-    found = []
-    for hit in wordnet_engine().search(query, RESULTS_ASKED):
-        document = corpus[hit.document]
-        found.append(SearchResult(document.url, document.title, document.text))
-    return found
+    found = [corpus[hit.document] for hit in wordnet_engine().search(query, RESULTS_ASKED)]
+    return [SearchResult(document.url, document.title, document.text) for document in found]
