@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from tacit.device.loops.generalise import pop_smallest, push
-from tacit.evaluate.guards.cases import average_precision
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
+from tacit.retrieval import average_precision
 
 
 def seconds(work: Callable[[], object], runs: int = 3) -> float:

@@ -30,7 +30,7 @@ def main() -> None:
     print(f"{'k':>4} {'w':>5} {'d':>7} {'region':>8} {'d*':>7} {'nothing':>8} {'kept':>6}")
     settings = [(5, 50), (10, 50), (30, 50), (60, 50), (30, 25), (30, 100), (30, 200)]
     for k, window in settings[2:3] if chosen.quick else settings:
-        row = usefulness(replace(base, k=k, window=float(window)), adult(), engine, kinds).as_dict()
+        row = usefulness(replace(base, k=k, window=float(window)), adult(), engine, kinds)
         print(
             f"{k:>4} {window:>5} {row['d']:>7.3f} {row['region']:>8.3f} {row['d*']:>7.3f} "
             f"{row['nothing']:>8.3f} {row['kept']:>6.1%}",
@@ -40,7 +40,8 @@ def main() -> None:
         "\nnewcomers by arrivals a unit of time (k = 30, w = 50): guarded at once, wait of the others, never"
     )
     for one in waiting_times(replace(base, leavers="silent"), adult(), (0.5, 1, 2, 3, 10, 50, 200)):
-        print(f"{one.arrivals:>6g} {one.at_once:>8.2%} {one.wait:>8.1f} units {one.never:>8.2%}", flush=True)
+        shares = f"{one['at_once']:>8.2%} {one['wait']:>8.1f} units {one['never']:>8.2%}"
+        print(f"{one['arrivals']:>6g} {shares}", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, Results, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, Measurements, ReleaseSetting, SweepPlan, run_sweep
 
 WALK, FEEDBACK = "random walk", "implicit feedback, as printed"
 IMPACT = "random walk with page impact"
@@ -43,12 +43,12 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def value(results: Results, setting: ReleaseSetting, task: str, measure: str) -> float:
+def value(results: Measurements, setting: ReleaseSetting, task: str, measure: str) -> float:
     """A measure's mean where answered."""
     return results.of(task, measure)[setting.key].mean
 
 
-def sessions(results: Results, setting: ReleaseSetting, task: str, measure: str) -> int:
+def sessions(results: Measurements, setting: ReleaseSetting, task: str, measure: str) -> int:
     """How many test units were evaluated."""
     found = results.of(task, measure)[setting.key]
     return round(found.answered * found.units)
@@ -67,12 +67,12 @@ class Reproduction:
         self.k = 20 if scale >= 36 else 5
         self.session_k = self.k
 
-    def sweep(self, settings: Iterable[ReleaseSetting], tasks: tuple[str, ...], name: str) -> Results:
+    def sweep(self, settings: Iterable[ReleaseSetting], tasks: tuple[str, ...], name: str) -> Measurements:
         """Try settings; the runs are kept under the output folder."""
         listed = tuple({setting.key: setting for setting in settings}.values())
         print(f"… {name}: {len(listed)} settings", flush=True)
         plan = SweepPlan(listed, tasks, folds=self.folds)
-        return evaluate_release(self.log, self.folder / name, plan, workers=2)
+        return run_sweep(self.log, self.folder / name, plan, workers=2)
 
     def click(self, noise: float, threshold: float, queries: int, **options: Any) -> ReleaseSetting:
         """A_Click with all noise alike, as in the thesis."""

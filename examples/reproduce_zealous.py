@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reproduce_thesis import show
 
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0)
 KS = (5, 10, 25, 50, 100)
@@ -34,7 +34,7 @@ def figure_2(log: Path, folder: Path, folds: int) -> None:
     private = {(e, m): zealous(e, m, ("keywords",)) for m in M for e in EPSILONS}
     anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("keywords",)}, "k") for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("index-caching",), folds=folds)
-    results = evaluate_release(log, folder / "figure-2", plan, workers=2)
+    results = run_sweep(log, folder / "figure-2", plan, workers=2)
     hit = results.of("index-caching", "greedy cache: hit probability")
     rows = [["original", "", hit[ORIGINAL.key].mean, round(results.rows[ORIGINAL.key]["keywords"])]]
     for (epsilon, m), setting in private.items():
@@ -58,7 +58,7 @@ def figure_3(log: Path, folder: Path, folds: int) -> None:
     private = {(e, m): zealous(e, m, ("queries", "pairs")) for m in M for e in EPSILONS}
     anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("queries", "pairs")}, "k") for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("substitution",), folds=folds)
-    results = evaluate_release(log, folder / "figure-3", plan, workers=2)
+    results = run_sweep(log, folder / "figure-3", plan, workers=2)
     rows = []
     named = [(f"ZEALOUS, m = {m}", f"ε = {e:g}", s) for (e, m), s in private.items()]
     named += [("k-query", f"k = {k}", s) for k, s in anonymous.items()]

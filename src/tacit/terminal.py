@@ -80,6 +80,12 @@ class Progress:
         if self._display is not None and self._task is not None:
             self._display.update(self._task, advance=steps)
 
+    def reach(self, done: int, total: int) -> None:
+        """``done`` of ``total`` units are done."""
+        self.done = done
+        if self._display is not None and self._task is not None:
+            self._display.update(self._task, completed=done, total=total)
+
     def describe(self, description: str) -> None:
         """Change what is said to be under way."""
         if self._display is not None and self._task is not None:

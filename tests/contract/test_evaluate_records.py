@@ -11,7 +11,7 @@ from tests.evaluate_report import evaluate, write_popular_log
 
 from tacit.errors import InputError
 from tacit.evaluate.data import LogPart
-from tacit.evaluate.sweep import ORIGINAL, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut
 
@@ -49,7 +49,7 @@ def test_a_sweep_goes_on_only_with_the_same_records(tmp_path: Path) -> None:
 
     def swept(preparation: Preparation) -> None:
         plan = SweepPlan((ORIGINAL,), ("statistics",), folds=2, preparation=preparation)
-        evaluate_release(log, tmp_path / "report", plan)
+        run_sweep(log, tmp_path / "report", plan)
 
     swept(Preparation())
     with pytest.raises(InputError, match="another sessions"):

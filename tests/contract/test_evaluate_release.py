@@ -16,9 +16,9 @@ from tests.evaluate_log import part
 from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.report import Sensitivity, sensitivity_of
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release, grid
-from tacit.evaluate.tasks import TASKS
+from tacit.evaluate.release import Sensitivity, sensitivity_of
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
+from tacit.evaluate.tasks import task_class, task_names
 from tacit.release.registry import MECHANISMS as REGISTERED
 from tacit.searchlog import LogWriter, check_log
 
@@ -41,7 +41,7 @@ NOISE = 0.03
 def test_every_mechanism_is_tried_on_every_task(made: tuple[Path, Path, dict[str, Any]]) -> None:
     _, folder, found = made
     assert {about["mechanism"] for about in found["settings"].values()} == {"original", *MECHANISMS}
-    assert {result["task"] for result in found["results"]} == set(TASKS)
+    assert {result["task"] for result in found["results"]} == set(task_names())
     assert set(found["repetitions"].values()) == {2}
     budget = [s for s in found["settings"].values() if s["epsilon"] is not None]
     assert all(s["epsilon"] <= s["asked_epsilon"] and s["delta"] <= 1e-6 for s in budget)
@@ -55,8 +55,8 @@ def test_more_epsilon_gives_more_and_the_original_gives_most(
     made: tuple[Path, Path, dict[str, Any]],
 ) -> None:
     _, _, found = made
-    for task in TASKS.values():
-        mine = [r for r in found["results"] if (r["task"], r["measure"]) == (task().name, task().headline)]
+    for task in map(task_class, task_names()):
+        mine = [r for r in found["results"] if (r["task"], r["measure"]) == (task.name, task.headline)]
         value = {r["setting"]: r["mean_of_all"] or 0.0 for r in mine}
         original = next(v for key, v in value.items() if found["settings"][key]["mechanism"] == "original")
         for mechanism in MECHANISMS:
@@ -67,7 +67,7 @@ def test_more_epsilon_gives_more_and_the_original_gives_most(
             }
             if by_budget:
                 # Two draws of noise may be as good as each other; a sixteenth of the budget is never better.
-                assert by_budget[4.0] - NOISE <= by_budget[64.0] <= original + NOISE, (task().name, mechanism)
+                assert by_budget[4.0] - NOISE <= by_budget[64.0] <= original + NOISE, (task.name, mechanism)
     contrast = found["contrasts"][0]
     assert contrast["difference"]["units"] >= 0 and contrast["epsilon"] in (4.0, 64.0)
 
@@ -152,7 +152,7 @@ def test_stopped_it_says_what_is_kept(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=100)
     assert process.returncode == 130
     kept = len(list(folder.glob("runs/*.npz")))
-    assert f"{kept} runs are kept; the same command goes on" in said
+    assert f"{kept} runs are kept; the same command resumes" in said
     assert "Traceback" not in said
 
 
@@ -160,7 +160,7 @@ def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path
     log = write_popular_log(tmp_path / "log.parquet", 400)
     options = {"noise": 0.5, "threshold": 8, "queries_per_user": 70, "mode": "approximate"}
     plan = SweepPlan((ORIGINAL, ReleaseSetting("click", options)), ("adhoc", "session-search"), folds=2)
-    results = evaluate_release(log, tmp_path / "report", plan)
+    results = run_sweep(log, tmp_path / "report", plan)
     for task, measure in (("adhoc", "random walk: nDCG@10"), ("session-search", "random walk: nDCG@10")):
         found = [r for r in results.of(task, measure).values() if r.to_original is not None]
         [private] = found
@@ -171,7 +171,7 @@ def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 120)
     plan = SweepPlan((ORIGINAL, ReleaseSetting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)
-    one, two = (evaluate_release(log, tmp_path / f"by-{n}", plan, workers=n) for n in (1, 2))
+    one, two = (run_sweep(log, tmp_path / f"by-{n}", plan, workers=n) for n in (1, 2))
     assert [(r.task, r.measure, r.mean) for r in one.results if r.mean == r.mean] == [
         (r.task, r.measure, r.mean) for r in two.results if r.mean == r.mean
     ]
@@ -180,16 +180,16 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 40)
     plan = SweepPlan((ORIGINAL,), ("statistics",), folds=2)
-    evaluate_release(log, tmp_path / "report", plan)
+    run_sweep(log, tmp_path / "report", plan)
     other = write_popular_log(tmp_path / "other.parquet", 41)
     with pytest.raises(InputError, match="holds a sweep with another log"):
-        evaluate_release(other, tmp_path / "report", plan)
+        run_sweep(other, tmp_path / "report", plan)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds no sweep to go on with"):
-        evaluate_release(log, tmp_path / "full", plan)
+    with pytest.raises(InputError, match="holds no sweep to resume"):
+        run_sweep(log, tmp_path / "full", plan)
     with pytest.raises(InputError, match="nowhere does not exist"):
-        evaluate_release(log, tmp_path / "nowhere" / "report", plan)
+        run_sweep(log, tmp_path / "nowhere" / "report", plan)
     with pytest.raises(ParameterError, match="the mechanism must be one of"):
         grid(["zealot"])
     with pytest.raises(ParameterError, match="the task must be one of"):
@@ -198,7 +198,7 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
         SweepPlan((ORIGINAL,), folds=1)
     pq.write_table(pq.read_table(log).slice(0, 0), tmp_path / "empty.parquet")
     with pytest.raises(InputError, match="nothing to evaluate"):
-        evaluate_release(tmp_path / "empty.parquet", tmp_path / "nothing", plan)
+        run_sweep(tmp_path / "empty.parquet", tmp_path / "nothing", plan)
 
 
 def test_a_synthetic_log_says_so_and_its_report_may_be_shared(tmp_path: Path) -> None:

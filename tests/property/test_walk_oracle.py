@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.evaluate_log import release
 
 from tacit.evaluate.data import ReleasedData
-from tacit.evaluate.walk import NEGLIGIBLE, STAY, rank_urls, transition_matrix, walk
+from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STAY, rank_urls, transition_matrix, walk
 
 QUERIES = st.sampled_from(["a", "b", "c", "d", "e"])
 URLS = st.sampled_from(["U", "V", "W", "X"])

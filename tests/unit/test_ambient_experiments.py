@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import InputError
+from tacit.evaluate import evaluate_device
 from tacit.evaluate.guards.cases import history_cases, load_ambient
-from tacit.evaluate.guards.device import AMBIENT_SETTINGS, ambient_experiments, write_ambient_experiments
+from tacit.evaluate.guards.device import AMBIENT_SETTINGS
 
 TEXTS = {
     "java": (
@@ -45,15 +46,17 @@ def write_ambient(folder: Path) -> Path:
 
 def test_a_history_of_the_meaning_helps_and_the_figures_are_written(tmp_path: Path) -> None:
     folder, done = write_ambient(tmp_path / "ambient"), list[int]()
-    found = ambient_experiments(folder, advance=done.append)
-    assert sum(done) == len(found.rows) == 3 * len(AMBIENT_SETTINGS)
-    by_way = {row.order: row for row in found.rows if row.history == "3 clicks on this meaning among 20"}
-    assert by_way["the engine"].gain.mean == 0
-    assert by_way["on the device"].gain.mean > 0.2
-    assert by_way["on the device"].precision.mean > by_way["the engine"].precision.mean
-    against = [row for row in found.rows if "another meaning" in row.history and row.order == "on the device"]
-    assert against[0].gain.mean < 0
-    write_ambient_experiments(found, tmp_path / "out")
+    found = evaluate_device(
+        tmp_path / "out", ambient=folder, progress=lambda now, total: done.append(total - now)
+    )
+    rows = found["rows"]
+    assert done == list(range(len(rows) - 1, -1, -1)) and len(rows) == 3 * len(AMBIENT_SETTINGS)
+    by_way = {row["order"]: row for row in rows if row["history"] == "3 clicks on this meaning among 20"}
+    assert by_way["the engine"]["gain"].mean == 0
+    assert by_way["on the device"]["gain"].mean > 0.2
+    assert by_way["on the device"]["precision"].mean > by_way["the engine"]["precision"].mean
+    against = [row for row in rows if "another meaning" in row["history"] and row["order"] == "on the device"]
+    assert against[0]["gain"].mean < 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "results.json",
         "charts.html",
@@ -72,4 +75,4 @@ def test_without_articles_histories_hold_other_queries_results(tmp_path: Path) -
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not hold AMBIENT's files"):
-        ambient_experiments(tmp_path)
+        evaluate_device(ambient=tmp_path)

@@ -15,12 +15,13 @@ from tacit.errors import InfeasibleError
 from tacit.evaluate.guards.cases import (
     article_cases,
     article_repository,
-    average_precision,
     groups_by_power,
     held_out_cases,
     measure,
 )
-from tacit.evaluate.guards.device import device_experiments, steps, write_device_experiments
+from tacit.evaluate.guards.device import device_results
+from tacit.evaluate.report import write_folder
+from tacit.retrieval import average_precision
 from tacit.world.synth import SyntheticLog
 
 
@@ -74,17 +75,17 @@ def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere(tm
     assert np.mean([o.personalised - o.original for o in device]) > 0
     clicks = list(held_out_cases(repository, log.table(), log.truth(), users=2, by_clicks=True))
     assert clicks
-    done: list[int] = []
-    found = device_experiments(repository, cases[:12], "test", done.append)
-    assert sum(done) == steps() and found.cases == 12
-    assert {row.queries for row in found.by_query} >= {"all"}
-    none = [row for row in found.by_delta if row.delta == 0]
-    assert all(row.exposed == 0 and row.gain == 0 for row in none)
-    write_device_experiments(found, tmp_path / "out")
+    done: list[tuple[int, int]] = []
+    found = device_results(repository, cases[:12], "test", lambda now, total: done.append((now, total)))
+    assert done == [(now, 28) for now in range(1, 29)] and found["cases"] == 12
+    assert {row["queries"] for row in found["by_query"]} >= {"all"}
+    none = [row for row in found["by_delta"] if row["delta"] == 0]
+    assert all(row["exposed"] == 0 and row["gain"] == 0 for row in none)
+    write_folder(found, tmp_path / "out", force=False)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"results.json", "charts.html", "by-query.svg", "by-delta.svg"}
     with pytest.raises(InfeasibleError, match="2 test queries were found"):
-        device_experiments(repository, cases[:2], "test")
+        device_results(repository, cases[:2], "test")
 
 
 def test_real_articles_gain_from_reranking_on_the_device(tmp_path: Path) -> None:

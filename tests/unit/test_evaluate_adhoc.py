@@ -9,7 +9,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Adhoc
+from tacit.evaluate.tasks.adhoc import Adhoc
 
 NOBODY = part()
 FEEDBACK = "implicit feedback: nDCG@10"

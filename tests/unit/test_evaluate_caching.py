@@ -6,8 +6,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import IndexCaching
-from tacit.evaluate.tasks.index_caching import Cache, choose_lists
+from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, choose_lists
 
 ASKED = {"common": 10.0, "middling": 6.0, "rare": 1.0}
 HAVING = {"common": 100.0, "middling": 3.0, "rare": 1.0}.__getitem__

@@ -8,7 +8,9 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Adhoc, SessionSearch, Suggestion
+from tacit.evaluate.tasks.adhoc import Adhoc
+from tacit.evaluate.tasks.session_search import SessionSearch
+from tacit.evaluate.tasks.suggestion import Suggestion
 
 NOBODY = part()
 PAGES = {("query", f"page-{place:02d}"): 40 - 2 * place for place in range(1, 13)}

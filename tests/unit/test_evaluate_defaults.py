@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from tacit.evaluate import data as from_log
-from tacit.evaluate import walk
 from tacit.evaluate.tasks import adhoc, index_caching, session_search, substitution, suggestion
+from tacit.evaluate.tasks import adhoc as walk
 from tacit.evaluate.tasks import substitution as phrases
 from tacit.evaluate.tasks.index_caching import WordnetFrequencies
 from tacit.text import words

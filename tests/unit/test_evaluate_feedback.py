@@ -8,7 +8,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Adhoc
+from tacit.evaluate.tasks.adhoc import Adhoc
 
 NOBODY = part()
 JAVA = release(clicks={("java", "A"): 5, ("java", "C"): 3, ("java", "B"): 2})

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.evaluate.report.figures import WEAK, all_figures
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting
-from tacit.evaluate.sweep.results import Results, gather
+from tacit.evaluate.sweep.measurements import Measurements, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 
 HEADLINE = "adhoc/random walk: nDCG@10"
@@ -25,7 +25,7 @@ CAREFUL, CARELESS = impact(1.0, 30), impact(30.0, 10)
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def results(tmp_path: Path) -> Measurements:
     """Two test queries: the careful release answers one of them well, the careless one both badly."""
     store = RunStore(tmp_path / "sweep", {"log": "x"})
     settings = (ORIGINAL, CAREFUL, CARELESS)
@@ -41,7 +41,7 @@ def drawn(chart: Any) -> dict[float, tuple[float, bool]]:
     return {row["x"]: (pytest.approx(row["y"], abs=1e-6), row["weak"]) for row in rows}
 
 
-def test_the_impact_of_a_parameter_is_drawn_where_answered_and_over_all(results: Results) -> None:
+def test_the_impact_of_a_parameter_is_drawn_where_answered_and_over_all(results: Measurements) -> None:
     charts = {figure.name: figure for figure in all_figures(results) if figure.section == "parameters"}
     assert list(charts) == ["impact-of-K-and-b-adhoc", "impact-of-K-and-b-adhoc-of-all"]
     answered, everything = charts.values()
@@ -49,7 +49,7 @@ def test_the_impact_of_a_parameter_is_drawn_where_answered_and_over_all(results:
     assert drawn(everything.chart) == {1.0: (0.25, False), 30.0: (0.4, True)}
 
 
-def test_what_protects_nobody_is_hollow_and_the_caption_says_so(results: Results) -> None:
+def test_what_protects_nobody_is_hollow_and_the_caption_says_so(results: Measurements) -> None:
     delta = {about["options"].get("noise"): about["delta"] for about in results.settings.values()}
     assert delta[1.0] < WEAK < delta[30.0]
     for figure in all_figures(results):

@@ -10,7 +10,7 @@ import pytest
 from tests.evaluate_log import part
 
 from tacit.evaluate.data import LogPart, fold_of_records
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut
 
@@ -31,7 +31,7 @@ def test_what_only_the_tested_asked_is_in_no_release(tmp_path: Path, seed: int) 
     asked = [("alpha", "A"), ("beta", "B")]
     rows = [(name, 0, asked[mine][0], 1, asked[mine][1]) for name, mine in zip(names, fold, strict=True)]
     plan = SweepPlan((ORIGINAL, K_QUERY), ("adhoc", "index-caching", "statistics"), folds=2, seed=seed)
-    found = evaluate_release(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
+    found = run_sweep(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
     for setting in plan.settings:
         walk = found.of("adhoc", "random walk: nDCG@10")[setting.key]
         assert (walk.units, walk.answered) == (2, 0)
@@ -52,7 +52,7 @@ def test_sessions_are_cut_as_in_the_release_on_both_sides(tmp_path: Path) -> Non
     for method in ("time", "words"):
         prepared = Preparation(sessions=SessionCut.of(method).settled())
         plan = SweepPlan((ORIGINAL,), ("suggestion",), folds=2, preparation=prepared)
-        found = evaluate_release(log, tmp_path / method, plan)
+        found = run_sweep(log, tmp_path / method, plan)
         recall = found.of("suggestion", "query flow and clicks: R@5")[ORIGINAL.key]
         units[method] = recall.units, recall.mean_of_all
     assert units["time"][0] == 0  # an hour's pause ends a session
@@ -73,7 +73,7 @@ def test_of_a_release_only_the_tables_asked_for_are_used(tmp_path: Path) -> None
     rows = [(f"user-{number:02d}", 0, "java", 1, "A") for number in range(20)]
     only = ReleaseSetting("k-query", dict(K_QUERY.options), "k", only=("queries",))
     plan = SweepPlan((ORIGINAL, K_QUERY, only), ("adhoc",), folds=2)
-    found = evaluate_release(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
+    found = run_sweep(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
     assert found.rows[K_QUERY.key] == {"queries": 1, "clicks": 1}
     assert found.rows[only.key] == {"queries": 1}
     walk = found.of("adhoc", "random walk: nDCG@10")

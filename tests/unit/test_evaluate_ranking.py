@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from tests.evaluate_log import release
 
-from tacit.evaluate import walk as walking
 from tacit.evaluate.task import best_of, ranked_by
+from tacit.evaluate.tasks import adhoc as walking
 from tacit.evaluate.tasks import suggestion
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import SessionSearch
+from tacit.evaluate.tasks.session_search import SessionSearch
 
 NOBODY = part()
 

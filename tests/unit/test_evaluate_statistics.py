@@ -8,7 +8,7 @@ from tests.evaluate_log import part, release
 
 from tacit.evaluate.data import ReleasedData
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Statistics
+from tacit.evaluate.tasks.statistics import Statistics
 
 NOBODY = part()
 ORIGINAL = part(

@@ -10,9 +10,8 @@ from scipy import stats
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import IndexCaching, Substitution
-from tacit.evaluate.tasks.index_caching import Cache, WordnetFrequencies, choose_lists
-from tacit.evaluate.tasks.substitution import Phrases, Substitutions, likelihood_ratio
+from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, WordnetFrequencies, choose_lists
+from tacit.evaluate.tasks.substitution import Phrases, Substitution, Substitutions, likelihood_ratio
 
 COUNTS = {"new york hotels": 10, "new york weather": 10, "cheap hotels": 10, "blue weather": 10, "sun": 60}
 

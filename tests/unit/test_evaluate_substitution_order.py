@@ -6,8 +6,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Substitution
-from tacit.evaluate.tasks.substitution import Substitutions
+from tacit.evaluate.tasks.substitution import Substitution, Substitutions
 
 
 def offered(query: str, steps: dict[tuple[str, str], int]) -> list[str]:

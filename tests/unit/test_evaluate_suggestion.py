@@ -7,8 +7,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.task import run_task
-from tacit.evaluate.tasks import Suggestion
-from tacit.evaluate.tasks.suggestion import suggest
+from tacit.evaluate.tasks.suggestion import Suggestion, suggest
 
 NOBODY = part()
 PRECISION, RECALL = "query flow and clicks: P@5", "query flow and clicks: R@5"

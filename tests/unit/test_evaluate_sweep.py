@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 
 from tacit.errors import ParameterError
-from tacit.evaluate.charts import cell
+from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report import summary
 from tacit.evaluate.report.summary import summarise
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, evaluate_release, grid
-from tacit.evaluate.sweep.results import Results, gather, holm, mean_interval, paired
+from tacit.evaluate.results import cell
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
+from tacit.evaluate.sweep.measurements import Measurements, gather, holm, mean_interval, paired
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.release.registry import MECHANISMS
 from tacit.world.synth import SyntheticLog
@@ -65,7 +66,7 @@ PRIVATE = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6})
 OTHER = ReleaseSetting("session", {"epsilon": 4.0, "delta": 1e-6})
 
 
-def results(tmp_path: Path) -> Results:
+def results(tmp_path: Path) -> Measurements:
     """Two folds of two units each; the private release answers one unit of each, draw by draw."""
     store = RunStore(tmp_path / "sweep", {"log": "x"})
     nan = np.nan
@@ -100,15 +101,18 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     [contrast] = found.contrasts
     assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
     assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
-    assert "nan" not in str(found.as_dict())
-    assert str(found).splitlines()[:3] == [
-        "What privacy costs: 3 settings",
-        "  release      rows  adhoc: nDCG@10",
-        "  original     10    0.5000",
+    about = {"log": "x", "records": 8, "users": 4, "folds": 2, "draws": 2}
+    shown = results_of(found, about, Sensitivity.AS_THE_LOG)
+    assert "nan" not in str(shown.as_dict())
+    assert repr(shown) == "Results(evaluation='release', 3 measurements)"
+    assert str(shown).splitlines()[2:5] == [
+        "adhoc random walk: nDCG@10",
+        "  release      ε  rows  mean where answered  answered  mean over all  p",
+        "  original     –  10    0.5                  100.0%    0.5            –",
     ]
-    shown = found._repr_html_()
-    assert shown.count("<tr>") == 4 and '<td style="text-align:left">0.2500</td>' in shown
-    frame = found.to_table().to_pandas()
+    page = shown._repr_html_()
+    assert page.count("<tr>") == 4 and '<td style="text-align:left">0.25</td>' in page
+    frame = shown.to_pandas()
     assert len(frame) == 3 and frame["mean"].round(3).tolist() == [0.5, 0.667, 0.5]
 
 
@@ -236,7 +240,7 @@ def test_a_resampled_log_goes_through_the_same_tasks_as_the_tables_it_is_made_of
     nothing = ReleaseSetting("k-query", {"k": 5000, "items": ("queries",)}, "k", resampled=True)
     assert made.key != tables.key and made.label() == "k-query, resampled k=3"
     plan = SweepPlan((ORIGINAL, tables, made, nothing), ("adhoc", "statistics"), folds=2)
-    found = evaluate_release(tmp_path / "log.parquet", tmp_path / "runs", plan)
+    found = run_sweep(tmp_path / "log.parquet", tmp_path / "runs", plan)
     walk = found.of("adhoc", "random walk: nDCG@10")
     assert walk[tables.key].answered > 0
     # The log has the queries and clicks of the release, so it serves the same queries; counts of clicks may

@@ -10,9 +10,11 @@ from tests.evaluate_log import part, release
 
 from tacit.evaluate.data import LogPart
 from tacit.evaluate.task import Measured, run_task
-from tacit.evaluate.tasks import TASKS, Adhoc, SessionSearch, Statistics, Suggestion
-from tacit.evaluate.tasks.suggestion import suggest
-from tacit.evaluate.walk import rank_urls, transition_matrix, walk
+from tacit.evaluate.tasks import task_class, task_names
+from tacit.evaluate.tasks.adhoc import Adhoc, rank_urls, transition_matrix, walk
+from tacit.evaluate.tasks.session_search import SessionSearch
+from tacit.evaluate.tasks.statistics import Statistics
+from tacit.evaluate.tasks.suggestion import Suggestion, suggest
 
 NOBODY = part()
 RELEASE = release(
@@ -156,21 +158,23 @@ def test_statistics_by_hand() -> None:
     assert ranked["queries: rank correlation"].mean == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", task_names())
 @pytest.mark.parametrize(
     "test", [TEST, NOBODY, part(("eve", 0, "java", 1, "A"))], ids=["some", "none", "one"]
 )
 def test_an_empty_release_answers_nothing_and_breaks_nothing(name: str, test: LogPart) -> None:
     original = part(("ann", 0, "java", 1, "A"), ("ann", 1, "tea", None, None))
     for data in (release(), release(queries={"somewhere else": 3})):
-        for measure, found in run_task(TASKS[name](), original, data, test).items():
+        for measure, found in run_task(task_class(name)(), original, data, test).items():
             if name == "statistics":
                 assert measure.endswith(("kept", "missing mass")) <= (found.mean in (0.0, 1.0))
             else:
                 assert np.nan_to_num(found.mean_of_all) == 0
-    again = {name: found.units for name, found in run_task(TASKS[name](), original, RELEASE, test).items()}
+    again = {
+        name: found.units for name, found in run_task(task_class(name)(), original, RELEASE, test).items()
+    }
     assert again == {
-        name: found.units for name, found in run_task(TASKS[name](), original, release(), test).items()
+        name: found.units for name, found in run_task(task_class(name)(), original, release(), test).items()
     }
 
 

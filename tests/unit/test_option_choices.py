@@ -8,13 +8,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.commands import application, export, generalise, group, import_log, ledger, simulate
+from tacit.commands import application, evaluate, export, generalise, group, import_log, ledger, simulate
 from tacit.commands import pool as pool_agent
-from tacit.commands.evaluate import release_options
 from tacit.commands.options import SessionMethodName
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.sending.withholding import Sending
-from tacit.evaluate.tasks import TASKS
+from tacit.evaluate.tasks import task_names
 from tacit.groups.bundling import METHODS
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.reading import WEIGHTS
@@ -48,9 +47,9 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(get_args(group.Representative)[0]), REPRESENTATIVES),
         (get_args(get_args(group.Method)[0]), METHODS),
         (get_args(get_args(group.Weights)[0]), WEIGHTS),
-        (release_options.TaskName, TASKS),
+        (evaluate.TaskName, task_names()),
         (
-            release_options._MechanismName,  # type: ignore[arg-type]
+            evaluate.MechanismName,  # type: ignore[arg-type]
             [name for name in MECHANISMS if mechanism_class(name).publishes_queries],
         ),
     ],

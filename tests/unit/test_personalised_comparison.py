@@ -3,57 +3,57 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tacit.errors import InfeasibleError
+from tacit.evaluate import Results, evaluate_personalised
 from tacit.evaluate.guards.personalised import (
     DELTAS,
     AttributedPeople,
-    Comparison,
     ReadingModel,
     _World,
-    compare_ways,
-    count_ways,
     kinds_of_topics,
-    write_comparison,
 )
 from tacit.pool.simulation.population import adult
 from tacit.world import wordnet_corpus
 
 
 @pytest.fixture(scope="module")
-def compared() -> Comparison:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("personalised") / "out"
     done: list[int] = []
-    found = compare_ways(6, 200, seed=3, advance=done.append)
-    assert sum(done) == count_ways() == len(found.ways)
+    found = evaluate_personalised(
+        folder, users=6, population=200, seed=3, progress=lambda now, total: done.append(total - now)
+    )
+    assert done == list(range(len(found["ways"]) - 1, -1, -1))
     return found
 
 
-def test_every_way_is_judged_on_the_same_queries(compared: Comparison, tmp_path: Path) -> None:
-    ways = {way.name: way for way in compared.ways}
-    plain = compared.ways[0]
-    assert plain.name == "no profile"
-    assert plain.gain.low == plain.gain.high == plain.reached == 0.0
-    assert compared.people == 6
-    assert compared.queries > 100
-    for way in compared.ways:
-        assert way.average_precision == pytest.approx(plain.average_precision + way.gain.mean)
-        assert way.gain.low <= way.gain.mean <= way.gain.high
-    assert ways["topics, on the device"].gain.mean > 0.01
+def test_every_way_is_judged_on_the_same_queries(compared: Results) -> None:
+    ways = {way["name"]: way for way in compared["ways"]}
+    plain = compared["ways"][0]
+    assert plain["name"] == "no profile"
+    assert plain["gain"].low == plain["gain"].high == plain["reached"] == 0.0
+    assert compared["people"] == 6
+    assert compared["queries"] > 100
+    for way in compared["ways"]:
+        assert way["average_precision"] == pytest.approx(plain["average_precision"] + way["gain"].mean)
+        assert way["gain"].low <= way["gain"].mean <= way["gain"].high
+    assert ways["topics, on the device"]["gain"].mean > 0.01
     for delta in DELTAS:
         assert f"topics sent, δ = {delta:g}" in ways
     # The more may go out, the more queries go out with something.
-    sent = [ways[f"topics sent, δ = {delta:g}"].reached for delta in DELTAS]
+    sent = [ways[f"topics sent, δ = {delta:g}"]["reached"] for delta in DELTAS]
     assert sent == sorted(sent)
     # Who is told nothing knows at most how much everybody differs from everybody: next to nothing.
-    assert abs(ways["people with attributes d*"].gain.mean) < 0.005
-    write_comparison(compared, tmp_path / "out")
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"results.json", "charts.html", "ways.svg"}
-    assert json.loads((tmp_path / "out/results.json").read_text())["queries"] == compared.queries
+    assert abs(ways["people with attributes d*"]["gain"].mean) < 0.005
+    assert compared.page is not None
+    out = compared.page.parent
+    assert {path.name for path in out.iterdir()} == {"results.json", "charts.html", "ways.svg"}
+    assert json.loads((out / "results.json").read_text())["queries"] == compared["queries"]
+    assert len(compared.to_pandas()) == len(compared["ways"]) and "\n" not in repr(compared)
 
 
 def test_neither_test_queries_nor_judged_people_teach_the_service() -> None:
@@ -69,7 +69,7 @@ def test_neither_test_queries_nor_judged_people_teach_the_service() -> None:
 
 def test_too_few_queries_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="test queries were found; 10 and more are needed"):
-        compare_ways(1, 1, seed=3)
+        evaluate_personalised(users=1, population=1, seed=3)
 
 
 def test_records_go_with_interests_and_regions_hold_k_people() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.evaluate.guards.pool import average_precision, topic_kinds, usefulness, waiting_times
+from tacit.evaluate.guards.pool import topic_kinds, usefulness, waiting_times
 from tacit.pool.simulation.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting
+from tacit.retrieval import average_precision
 from tacit.world import wordnet_corpus, wordnet_engine
 
 
@@ -21,22 +22,22 @@ def test_average_precision_is_that_of_ir_measures() -> None:
         judged = [ir_measures.Qrel("q", str(place), int(want)) for place, want in enumerate(wanted)]
         ranked = [ir_measures.ScoredDoc("q", str(place), -float(place)) for place in range(12)]
         expected = ir_measures.calc_aggregate([ir_measures.AP], judged, ranked)[ir_measures.AP]
-        assert average_precision(wanted.tolist()) == pytest.approx(expected)
-    assert average_precision([False, False]) == 0.0
+        assert average_precision(range(12), set(np.flatnonzero(wanted))) == pytest.approx(expected)
+    assert average_precision(range(2), set()) == 0.0
 
 
 def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
     setting = SimulationSetting(k=5, windows=6, leavers="answer")
     kinds = topic_kinds(wordnet_corpus().tree)
     found = usefulness(setting, adult(), wordnet_engine(), kinds)
-    assert found.exact > found.region > found.general > found.nothing
-    assert 0 < found.as_dict()["kept"] < 1
+    assert found["d"] > found["region"] > found["d*"] > found["nothing"]
+    assert 0 < found["kept"] < 1
 
 
 def test_who_arrives_where_people_are_is_guarded_at_once() -> None:
     few, many = waiting_times(SimulationSetting(windows=20), adult(), (3, 50))
-    assert many.at_once > 0.99 and many.never < 0.01
-    assert 0 <= few.at_once <= 1 and few.at_once + few.never <= 1
+    assert many["at_once"] > 0.99 and many["never"] < 0.01
+    assert 0 <= few["at_once"] <= 1 and few["at_once"] + few["never"] <= 1
 
 
 def test_the_command_gives_both_tables_as_json() -> None:

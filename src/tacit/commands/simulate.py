@@ -98,12 +98,13 @@ def simulate(
 
 
 def _report(setting: Any, users: str, template: Path | None, path: Path, seeds: int) -> None:
-    from tacit.evaluate.guards.pool import settings_of, sweep, write_report
+    from tacit.evaluate.guards.pool import paper_experiments, write_pool_report
     from tacit.pool.simulation.population import read_population
 
     population = read_population(users, template)
-    with progress("Sweeping", total=len(list(settings_of(setting))) + 4, unit="simulations") as shown:
-        write_report(sweep(setting, population, shown.advance, seeds=seeds), path)
+    with progress("Sweeping", unit="simulations") as shown:
+        found = paper_experiments(setting, population, seeds=seeds, progress=shown.reach)
+    write_pool_report(found, setting, path)
 
 
 def _render(console: Console, result: dict[str, Any]) -> None:

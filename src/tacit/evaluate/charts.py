@@ -1,181 +1,117 @@
 """Charts in Altair, drawn by vl-convert: they follow the page's colours, light, dark or on paper.
 
-A figure is a chart with the very numbers under it. Altair loads when a chart is drawn: it is heavy, and
-part of the extra ``tacit[report]``.
+Altair loads when a chart is drawn: it is heavy, and part of the extra ``tacit[report]``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import Any, Literal
 
 from tacit.files import atomic_file, cache_directory
 
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
+"""Distinguishable with any colour vision (Okabe and Ito)."""
+_WIDTH, _PANEL = 560, 270
 
-@dataclass(frozen=True)
-class Figure:
-    """A chart with its table.
+Rows = Sequence[Mapping[str, Any]]
+Chart = dict[str, Any]
+"""A Vega-Lite document."""
+
+
+def curve(
+    rows: Rows,
+    x: str,
+    y: str,
+    *,
+    series: str = "mechanism",
+    levels: Mapping[str, float] | None = None,
+    logarithmic: bool = False,
+    y_scale: Literal["near", "zero", "log"] = "near",
+    y_format: str = "",
+    panel: str | None = None,
+) -> Chart:
+    """Draw lines with points, and intervals where rows have them.
 
     Args:
-        name: of its files.
-        section: under which heading it stands.
-        title: what it shows.
-        caption: how to read it.
-        chart: an Altair chart, as a Vega-Lite document.
-        columns: of the table: key and heading.
-        rows: of the table; numbers as numbers.
+        rows: ``series``, ``x`` and ``y``; ``low`` and ``high`` of an interval; a point of a row that is
+            ``weak`` is hollow.
+        x: title of the axis.
+        y: title of the axis.
+        series: title of the legend.
+        levels: dashed horizontal lines, by name.
+        logarithmic: whether the x axis is.
+        y_scale: whether the y axis begins near the least value, at 0, or is logarithmic.
+        y_format: of the y axis, such as ``%``.
+        panel: the key by which rows are split into panels beside each other, each with its own y axis.
     """
-
-    name: str
-    section: str
-    title: str
-    caption: str
-    chart: Mapping[str, Any]
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[Mapping[str, Any]]
-
-
-def cell(value: Any) -> str:
-    """A value as a table shows it."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int) or (isinstance(value, float) and value == int(value) and abs(value) >= 10):
-        return f"{int(value):,}"
-    if isinstance(value, float):
-        return f"{value:.2e}" if 0 < abs(value) < 0.0005 else f"{value:.4g}"
-    return str(value)
-
-
-def vega_script() -> str:
-    """The bundle; made once a version of vl-convert, and kept in the cache."""
-    import vl_convert
-
-    version = metadata.version("vl-convert-python")
-    path = cache_directory() / f"vega-{hashlib.sha256(version.encode()).hexdigest()[:12]}.js"
-    if path.exists():
-        return path.read_text(encoding="utf-8")
-    script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace(
-        "</script", "<\\/script"
-    )
-    with atomic_file(path) as temporary:
-        temporary.write_text(script, encoding="utf-8")
-    return script
-
-
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
-"""Told apart by people with any colour vision (Okabe and Ito)."""
-
-Rows = Sequence[dict[str, Any]]
-
-
-def _finish(chart: Any, height: int = 260, legend_columns: int = 2) -> dict[str, Any]:
-    """Size and colours: what is not data takes the colour of the text around it."""
-    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
-    made: dict[str, Any] = (
-        chart.properties(width="container", height=height, background="transparent")
-        .configure_axis(
-            **text,
-            gridColor="currentColor",
-            gridOpacity=0.15,
-            domainColor="currentColor",
-            tickColor="currentColor",
-        )
-        .configure_legend(**text, orient="bottom", columns=legend_columns, labelLimit=260)
-        .configure_view(strokeOpacity=0)
-        .configure_title(color="currentColor")
-        .to_dict()
-    )
-    return made
-
-
-def _colour(altair: Any, rows: Rows, field: str, title: str | None) -> Any:
-    domain = list(dict.fromkeys(str(row[field]) for row in rows))
-    palette = [PALETTE[place % len(PALETTE)] for place in range(len(domain))]
-    scale = altair.Scale(domain=domain, range=palette)
-    return altair.Color(f"{field}:N", title=title, scale=scale)
-
-
-def curve(rows: Rows, baseline: float | None, x: str, y: str) -> dict[str, Any]:
-    """Lines with intervals over a logarithmic x; the original as a dashed line."""
     import altair
 
     steps = sorted({row["x"] for row in rows})
-    base = altair.Chart(altair.Data(values=list(rows))).encode(
-        x=altair.X(
-            "x:Q",
-            title=x,
-            scale=altair.Scale(type="log", nice=False, padding=12),
-            axis=altair.Axis(values=steps, format="~g"),
-        ),
-        color=_colour(altair, rows, "series", "mechanism"),
-    )
-    value = altair.Y("y:Q", title=y, scale=altair.Scale(zero=False))
-    tips = [
-        altair.Tooltip("series:N", title="mechanism"),
-        altair.Tooltip("x:Q", title=x),
-        altair.Tooltip("y:Q", title=y, format=".4f"),
-        altair.Tooltip("low:Q", format=".4f"),
-        altair.Tooltip("high:Q", format=".4f"),
-    ]
-    lines = base.mark_line().encode(y=value)
-    points = base.mark_point(filled=True, size=60).encode(
-        y=value, shape=_shape(altair, rows, "mechanism"), tooltip=tips
-    )
-    layers = [lines, points]
-    bounded = [row for row in rows if row["low"] is not None]
-    if bounded:
-        errors = base.mark_rule(opacity=0.6).encode(y="low:Q", y2="high:Q")
-        errors.data = altair.Data(values=bounded)
-        layers.append(errors)
-    if baseline is not None:
-        rule = altair.Chart(altair.Data(values=[{"y": baseline, "name": "original log"}]))
-        layers.append(
-            rule.mark_rule(strokeDash=[6, 4], color="currentColor", opacity=0.7).encode(
-                y="y:Q", tooltip=["name:N", altair.Tooltip("y:Q", format=".4f")]
-            )
-        )
-    return _finish(altair.layer(*layers))
-
-
-def _in_order(altair: Any, rows: Rows, field: str) -> Any:
-    """A scale with the values in the order in which they come."""
-    return altair.Scale(domain=list(dict.fromkeys(str(row[field]) for row in rows)))
-
-
-def _shape(altair: Any, rows: Rows, title: str) -> Any:
-    """The same order as the colours, so that one legend shows both."""
-    return altair.Shape("series:N", title=title, scale=_in_order(altair, rows, "series"))
-
-
-def lines(rows: Rows, x: str, y: str, colour: str, *, logarithmic: bool = True) -> dict[str, Any]:
-    """Lines of a few series, with points; those of rows that are ``weak`` are hollow."""
-    import altair
-
-    steps = sorted({row["x"] for row in rows})
-    scale = altair.Scale(type="log", nice=False, padding=12) if logarithmic else altair.Scale()
-    base = altair.Chart(altair.Data(values=list(rows))).encode(
+    scale = altair.Scale(nice=False, padding=12, **({"type": "log"} if logarithmic else {"zero": False}))
+    vertical = altair.Scale(type="log") if y_scale == "log" else altair.Scale(zero=y_scale == "zero")
+    base = altair.Chart().encode(
         x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format="~g")),
-        y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=False)),
-        color=_colour(altair, rows, "series", colour),
+        y=altair.Y("y:Q", title=y, scale=vertical, axis=altair.Axis(format=y_format)),
+        color=_colour(altair, rows, "series", series),
     )
-    told = base.encode(
-        shape=_shape(altair, rows, colour),
-        tooltip=[altair.Tooltip("series:N", title=colour), "x:Q", altair.Tooltip("y:Q", format=".4f")],
+    points = base.encode(
+        shape=altair.Shape("series:N", title=series, scale=_in_order(altair, rows, "series")),
+        tooltip=[
+            altair.Tooltip("series:N", title=series),
+            altair.Tooltip("x:Q", title=x),
+            altair.Tooltip("y:Q", title=y, format=".4f"),
+        ],
     )
-    layers = [base.mark_line(), told.transform_filter("!datum.weak").mark_point(filled=True, size=60)]
-    if any(row["weak"] for row in rows):
-        layers.append(told.transform_filter("datum.weak").mark_point(filled=False, size=60))
-    return _finish(altair.layer(*layers), legend_columns=1)
+    solid, hollow = points.transform_filter("!datum.weak"), points.transform_filter("datum.weak")
+    layers = [base.mark_line(), solid.mark_point(filled=True, size=60)]
+    if any(row.get("weak") for row in rows):
+        layers.append(hollow.mark_point(filled=False, size=60))
+    if any(row.get("low") is not None for row in rows):
+        bounded = base.transform_filter("isValid(datum.low)")
+        layers.append(bounded.mark_rule(opacity=0.6).encode(y="low:Q", y2="high:Q"))
+    drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
+    if levels:
+        drawn += _levels(altair, levels, "y")
+    return _finish(altair, drawn, columns=_values(rows, panel) if panel else (), panel=panel)
 
 
-def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> dict[str, Any]:
-    """What each mechanism keeps of the original's utility, task by task, at one ε chosen in the page."""
+def intervals(
+    rows: Rows, value: str, *, level: float | None = None, panel: str | None = None, zero: bool = False
+) -> Chart:
+    """Draw a point with its interval for each row, one under the other.
+
+    Args:
+        rows: ``name``, ``value``, ``low`` and ``high``; ``series`` colours them.
+        value: title of the axis.
+        level: a dashed vertical line.
+        panel: the key by which rows are split into panels below each other.
+        zero: whether the axis begins at 0.
+    """
+    import altair
+
+    base = altair.Chart().encode(
+        y=altair.Y("name:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
+        color=_colour(altair, rows, "series", None),
+        tooltip=["name:N", "series:N", altair.Tooltip("value:Q", format=".3f", title=value)],
+    )
+    axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=zero))
+    layers = [
+        base.mark_point(filled=True, size=70, opacity=1).encode(x=axis),
+        base.mark_rule().encode(x="low:Q", x2="high:Q"),
+    ]
+    drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
+    if level is not None:
+        drawn += _levels(altair, {"": level}, "x")
+    names = len({row["name"] for row in rows})
+    below = _values(rows, panel) if panel else ()
+    return _finish(altair, drawn, height=24 * names + 20, rows=below, panel=panel)
+
+
+def bars_by_budget(rows: Rows, epsilons: Sequence[float], chosen: float) -> Chart:
+    """Draw what each mechanism keeps of the original's utility, task by task, at one ε chosen in the page."""
     import altair
 
     budget = altair.param(
@@ -185,15 +121,12 @@ def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> d
             options=list(epsilons), labels=[f"{e:g}" for e in epsilons], name="ε of each release: "
         ),
     )
-    base = (
-        altair.Chart(altair.Data(values=list(rows)))
-        .transform_filter("datum.epsilon == budget")
-        .encode(
-            y=altair.Y(
-                "task:N", title=None, axis=altair.Axis(labelLimit=160), scale=_in_order(altair, rows, "task")
-            ),
-            yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
-        )
+    base = altair.Chart(altair.Data(values=list(rows))).transform_filter("datum.epsilon == budget")
+    base = base.encode(
+        y=altair.Y(
+            "task:N", title=None, axis=altair.Axis(labelLimit=160), scale=_in_order(altair, rows, "task")
+        ),
+        yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
     )
     bars = base.mark_bar().encode(
         x=altair.X("share:Q", title="share of the original's utility", axis=altair.Axis(format="%")),
@@ -210,15 +143,15 @@ def bars_by_mechanism(rows: Rows, epsilons: Sequence[float], chosen: float) -> d
         bounded = base.transform_filter("isValid(datum.low)")
         layers.append(bounded.mark_rule(opacity=0.7, color="currentColor").encode(x="low:Q", x2="high:Q"))
     height = 34 * len({(row["task"], row["series"]) for row in rows}) // 2 + 40
-    return _finish(altair.layer(*layers).add_params(budget), height=height)
+    return _finish(altair, altair.layer(*layers).add_params(budget), height=height)
 
 
-def scatter(rows: Rows, x: str, y: str) -> dict[str, Any]:
-    """How much was kept against how useful it is, one point per setting and task."""
+def scatter(rows: Rows, x: str, y: str) -> Chart:
+    """Draw how much was kept against how useful it is, one point per setting and task."""
     import altair
 
     chosen = altair.selection_point(fields=["task"], bind="legend")
-    chart = (
+    drawn = (
         altair.Chart(altair.Data(values=list(rows)))
         .mark_point(filled=True, size=70)
         .encode(
@@ -235,4 +168,92 @@ def scatter(rows: Rows, x: str, y: str) -> dict[str, Any]:
         )
         .add_params(chosen)
     )
-    return _finish(chart, height=320)
+    return _finish(altair, drawn, height=320)
+
+
+def svg(chart: Chart) -> str:
+    """The chart as SVG, at a fixed width where the page would choose it."""
+    import vl_convert
+
+    sized = {**chart, "width": _WIDTH} if chart.get("width") == "container" else chart
+    return str(vl_convert.vegalite_to_svg(sized))
+
+
+def vega_script() -> str:
+    """The JavaScript that draws charts in a page (Vega, Vega-Lite and Vega-Embed), cached by version."""
+    import vl_convert
+
+    version = metadata.version("vl-convert-python")
+    path = cache_directory() / f"vega-{hashlib.sha256(version.encode()).hexdigest()[:12]}.js"
+    if path.exists():
+        return path.read_text(encoding="utf-8")
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    script = bundle.replace("</script", "<\\/script")
+    with atomic_file(path) as temporary:
+        temporary.write_text(script, encoding="utf-8")
+    return script
+
+
+def _finish(
+    altair: Any,
+    drawn: Any,
+    *,
+    height: int = 260,
+    panel: str | None = None,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+) -> Chart:
+    """Set size, panels and colours: what is not data takes the colour of the text around it."""
+    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
+    header = altair.Header(labelColor="currentColor", labelOrient="top", labelAnchor="start")
+    shown = {"title": None, "header": header}
+    if columns:
+        facet = altair.Column(f"{panel}:N", sort=list(columns), **shown)
+        drawn = drawn.properties(width=_PANEL, height=height).facet(column=facet)
+        drawn = drawn.resolve_scale(y="independent")
+    elif rows:
+        facet = altair.Row(f"{panel}:N", sort=list(rows), **shown)
+        drawn = drawn.properties(width=_WIDTH - 200, height=height).facet(row=facet)
+    else:
+        drawn = drawn.properties(width="container", height=height)
+    made: Chart = (
+        drawn.properties(background="transparent")
+        .configure_axis(
+            **text,
+            gridColor="currentColor",
+            gridOpacity=0.15,
+            domainColor="currentColor",
+            tickColor="currentColor",
+        )
+        .configure_legend(**text, orient="bottom", columns=2, labelLimit=260)
+        .configure_view(strokeOpacity=0)
+        .configure_title(color="currentColor")
+        .to_dict()
+    )
+    return made
+
+
+def _levels(altair: Any, levels: Mapping[str, float], axis: str) -> Any:
+    """Dashed lines across the chart."""
+    values = [{axis: value, "name": name} for name, value in levels.items()]
+    rule = altair.Chart(altair.Data(values=values)).mark_rule(
+        strokeDash=[6, 4], color="currentColor", opacity=0.7
+    )
+    return rule.encode(**{axis: f"{axis}:Q"}, tooltip=["name:N", altair.Tooltip(f"{axis}:Q", format=".4f")])
+
+
+def _values(rows: Rows, field: str) -> list[str]:
+    """The values of a field, in the order in which they come."""
+    return list(dict.fromkeys(str(row[field]) for row in rows))
+
+
+def _colour(altair: Any, rows: Rows, field: str, title: str | None) -> Any:
+    domain = _values(rows, field)
+    scale = altair.Scale(domain=domain, range=[PALETTE[n % len(PALETTE)] for n in range(len(domain))])
+    legend = altair.Undefined if title else None
+    return altair.Color(f"{field}:N", title=title, scale=scale, legend=legend)
+
+
+def _in_order(altair: Any, rows: Rows, field: str) -> Any:
+    """A scale with the values in the order in which they come: one legend shows shapes and colours."""
+    return altair.Scale(domain=_values(rows, field))

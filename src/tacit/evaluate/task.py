@@ -13,9 +13,10 @@ test part alone, so that two releases are compared unit by unit.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import ir_measures
 import numpy as np
@@ -68,30 +69,39 @@ class Trial(Protocol):
     """A task on one split of a log."""
 
     def measure(self, released: ReleasedData) -> Measures:
-        """How well the task goes with this release."""
+        """Measure how well the task goes with this release."""
         ...
 
 
-class Task(Protocol):
-    """A retrieval task."""
+class Task(ABC):
+    """A retrieval task: a file of :mod:`tacit.evaluate.tasks` holds one, and everything said of it."""
 
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        ...
+    name: ClassVar[str]
+    """As on the command line: the file's name, with hyphens."""
+    title: ClassVar[str]
+    """What it is called in a sentence: ``ad-hoc search``."""
+    description: ClassVar[str]
+    """What is done: ``rank pages for a query from the release alone``."""
+    unit: ClassVar[str]
+    """What is judged, one of them: ``test query with a click``."""
+    headline: ClassVar[str]
+    """The measure that stands for the task in a summary."""
+    headline_of: ClassVar[str] = "what the original log gives over all test units"
+    """What the headline is a share of, in a summary."""
+    truth: ClassVar[Literal["test", "original"]] = "test"
+    """Who says what is right: the test users, or the original log (which then always has all)."""
+    is_utility: ClassVar[bool] = True
+    """Whether it measures a use of the release, rather than how much of the log it keeps."""
+    impacts: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The measures to draw in each series on the impact of a parameter, by the series' name."""
 
-    @property
-    def headline(self) -> str:
-        """The measure that stands for the task in a summary."""
-        ...
-
+    @abstractmethod
     def against(self, original: LogPart, test: LogPart) -> Trial:
-        """Get ready to judge releases of ``original`` on ``test``, other users of the same log."""
-        ...
+        """Prepare to judge releases of ``original`` on ``test``, other users of the same log."""
 
 
 def run_task(task: Task, original: LogPart, released: ReleasedData, test: LogPart) -> Measures:
-    """One task on one release, all at once."""
+    """Run one task on one release."""
     return task.against(original, test).measure(released)
 
 

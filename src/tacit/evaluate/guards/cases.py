@@ -1,20 +1,12 @@
 """Test queries of people with a history, and Average Precision of their results reranked (UPS, section 7.5).
-
-Three sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
-records
-make the profile, with up to five random topics of depth 3 and below sensitive, as in the paper; the rest
-are
-test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows: clicks,
-the
-paper's choice, favour the very ranking that was clicked. Simulated readers of **articles** of an
-encyclopaedia
-with its own categories search for one word, ambiguous by construction, of an article that they have not
-read.
-**AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle* with about 100 real results
-  each and
-judgments of which belong to which meaning: some results of a meaning were clicked before and stand in a
-history
-of other pages, the rest are ranked.
+ Three sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
+records make the profile, with up to five random topics of depth 3 and below sensitive, as in the paper; the
+rest are test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows:
+clicks, the paper's choice, favour the very ranking that was clicked. Simulated readers of **articles** of an
+encyclopaedia with its own categories search for one word, ambiguous by construction, of an article that they
+have not read. **AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle*, with about 100
+real results each and judgments of which belong to which meaning: some results of a meaning were clicked
+before and stand in a history of other pages, the rest are ranked.
 """
 
 from __future__ import annotations
@@ -25,7 +17,6 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +41,7 @@ from tacit.device.profile.construction import file_document
 from tacit.device.profile.repository import content_words
 from tacit.device.sending.decision import DISTINCT
 from tacit.errors import InputError
-from tacit.retrieval import Document, EmbeddedEngine
+from tacit.retrieval import Document, EmbeddedEngine, average_precision
 from tacit.taxonomy import TopicTree
 
 SHOWN = 20
@@ -58,7 +49,8 @@ SHOWN = 20
 MOST_RECORDS = 2_000
 """Whoever has more is taken for a robot."""
 _NOT_SEARCHES = {"errand", "next-page"}
-_MOST_SENSITIVE, _SHALLOWEST = 5, 3
+_SENSITIVE_OF_LOG, _SENSITIVE_OF_ARTICLES = (5, 3), (3, 2)
+"""How many topics are sensitive, at most, and at which depth, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +79,6 @@ class Outcome:
     """Average precision after reranking."""
     exposed: bool
     """Whether any of the profile was exposed."""
-
-
-def average_precision(order: Sequence[int], relevant: AbstractSet[int]) -> float:
-    """Equation 19: the mean over relevant documents of the precision at their ranks.
-
-    The same as ir-measures' AP, as a test shows, which takes 30 times as long for many short rankings
-    (``python benchmarks/own_parts.py``) and would be needed wherever a device is measured.
-    """
-    ranks = [rank for rank, document in enumerate(order, start=1) if document in relevant]
-    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(relevant)
 
 
 def held_out_cases(
@@ -173,7 +155,7 @@ def _profile(
             documents[topic] += 1
     counts = {topic: float(count) for topic, count in documents.items()}
     tree = repository.tree
-    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, _MOST_SENSITIVE, _SHALLOWEST))
+    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE_OF_LOG))
 
 
 def sensitive_topics(
@@ -300,7 +282,6 @@ def groups_by_power(powers: npt.NDArray[np.float64], groups: int = 3) -> npt.NDA
 
 _RAREST, _MOST_FREQUENT = 20, 300
 _INTERESTS, _READ, _UNREAD = 3, 12, 8
-_MOST_SENSITIVE_DEVICE_ARTICLES, _SHALLOWEST_DEVICE_ARTICLES = 3, 2
 
 
 def article_repository(articles: str | Path, index_folder: str | Path) -> Repository:
@@ -340,9 +321,7 @@ def article_cases(repository: Repository, users: int, seed: int = 0) -> Iterator
             unread += shuffled[_READ : _READ + _UNREAD]
         topics = (file_document(repository, corpus[number].title, texts[number]) for number in read)
         documents = {t: float(n) for t, n in Counter(t for t in topics if t is not None).items()}
-        sensitivity = sensitive_topics(
-            tree, documents, random, _MOST_SENSITIVE_DEVICE_ARTICLES, _SHALLOWEST_DEVICE_ARTICLES
-        )
+        sensitivity = sensitive_topics(tree, documents, random, *_SENSITIVE_OF_ARTICLES)
         profile = UserProfile(tree, documents, sensitivity)
         for number in unread:
             words = [w for w in content_words(texts[number]) if _RAREST <= frequency[w] <= _MOST_FREQUENT]
@@ -464,8 +443,7 @@ def history_cases(
 
 def precision_of(case: HistoryCase, order: Sequence[Page]) -> float:
     """Average precision (equation 19) of the case's relevant results in an order."""
-    ranks = [rank for rank, page in enumerate(order, start=1) if page["id"] in case.relevant]
-    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(case.relevant)
+    return average_precision((page["id"] for page in order), case.relevant)
 
 
 @dataclass(frozen=True)

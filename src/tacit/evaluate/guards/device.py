@@ -1,16 +1,14 @@
 """Evaluate the device: what a generalised profile is worth (UPS, section 7.5, Figures 9 and 10).
-
-Compared on the same queries are the engine's order (no profile), orders by what is sent under a risk bound
+ Compared on the same queries are the engine's order (no profile), orders by what is sent under a risk bound
 δ, and the order by the complete profile on the device, of which nothing is sent. On AMBIENT, which is not
 part of the project, a user gives the folder of its files.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +21,11 @@ from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention
 from tacit.device.sending.decision import InterestFinder
 from tacit.errors import InfeasibleError
-from tacit.evaluate.guards.cases import (
-    SCORES,
-    Case,
-    HistoryCase,
-    Interval,
-    Outcome,
-    Page,
-    abstract_pages,
-    article_cases,
-    article_repository,
-    groups_by_power,
-    held_out_cases,
-    history_cases,
-    interval_over_queries,
-    load_ambient,
-    measure,
-    precision_of,
-)
-from tacit.files import atomic_directory, check_output_folder
+from tacit.evaluate import charts
+from tacit.evaluate.guards import cases as test_cases
+from tacit.evaluate.guards.cases import SCORES, Case, HistoryCase, Outcome, Page
+from tacit.evaluate.report.page import check_folder, write_folder
+from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
 from tacit.retrieval.personalised import rank_by_profile
 from tacit.world.synth import SyntheticLog
 
@@ -50,171 +34,173 @@ GROUPS = ("ambiguous", "medium", "distinct")
 DELTAS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _DELTA = 0.1
 _SENT = tuple(name for name in SCORES if name != "on the device")
+AMBIENT_SETTINGS = ((3, 20, "same"), (3, 200, "same"), (0, 200, "none"), (3, 200, "other"))
+"""Clicks before, documents in the history, and what the clicks were on: the meaning, nothing, another."""
+_INTERESTS = {"same": "on this meaning", "none": "", "other": "on another meaning"}
 
 
-@dataclass(frozen=True)
-class ByQuery:
-    """Average precision on one kind of query, by one way to rerank, at δ = 0.1."""
-
-    queries: str
-    cases: int
-    order: str
-    original: float
-    personalised: float
-    spread: float
-    """The half-width of a 95% interval of the gain."""
-
-    @property
-    def gain(self) -> float:
-        """Over no profile."""
-        return self.personalised - self.original
-
-
-@dataclass(frozen=True)
-class ByDelta:
-    """Average precision over all queries at one risk bound."""
-
-    delta: float
-    exposed: float
-    """The share of queries with which any of the profile went out."""
-    order: str
-    original: float
-    personalised: float
-    spread: float
-
-    @property
-    def gain(self) -> float:
-        """Over no profile."""
-        return self.personalised - self.original
-
-
-@dataclass(frozen=True)
-class DeviceExperiments:
-    """Both figures."""
-
-    source: str
-    cases: int
-    by_query: tuple[ByQuery, ...]
-    by_delta: tuple[ByDelta, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-
-def steps() -> int:
-    """How many rankings of all queries there are, for progress."""
-    return len(SCORES) + len(DELTAS) * len(_SENT)
-
-
-def log_experiments(
-    users: int,
-    population: int,
+def evaluate_device(
+    to: str | Path | None = None,
     *,
-    by_clicks: bool = False,
+    users: int = 60,
+    population: int = 3_000,
+    articles: str | Path | None = None,
+    ambient: str | Path | None = None,
+    clicks: bool = False,
     seed: int = 5,
-    advance: Callable[[int], None] = lambda _: None,
-) -> DeviceExperiments:
-    """On the most active users of a synthetic log."""
-    repository = wordnet_repository()
-    log = SyntheticLog(population, seed=seed)
-    cases = list(held_out_cases(repository, log.table(), log.truth(), users, by_clicks=by_clicks))
-    judged = "clicks" if by_clicks else "the meaning in mind"
-    return device_experiments(repository, cases, f"synthetic log, judged by {judged}", advance)
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> Results:
+    """Measure search with no profile, with one sent under a risk bound, and with all of it on the device.
+
+    Average Precision by how distinct a query is, and by the bound δ::
+
+        quality = tacit.evaluate_device(users=12)
+        print(quality)
+
+    Args:
+        to: the folder to make: ``results.json``, ``charts.html`` and an SVG for each chart. None writes
+            nothing.
+        users: of how many users the queries are judged, those with the most records.
+        population: users of the synthetic log they are taken from.
+        articles: real articles instead of the synthetic log: JSON lines, gzipped, with url, title, text and
+            categories. With ``ambient`` they fill half of each history.
+        ambient: real results of ambiguous queries instead: a folder with AMBIENT's files.
+        clicks: judge by the log's clicks, not by the meaning in mind.
+        seed: of the log and of what is drawn; the same seed gives the same results.
+        force: replace the folder of an earlier evaluation.
+        progress: called with how many rankings of all queries are done, and how many there are.
+    """
+    mark = "by-delta.svg" if ambient is None else "ambient.svg"
+    check_folder(to, [mark], force=force, inputs=[articles, ambient])
+    if ambient is not None:
+        found = ambient_results(ambient, articles, progress=progress)
+    elif articles is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            repository = test_cases.article_repository(articles, folder)
+            cases = list(test_cases.article_cases(repository, users, seed=seed))
+            found = device_results(repository, cases, "articles", progress)
+    else:
+        repository, log = wordnet_repository(), SyntheticLog(population, seed=seed)
+        held_out = test_cases.held_out_cases(repository, log.table(), log.truth(), users, by_clicks=clicks)
+        judged = "clicks" if clicks else "the meaning in mind"
+        found = device_results(repository, list(held_out), f"synthetic log, judged by {judged}", progress)
+    return write_folder(found, to, force=force)
 
 
-def article_experiments(
-    articles: str | Path, users: int, *, seed: int = 5, advance: Callable[[int], None] = lambda _: None
-) -> DeviceExperiments:
-    """On simulated readers of real articles."""
-    with tempfile.TemporaryDirectory() as folder:
-        repository = article_repository(articles, folder)
-        cases = list(article_cases(repository, users, seed=seed))
-        return device_experiments(repository, cases, "articles", advance)
-
-
-def device_experiments(
-    repository: Repository,
-    cases: Sequence[Case],
-    source: str,
-    advance: Callable[[int], None] = lambda _: None,
-) -> DeviceExperiments:
-    """All rankings of these queries."""
+def device_results(
+    repository: Repository, cases: Sequence[Case], source: str, progress: Progress = no_progress
+) -> Results:
+    """Rerank these queries in every way, at δ = 0.1 and at every bound."""
     if len(cases) < len(GROUPS):
         raise InfeasibleError(
-            f"{len(cases)} test queries were found; three and more are needed.", "Take more users."
+            f"{len(cases)} test queries were found; three and more are needed.", "Use more `users`."
         )
-    outcomes = {}
-    for score in SCORES:
-        outcomes[score] = measure(repository, cases, _DELTA, score)
-        advance(1)
+    steps = Steps(len(SCORES) + len(DELTAS) * len(_SENT), progress)
+
+    def measured(delta: float, score: str) -> list[Outcome]:
+        outcomes = test_cases.measure(repository, cases, delta, score)
+        steps.advance()
+        return outcomes
+
+    by_query = _by_query({score: measured(_DELTA, score) for score in SCORES})
     by_delta = []
     for delta in DELTAS:
         for score in _SENT:
-            found = measure(repository, cases, delta, score)
-            exposed = float(np.mean([outcome.exposed for outcome in found]))
-            by_delta.append(ByDelta(delta, exposed, score, *_mean(found)))
-            advance(1)
-    return DeviceExperiments(source, len(cases), tuple(_by_query(outcomes)), tuple(by_delta))
+            outcomes = measured(delta, score)
+            exposed = float(np.mean([outcome.exposed for outcome in outcomes]))
+            by_delta.append({"delta": delta, "exposed": exposed, "order": score, **_mean(outcomes)})
+    return Results(
+        "device",
+        "What a profile generalised on the device is worth",
+        f"{len(cases):,} queries ({source}); ± is the half-width of a 95% interval of the gain over no "
+        "profile",
+        {"source": source, "cases": len(cases), "by_query": by_query, "by_delta": by_delta},
+        [*by_query, *by_delta],
+        [_figure_by_query(by_query), _figure_by_delta(by_delta, by_query)],
+    )
 
 
-def _by_query(outcomes: dict[str, list[Outcome]]) -> list[ByQuery]:
+def _by_query(outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
     powers = np.array([outcome.query_power for outcome in outcomes[_SENT[0]]])
-    group = groups_by_power(powers)
+    group = test_cases.groups_by_power(powers)
     rows = []
     for which, name in [*enumerate(GROUPS), (-1, "all")]:
         inside = np.flatnonzero(group == which) if which >= 0 else np.arange(len(powers))
         if len(inside):
             rows += [
-                ByQuery(name, len(inside), order, *_mean([found[place] for place in inside]))
+                {"queries": name, "cases": len(inside), "order": order, **_mean([found[at] for at in inside])}
                 for order, found in outcomes.items()
             ]
     return rows
 
 
-def _mean(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
-    """Original and personalised average precision, and the half-width of a 95% interval of the gain."""
+def _mean(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Average Precision with and without a profile, the gain, and the half-width of its 95% interval."""
     gains = np.array([outcome.personalised - outcome.original for outcome in outcomes])
     spread = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    original = float(np.mean([outcome.original for outcome in outcomes]))
-    return original, original + float(gains.mean()), float(spread)
+    original, gain = float(np.mean([outcome.original for outcome in outcomes])), float(gains.mean())
+    return {"original": original, "personalised": original + gain, "gain": gain, "spread": float(spread)}
 
 
-AMBIENT_SETTINGS = ((3, 20, "same"), (3, 200, "same"), (0, 200, "none"), (3, 200, "other"))
-"""Clicks before, documents in the history, and what the clicks were on: the meaning, nothing, another."""
-_INTERESTS = {"same": "on this meaning", "none": "", "other": "on another meaning"}
-_DELTA_AMBIENT_EXPERIMENTS = 0.1
+_GAINS = (
+    Column("personalised", "with profile", ".3f"),
+    Column("gain", "gain", "+.3f"),
+    Column("spread", "±", ".3f"),
+)
 
 
-@dataclass(frozen=True)
-class AmbientRow:
-    """One way to rank for one kind of history.
+def _figure_by_query(rows: Sequence[dict[str, Any]]) -> Figure:
+    drawn = [
+        {
+            "queries": row["queries"],
+            "name": row["order"],
+            "series": row["order"],
+            "value": row["personalised"],
+            "low": row["personalised"] - row["spread"],
+            "high": row["personalised"] + row["spread"],
+        }
+        for row in rows
+    ]
+    plain = {row["queries"]: row["original"] for row in rows}
+    for queries, value in plain.items():
+        same = {"value": value, "low": value, "high": value}
+        drawn.append({"queries": queries, "name": "no profile", "series": "no profile", **same})
+    return Figure(
+        "by-query",
+        "By kind of query, δ = 0.1",
+        (
+            Column("queries", "queries"),
+            Column("cases", "cases"),
+            Column("order", "reranked by"),
+            Column("original", "no profile", ".3f"),
+            *_GAINS,
+        ),
+        rows,
+        caption="Bars: 95% intervals of the gain over no profile.",
+        draw=partial(charts.intervals, drawn, "average precision", panel="queries"),
+    )
 
-    Attributes:
-        history: in words.
-        cases: meanings of queries that were ranked.
-        order: who ranks, by what.
-        precision: average precision, with a 95 % interval by bootstrap over queries.
-        gain: over the engine's order.
-    """
 
-    history: str
-    cases: int
-    order: str
-    precision: Interval
-    gain: Interval
-
-
-@dataclass(frozen=True)
-class AmbientExperiments:
-    """All rows."""
-
-    queries: int
-    rows: tuple[AmbientRow, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+def _figure_by_delta(rows: Sequence[dict[str, Any]], by_query: Sequence[dict[str, Any]]) -> Figure:
+    device = next(row for row in by_query if (row["queries"], row["order"]) == ("all", "on the device"))
+    levels = {"no profile": device["original"], "on the device, nothing sent": device["personalised"]}
+    drawn = [{"series": row["order"], "x": row["delta"], "y": row["personalised"]} for row in rows]
+    return Figure(
+        "by-delta",
+        "By risk bound, all queries",
+        (
+            Column("delta", "δ", "g"),
+            Column("exposed", "a profile was sent", ".0%"),
+            Column("order", "reranked by"),
+            *_GAINS,
+        ),
+        rows,
+        caption="Dashed: no profile, and the whole profile on the device.",
+        draw=partial(
+            charts.curve, drawn, "risk bound δ", "average precision", series="reranked by", levels=levels
+        ),
+    )
 
 
 class _Ranking:
@@ -242,7 +228,7 @@ class _Ranking:
         seed = interest.seed(profile, self._repository.prior, 0.0)
         if seed is None:
             return case.results
-        found = generalise(seed, _DELTA_AMBIENT_EXPERIMENTS)
+        found = generalise(seed, _DELTA)
         if not found.feasible or not found.kept[1:].any():
             return case.results
         labels = [self._repository.tree.label(int(topic)) for topic in found.topics]
@@ -258,169 +244,95 @@ def _text(page: Page) -> str:
     return f"{page['title']} {page['snippet']}"
 
 
-def ambient_experiments(
+def ambient_results(
     folder: str | Path,
     articles: str | Path | None = None,
     *,
     thin: int = 1,
     seed: int = 0,
-    advance: Callable[[int], None] = lambda _rankings: None,
-) -> AmbientExperiments:
+    progress: Progress = no_progress,
+) -> Results:
     """Rank AMBIENT's results for every meaning and kind of history.
+
+    For every meaning of a query somebody has a history: some clicks on results of that meaning (which are
+    taken out of the list) among other pages. Intervals are by bootstrap over queries.
 
     Args:
         folder: AMBIENT's files (``topics.txt``, ``STRel.txt``, ``results.txt.gz``).
         articles: pages to fill half of each history with; without it, histories hold other queries' results.
         thin: take only every so many-th case.
         seed: of clicks and histories.
-        advance: told how many ways and kinds of history more are done.
+        progress: called with how many rankings of all queries are done, and how many there are.
     """
-    ambient = load_ambient(folder)
-    others = abstract_pages(articles) if articles is not None else []
+    ambient = test_cases.load_ambient(folder)
+    others = test_cases.abstract_pages(articles) if articles is not None else []
     ranking = _Ranking()
     orders: dict[str, Callable[[HistoryCase], list[Page]]] = {
         "the engine": ranking.engine,
         "on the device": ranking.on_device,
-        f"sent, δ = {_DELTA_AMBIENT_EXPERIMENTS:g}": ranking.sent,
+        f"sent, δ = {_DELTA:g}": ranking.sent,
     }
-    rows = []
+    steps, rows = Steps(len(AMBIENT_SETTINGS) * len(orders), progress), []
     for clicks, size, interest in AMBIENT_SETTINGS:
-        found = history_cases(ambient, others, clicks, size, interest=interest, seed=seed)
+        found = test_cases.history_cases(ambient, others, clicks, size, interest=interest, seed=seed)
         cases = list(found)[::thin]
         if not cases:
             raise InfeasibleError(
                 f"{folder} has no meaning with {clicks} clicks and a result left.",
-                "Give AMBIENT's own files.",
+                "Give AMBIENT's own files as `ambient`.",
             )
-        told = f"{clicks} clicks {_INTERESTS[interest]} among {size}" if clicks else f"no clicks among {size}"
+        history = f"{clicks} clicks {_INTERESTS[interest]}" if clicks else "no clicks"
         queries = [case.query_id for case in cases]
-        plain = [precision_of(case, case.results) for case in cases]
+        plain = [test_cases.precision_of(case, case.results) for case in cases]
         for name, order in orders.items():
-            values = [precision_of(case, order(case)) for case in cases]
+            values = [test_cases.precision_of(case, order(case)) for case in cases]
             gains = [value - before for value, before in zip(values, plain, strict=True)]
             rows.append(
-                AmbientRow(
-                    told,
-                    len(cases),
-                    name,
-                    interval_over_queries(queries, values),
-                    interval_over_queries(queries, gains),
-                )
+                {
+                    "history": f"{history} among {size}",
+                    "cases": len(cases),
+                    "order": name,
+                    "precision": test_cases.interval_over_queries(queries, values),
+                    "gain": test_cases.interval_over_queries(queries, gains),
+                }
             )
-            advance(1)
-    return AmbientExperiments(len(ambient.queries), tuple(rows))
+            steps.advance()
+    shown = [flat(row) for row in rows]
+    return Results(
+        "device",
+        "Ambiguous queries by history",
+        f"{len(ambient.queries):,} ambiguous queries of AMBIENT; intervals by bootstrap over queries",
+        {"queries": len(ambient.queries), "rows": rows},
+        shown,
+        [_ambient_figure(shown)],
+    )
 
 
-MARKS = ("results.json", "by-delta.svg")
-"""By these files a folder of these experiments is told from any other."""
-AMBIENT_MARKS = ("results.json", "ambient.svg")
-"""The same for those on ambiguous queries."""
-
-
-def write_device_experiments(found: DeviceExperiments, folder: str | Path, *, replace: bool = False) -> Path:
-    """Write ``results.json``, ``charts.html`` and a chart for each figure as SVG."""
-    import altair  # heavy, and an extra: tacit[report]
-
-    folder = Path(folder)
-    check_output_folder(folder, force=replace, marks=MARKS)
-    with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(found.as_dict(), indent=2, allow_nan=False)
-        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
-        charts = {"by-query": _by_query_device_charts(altair, found), "by-delta": _by_delta(altair, found)}
-        for name, chart in charts.items():
-            chart.save(str(temporary / f"{name}.svg"))
-        altair.vconcat(*charts.values()).save(str(temporary / "charts.html"), inline=True)
-    return folder
-
-
-def write_ambient_experiments(
-    found: AmbientExperiments, folder: str | Path, *, replace: bool = False
-) -> Path:
-    """Write ``results.json``, ``charts.html`` and ``ambient.svg``."""
-    import altair
-
-    folder = Path(folder)
-    check_output_folder(folder, force=replace, marks=AMBIENT_MARKS)
-    with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
-        chart = _ambient(altair, found)
-        chart.save(str(temporary / "ambient.svg"))
-        chart.save(str(temporary / "charts.html"), inline=True)
-    return folder
-
-
-def _ambient(altair: Any, found: AmbientExperiments) -> Any:
-    rows = [
+def _ambient_figure(rows: Sequence[dict[str, Any]]) -> Figure:
+    drawn = [
         {
-            "history": row.history,
-            "order": row.order,
-            "AP": row.precision.mean,
-            "low": row.precision.low,
-            "high": row.precision.high,
+            "history": row["history"],
+            "name": row["order"],
+            "series": row["order"],
+            "value": row["precision.mean"],
+            "low": row["precision.low"],
+            "high": row["precision.high"],
         }
-        for row in found.rows
+        for row in rows
     ]
-    base = altair.Chart(altair.Data(values=rows)).encode(
-        y=altair.Y("order:N", sort=None, title=None),
-        color=altair.Color("order:N", legend=None),
-        tooltip=["history:N", "order:N", altair.Tooltip("AP:Q", format=".3f")],
+    return Figure(
+        "ambient",
+        "Average precision by history",
+        (
+            Column("history", "history"),
+            Column("cases", "cases"),
+            Column("order", "ranked by"),
+            Column("precision.mean", "average precision", ".3f"),
+            Column("gain.mean", "gain", "+.3f"),
+            Column("gain.low", "from", "+.3f"),
+            Column("gain.high", "to", "+.3f"),
+        ),
+        rows,
+        caption="Bars: 95% intervals over queries.",
+        draw=partial(charts.intervals, drawn, "average precision", panel="history"),
     )
-    points = base.mark_point(filled=True, size=70).encode(x=altair.X("AP:Q", title="average precision"))
-    return (
-        (points + base.mark_rule().encode(x="low:Q", x2="high:Q"))
-        .properties(width=420, height=80)
-        .facet(
-            row=altair.Row(
-                "history:N",
-                sort=list(dict.fromkeys(row.history for row in found.rows)),
-                title=None,
-                header=altair.Header(labelOrient="top", labelAnchor="start"),
-            )
-        )
-        .properties(title="ambiguous queries by history (bars: 95 % intervals over queries)")
-    )
-
-
-def _by_query_device_charts(altair: Any, found: DeviceExperiments) -> Any:
-    rows = [{"queries": r.queries, "order": r.order, "AP": r.personalised} for r in found.by_query]
-    originals = {r.queries: r.original for r in found.by_query}
-    rows += [{"queries": name, "order": "no profile", "AP": value} for name, value in originals.items()]
-    return (
-        altair.Chart(altair.Data(values=rows))
-        .mark_point(filled=True, size=70)
-        .encode(
-            x=altair.X("queries:N", sort=[*GROUPS, "all"], title=None, axis=altair.Axis(labelAngle=0)),
-            y=altair.Y("AP:Q", title="average precision", scale=altair.Scale(zero=False)),
-            color=altair.Color("order:N", title="reranked by"),
-            tooltip=["queries:N", "order:N", altair.Tooltip("AP:Q", format=".3f")],
-        )
-        .properties(width=420, height=260, title="by kind of query, δ = 0.1")
-    )
-
-
-def _by_delta(altair: Any, found: DeviceExperiments) -> Any:
-    rows = [{"delta": r.delta, "order": r.order, "AP": r.personalised} for r in found.by_delta]
-    whole = next(r for r in found.by_query if r.queries == "all")
-    device = next(r for r in found.by_query if (r.queries, r.order) == ("all", "on the device"))
-    lines = (
-        altair.Chart(altair.Data(values=rows))
-        .mark_line(point=True)
-        .encode(
-            x=altair.X("delta:Q", title="risk bound δ"),
-            y=altair.Y("AP:Q", title="average precision", scale=altair.Scale(zero=False)),
-            color=altair.Color("order:N", title="reranked by"),
-            tooltip=["delta:Q", "order:N", altair.Tooltip("AP:Q", format=".3f")],
-        )
-    )
-    levels = [
-        {"AP": whole.original, "level": "no profile"},
-        {"AP": device.personalised, "level": "on the device, nothing sent"},
-    ]
-    rules = (
-        altair.Chart(altair.Data(values=levels))
-        .mark_rule(strokeDash=[4, 3])
-        .encode(y="AP:Q", tooltip=["level:N", altair.Tooltip("AP:Q", format=".3f")])
-    )
-    title = "by risk bound, all queries (dashed: no profile, and the whole profile on the device)"
-    return (lines + rules).properties(width=420, height=260, title=title)

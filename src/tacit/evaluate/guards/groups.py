@@ -19,9 +19,11 @@ up in the engine's order, and no personalisation would look good by definition.
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +33,14 @@ from ir_measures import AP, P
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.errors import InputError
-from tacit.files import atomic_directory, check_output_folder
+from tacit.errors import InfeasibleError, InputError, ParameterError
+from tacit.evaluate import charts
+from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.report.page import check_folder, write_folder
+from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.criterion import CRITERIA
+from tacit.groups.reading import profiles_from_log
 from tacit.groups.report import Report, report
 from tacit.retrieval import Corpus, SearchEngine
 from tacit.text import STOP_WORDS, words
@@ -215,32 +221,6 @@ class BundlingRun:
     report: Report
 
 
-@dataclass(frozen=True)
-class Experiments:
-    """All runs over one population.
-
-    Attributes:
-        queries: how many queries were ranked.
-        engine: precision without personalisation.
-    """
-
-    users: int
-    terms_a_user: float
-    queries: int
-    engine: Precision
-    runs: tuple[BundlingRun, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-    def at(self, criterion: str, p: float, augment: int) -> BundlingRun:
-        """The run with these parameters."""
-        return next(
-            run for run in self.runs if (run.criterion, run.p, run.augment) == (criterion, p, augment)
-        )
-
-
 def settings() -> Iterator[tuple[str, float, int]]:
     """Criterion, p and a of every run."""
     for criterion in CRITERIA:
@@ -251,172 +231,183 @@ def settings() -> Iterator[tuple[str, float, int]]:
                 yield criterion, BENEFIT[0], augment
 
 
-def run_experiments(
-    profiles: Profiles,
+def evaluate_groups(
+    to: str | Path | None = None,
     *,
-    queries_a_user: int = 2,
+    log: str | os.PathLike[str] | None = None,
+    users: int = 720,
+    terms: int = 150,
+    queries: int = 2,
+    since: datetime | None = None,
+    until: datetime | None = None,
     seed: int = 0,
-    advance: Callable[[int], None] = lambda _runs: None,
-) -> Experiments:
-    """Run everything over the embedded corpus; reproducible by seed."""
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> Results:
+    """Measure personalised search with group profiles: benefit, semantics, privacy, linkability.
+
+    The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
+    paper's::
+
+        costs = tacit.evaluate_groups(log="log.parquet", users=100, terms=40)
+        costs.to_pandas()
+
+    Args:
+        to: the folder to make: ``results.json``, ``charts.html`` and an SVG for each chart. None writes
+            nothing.
+        log: profiles from the users of this search log; synthetic ones over WordNet's topics unless given.
+        users: how many users.
+        terms: how many terms each profile has.
+        queries: how many queries are drawn for each user from the user's own terms, at most.
+        since: only the log's records from this time on (UTC).
+        until: only the log's records before this time (UTC).
+        seed: of profiles, queries and bundling; the same seed gives the same results.
+        force: replace the folder of an earlier evaluation.
+        progress: called with how many settings are done, and how many there are.
+    """
+    check_folder(to, ["linkability.svg"], force=force, inputs=[Path(log)] if log else [])
+    profiles = _profiles(log, users, terms, seed, (since, until))
+    return write_folder(group_results(profiles, queries, seed, progress), to, force=force)
+
+
+def _profiles(
+    log: str | os.PathLike[str] | None,
+    users: int,
+    terms: int,
+    seed: int,
+    period: tuple[datetime | None, datetime | None],
+) -> Profiles:
+    if log is None:
+        if any(period):
+            raise ParameterError(
+                "a period selects a log's records, and no log was given.", "Give one as `log`."
+            )
+        return interest_profiles(users, terms, seed)
+    found = profiles_from_log(Path(log), weights="binary", largest=terms, period=period)
+    order = found.canonical_order(seed)
+    full = order[found.sizes[order] == terms][:users]
+    if full.size < users:
+        raise InfeasibleError(
+            f"{full.size} users of the log have {terms} usable terms; {users} were asked for.",
+            "Ask for fewer `users` or `terms`.",
+        )
+    return found.select(np.sort(full))
+
+
+def group_results(
+    profiles: Profiles, queries_a_user: int = 2, seed: int = 0, progress: Progress = no_progress
+) -> Results:
+    """Bundle and rank under every setting, over the embedded corpus; reproducible by seed."""
     task = SearchTask(profiles, wordnet_corpus(), wordnet_engine(), queries_a_user, seed)
     gold = task.ranked(own_weights(profiles))
-    runs = []
-    for criterion, p, augment in settings():
+    tried = list(settings())
+    steps, runs = Steps(len(tried), progress), []
+    for criterion, p, augment in tried:
         bundling = Bundler(p=p, criterion=criterion, augment=augment, seed=seed).fit(profiles)
         precision = task.precision(task.ranked(group_weights(bundling)), gold)
         runs.append(BundlingRun(criterion, p, augment, precision, report(bundling, seed=seed)))
-        advance(1)
-    return Experiments(
-        len(profiles),
-        float(profiles.sizes.mean()),
-        len(task),
-        task.precision(task.ranked(None), gold),
-        tuple(runs),
+        steps.advance()
+    engine = task.precision(task.ranked(None), gold)
+    return Results(
+        "groups",
+        "What grouping costs personalised search, and what it protects",
+        f"{len(profiles):,} users, {len(task):,} queries; average precision without personalisation "
+        f"{engine.average_precision:.3f} ± {2 * engine.standard_error:.3f}",
+        {
+            "users": len(profiles),
+            "terms_a_user": float(profiles.sizes.mean()),
+            "queries": len(task),
+            "engine": engine,
+            "runs": runs,
+        },
+        [flat(run) for run in runs],
+        list(_figures(runs, engine)),
+        [_table(runs)],
     )
 
 
-MARKS = ("results.json", "linkability.svg")
-"""By these files a folder of these experiments is told from any other."""
-
-_COLOURS = {"strict": "#00796b", "paper": "#ef6c00", "no personalisation": "#9e9e9e"}
-
-
-def write_experiments(experiments: Experiments, folder: str | Path, *, replace: bool = False) -> Path:
-    """Write ``results.json`` and, as HTML and SVG, a chart for each of the paper's figures 2 to 6."""
-    import altair  # heavy, and an extra: tacit[report]
-
-    folder = Path(folder)
-    check_output_folder(folder, force=replace, marks=MARKS)
-    with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(experiments.as_dict(), indent=2, allow_nan=False)
-        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
-        charts = _charts(altair, experiments)
-        for name, chart in charts.items():
-            chart.save(str(temporary / f"{name}.svg"))
-        page = altair.vconcat(*charts.values()).resolve_scale(color="independent")
-        page.save(str(temporary / "charts.html"), inline=True)
-    return folder
-
-
-def _charts(altair: Any, experiments: Experiments) -> dict[str, Any]:
-    at = experiments.at
-    by_augment = [at(c, BENEFIT[0], a) for c in CRITERIA for a in AUGMENTS]
-    by_bound = [at(c, p, BENEFIT[1]) for c in CRITERIA for p in BOUNDS]
-    return {
-        "benefit": _benefit(altair, experiments),
-        "augmentation": _precision(
-            altair, by_augment, "augment", "steps of hypernyms (a)", "Effect of semantics (p = 0.4)"
+def _table(runs: Sequence[BundlingRun]) -> Figure:
+    return Figure(
+        "runs",
+        "Ranking by group profiles",
+        (
+            Column("criterion", "criterion"),
+            Column("p", "p", "g"),
+            Column("augment", "a"),
+            Column("precision.average_precision", "AP", ".3f"),
+            Column("error", "± 2 s.e.", ".3f"),
+            Column("precision.precision_at_10", "P@10", ".3f"),
+            Column("report.mean_size", "members", ".1f"),
+            Column("report.linkability.max", "max n_t/n", ".3f"),
+            Column("report.information.terms_kept", "terms kept", ".1%"),
         ),
-        "privacy": _precision(altair, by_bound, "p", "bound p", "Privacy against precision (a = 1)"),
-        "group-size": _lines(
-            altair,
-            [{"criterion": run.criterion, "x": run.p, "y": run.report.mean_size} for run in by_bound],
-            "bound p",
-            "members of a group, mean",
-            "Size of groups (a = 1)",
+        [flat(run) | {"error": 2 * run.precision.standard_error} for run in runs],
+    )
+
+
+def _figures(runs: Sequence[BundlingRun], engine: Precision) -> Iterator[Figure]:
+    """The paper's figures 2 to 6."""
+    table, ap = _table(runs), "average precision"
+    by_bound = [run for run in runs if run.augment == BENEFIT[1]]
+    by_augment = sorted((run for run in runs if run.p == BENEFIT[0]), key=lambda run: run.augment)
+    best = {run.criterion: run.precision for run in runs if (run.p, run.augment) == BENEFIT}
+
+    def figure(name: str, title: str, caption: str, draw: Callable[[], charts.Chart]) -> Figure:
+        return replace(table, name=name, title=title, caption=caption, draw=draw)
+
+    compared = {"no personalisation": engine, **best}
+    bars = [{"name": name, "series": name, **_bounds("value", p)} for name, p in compared.items()]
+    yield figure(
+        "benefit",
+        "Benefit of group profiles (p = 0.4, a = 1)",
+        "Bars: ± 2 standard errors.",
+        partial(charts.intervals, bars, ap, zero=True),
+    )
+    for name, listed, key, axis, title in (
+        ("augmentation", by_augment, "augment", "steps of hypernyms (a)", "Effect of semantics (p = 0.4)"),
+        ("privacy", by_bound, "p", "bound p", "Privacy against precision (a = 1)"),
+    ):
+        rows = [
+            {"series": run.criterion, "x": getattr(run, key), **_bounds("y", run.precision)} for run in listed
+        ]
+        draw = partial(charts.curve, rows, axis, ap, series="criterion", y_scale="zero")
+        yield figure(name, title, "Bars: ± 2 standard errors.", draw)
+    rows = [{"series": run.criterion, "x": run.p, "y": run.report.mean_size} for run in by_bound]
+    members = "members of a group, mean"
+    yield figure(
+        "group-size",
+        "Size of groups (a = 1)",
+        "",
+        partial(charts.curve, rows, "bound p", members, series="criterion", y_scale="zero"),
+    )
+    rows = [row for run in by_bound for row in _linkability(run)]
+    yield figure(
+        "linkability",
+        "Actual linkability against the bound, a = 1",
+        "n_t/n of released terms, and an attacker's belief by eq. 3 who knows five terms of somebody.",
+        partial(
+            charts.curve, rows, "bound p", "linkability", series="measure", y_scale="zero", panel="criterion"
         ),
-        "linkability": _linkability(altair, by_bound),
+    )
+
+
+def _bounds(key: str, found: Precision) -> dict[str, float]:
+    """Average Precision ± 2 standard errors."""
+    mean, error = found.average_precision, 2 * found.standard_error
+    return {key: mean, "low": mean - error, "high": mean + error}
+
+
+def _linkability(run: BundlingRun) -> list[dict[str, Any]]:
+    link = run.report.linkability
+    five = next(line for line in run.report.attackers if line.known_terms == 5)
+    measured = {
+        "the bound p": run.p,
+        "n_t/n, largest": link.max,
+        "n_t/n, mean": link.mean,
+        "eq. 3 with 5 known terms, largest": five.belief_max,
+        "eq. 3 with 5 known terms, mean": five.belief_mean,
     }
-
-
-def _colour(altair: Any) -> Any:
-    scale = altair.Scale(domain=list(CRITERIA), range=[_COLOURS[name] for name in CRITERIA])
-    return altair.Color("criterion:N", scale=scale, title="criterion")
-
-
-def _benefit(altair: Any, experiments: Experiments) -> Any:
-    bars = [("no personalisation", experiments.engine)] + [
-        (criterion, experiments.at(criterion, *BENEFIT).precision) for criterion in CRITERIA
+    return [
+        {"criterion": run.criterion, "series": name, "x": run.p, "y": value}
+        for name, value in measured.items()
     ]
-    rows = [
-        {
-            "criterion": name,
-            "AP": found.average_precision,
-            "low": found.average_precision - 2 * found.standard_error,
-            "high": found.average_precision + 2 * found.standard_error,
-        }
-        for name, found in bars
-    ]
-    base = altair.Chart(altair.Data(values=rows)).encode(
-        x=altair.X(
-            "criterion:N",
-            sort=[name for name, _ in bars],
-            title=None,
-            axis=altair.Axis(labelAngle=0),
-        )
-    )
-    drawn = base.mark_bar().encode(
-        y=altair.Y("AP:Q", scale=altair.Scale(domain=[0, 1]), title="average precision"),
-        color=altair.Color(
-            "criterion:N",
-            scale=altair.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
-            legend=None,
-        ),
-    )
-    title = "Benefit of group profiles (p = 0.4, a = 1; bars: ± 2 standard errors)"
-    return (drawn + base.mark_rule().encode(y="low:Q", y2="high:Q")).properties(title=title, width=320)
-
-
-def _precision(altair: Any, runs: list[BundlingRun], field: str, axis: str, title: str) -> Any:
-    rows = [
-        {
-            "criterion": run.criterion,
-            "x": getattr(run, field),
-            "y": run.precision.average_precision,
-            "low": run.precision.average_precision - 2 * run.precision.standard_error,
-            "high": run.precision.average_precision + 2 * run.precision.standard_error,
-        }
-        for run in runs
-    ]
-    drawn = _lines(altair, rows, axis, "average precision", title)
-    errors = (
-        altair.Chart(altair.Data(values=rows))
-        .mark_rule()
-        .encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour(altair))
-    )
-    return drawn + errors
-
-
-def _linkability(altair: Any, runs: list[BundlingRun]) -> Any:
-    """One panel a criterion, with the bound dashed."""
-    rows: list[dict[str, Any]] = []
-    for run in runs:
-        link = run.report.linkability
-        five = next(line for line in run.report.attackers if line.known_terms == 5)
-        for measure, value in [
-            ("n_t/n, largest", link.max),
-            ("n_t/n, mean", link.mean),
-            ("eq. 3 with 5 known terms, largest", five.belief_max),
-            ("eq. 3 with 5 known terms, mean", five.belief_mean),
-        ]:
-            rows.append({"criterion": run.criterion, "x": run.p, "p": run.p, "y": value, "measure": measure})
-    base = altair.Chart().encode(x=altair.X("x:Q", title="bound p", axis=altair.Axis(values=list(BOUNDS))))
-    lines = base.mark_line(point=True).encode(
-        y=altair.Y("y:Q", title="linkability", scale=altair.Scale(domain=[0, 1])),
-        color=altair.Color("measure:N", title=None, legend=altair.Legend(labelLimit=300)),
-        strokeDash=altair.StrokeDash("measure:N", title=None),  # where lines coincide, both show
-        tooltip=["criterion:N", "measure:N", "x:Q", altair.Tooltip("y:Q", format=".3f")],
-    )
-    bound = base.mark_line(strokeDash=[6, 4], color="#424242").encode(y="p:Q")
-    return (
-        altair.layer(bound, lines, data=altair.Data(values=rows))
-        .properties(width=300, height=260)
-        .facet(column=altair.Column("criterion:N", title=None, sort=list(CRITERIA)))
-        .properties(title="Actual linkability against the bound (dashed), a = 1")
-    )
-
-
-def _lines(altair: Any, rows: list[dict[str, Any]], x: str, y: str, title: str) -> Any:
-    steps = sorted({row["x"] for row in rows})
-    return (
-        altair.Chart(altair.Data(values=rows))
-        .mark_line(point=True)
-        .encode(
-            x=altair.X("x:Q", title=x, axis=altair.Axis(values=steps, format="~g")),
-            y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=True)),
-            color=_colour(altair),
-            tooltip=["criterion:N", "x:Q", altair.Tooltip("y:Q", format=".3f")],
-        )
-        .properties(width=480, height=260, title=title)
-    )

@@ -8,8 +8,7 @@ query the engine's first 20 results are reranked, each time as the guard in ques
 - on the device: the complete profile of topics, or of words, of which nothing leaves the device;
 - group: the words that the user's group shows (guard 3);
 - sent under δ: the topics that the device sends under a risk bound (guard 1);
-- d, d', d*: what people with such attributes read, for the exact record, for the region that k people
-  online
+- d, d', d*: what people with such attributes read, for the exact record, for the region that k people online
   share (guard 2), and for anybody.
 
 The synthetic log knows each user's interests, but neither age nor country. Every user is given a record of
@@ -20,10 +19,9 @@ people, interests and searches are as they were.
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +31,23 @@ import pyarrow.parquet as pq
 
 from tacit.device import Repository, interest_scores, rerank, wordnet_repository
 from tacit.errors import InfeasibleError
+from tacit.evaluate import charts
 from tacit.evaluate.guards.cases import (
     MOST_RECORDS,
     Case,
-    Interval,
-    average_precision,
     held_out_cases,
     interval_over_queries,
     measure,
 )
 from tacit.evaluate.guards.pool import Numbers, affinities, learned, region_scores, topic_kinds
-from tacit.files import atomic_directory, check_output_folder
+from tacit.evaluate.report.page import check_folder, write_folder
+from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
 from tacit.groups import Bundler, Profiles
 from tacit.groups.reading import profiles_from_log
 from tacit.groups.service import rank_by_interest
 from tacit.pool.server.partition import partition
 from tacit.pool.simulation.population import Population, adult
+from tacit.retrieval import average_precision
 from tacit.taxonomy import TopicTree
 from tacit.world.synth import SyntheticLog
 
@@ -139,69 +138,40 @@ _TERMS = 150
 _FEWEST = 10
 
 
-@dataclass(frozen=True)
-class Way:
-    """One way to personalise.
-
-    Attributes:
-        name: what ranks the results.
-        told: who learns what of the person.
-        average_precision: over all queries.
-        gain: over no profile, with a 95 % interval by bootstrap over people.
-        reached: the share of queries that were personalised at all.
-    """
-
-    name: str
-    told: str
-    average_precision: float
-    gain: Interval
-    reached: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """All ways on the same queries."""
-
-    judged_by: str
-    people: int
-    queries: int
-    p: float
-    k: int
-    ways: tuple[Way, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-
-def count_ways() -> int:
-    """How many ways there are, for progress."""
-    return 7 + len(DELTAS)
-
-
-def compare_ways(
-    users: int,
-    population: int,
+def evaluate_personalised(
+    to: str | Path | None = None,
     *,
-    by_clicks: bool = False,
+    users: int = 40,
+    population: int = 3_000,
+    clicks: bool = False,
     p: float = 0.4,
     k: int = 10,
     seed: int = 5,
-    advance: Callable[[int], None] = lambda _ways: None,
-) -> Comparison:
-    """Rank every test query in every way.
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> Results:
+    """Measure search with no profile, on the device, by group, with generalised topics and with attributes.
+
+    Every way ranks the same results of the same queries of the same people of a synthetic log; Average
+    Precision says what each guard leaves of personalisation::
+
+        ways = tacit.evaluate_personalised(users=12, population=600)
+        ways.to_pandas()
 
     Args:
+        to: the folder to make: ``results.json``, ``charts.html`` and ``ways.svg``. None writes nothing.
         users: of how many users the queries are judged: those with the most records, robots aside.
-        population: users of the synthetic log.
-        by_clicks: relevant is what was clicked, rather than what the user had in mind.
-        p: the bound of groups.
-        k: how many people online share a region.
-        seed: of the log, and of who has which attributes.
-        advance: told how many ways more are done.
+        population: users of the synthetic log they are taken from.
+        clicks: judge by the log's clicks, not by the meaning in mind.
+        p: the bound of groups, between 0 and 1.
+        k: how many people online share a region of the pool.
+        seed: of the log, and of who has which attributes; the same seed gives the same results.
+        force: replace the folder of an earlier evaluation.
+        progress: called with how many ways are done, and how many there are.
     """
-    world = _World(users, population, by_clicks, seed)
-    compared = _Ways(world.cases, advance)
+    check_folder(to, ["ways.svg"], force=force)
+    world = _World(users, population, clicks, seed)
+    compared = _Ways(world.cases, Steps(7 + len(DELTAS), progress))
     compared.add("no profile", "nothing", [case.results for case in world.cases])
     compared.add("topics, on the device", "nothing leaves it", world.by_own_topics())
     compared.add("words, on the device", "nothing leaves it", world.by_own_words())
@@ -214,19 +184,65 @@ def compare_ways(
     told = {"d": "the exact record", "d'": f"a region of {k} people", "d*": "nothing"}
     for name, orders in world.by_attributes(k).items():
         compared.add(f"people with attributes {name}", told[name], orders)
-    judged = "clicks" if by_clicks else "the meaning in mind"
+    ways = [flat(way) for way in compared.ways]
+    judged_by = "clicks" if clicks else "the meaning in mind"
     people = len({case.user for case in world.cases})
-    return Comparison(judged, people, len(world.cases), p, k, tuple(compared.ways))
+    found = Results(
+        "personalised",
+        "All ways to personalise a search",
+        f"{len(world.cases):,} queries of {people:,} people, judged by {judged_by}; intervals by bootstrap "
+        "over people",
+        {
+            "judged_by": judged_by,
+            "people": people,
+            "queries": len(world.cases),
+            "p": p,
+            "k": k,
+            "ways": compared.ways,
+        },
+        ways,
+        [_figure(ways)],
+    )
+    return write_folder(found, to, force=force)
+
+
+def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
+    plain = ways[0]["average_precision"]
+    drawn = [
+        {
+            "name": way["name"],
+            "series": "nothing is sent" if way["told"].startswith("nothing") else "something is sent",
+            "value": way["average_precision"],
+            "low": plain + way["gain.low"],
+            "high": plain + way["gain.high"],
+        }
+        for way in ways
+    ]
+    return Figure(
+        "ways",
+        "Average precision by way to personalise",
+        (
+            Column("name", "ranked by"),
+            Column("told", "who learns what"),
+            Column("average_precision", "average precision", ".3f"),
+            Column("gain.mean", "gain", "+.3f"),
+            Column("gain.low", "from", "+.3f"),
+            Column("gain.high", "to", "+.3f"),
+        ),
+        ways,
+        caption="Bars: 95% intervals of the gain over no profile (dashed).",
+        draw=partial(charts.intervals, drawn, "average precision", level=plain),
+    )
 
 
 class _Ways:
-    """Collects ways; the first is what the others are compared with."""
+    """Collects ways: Average Precision, gain over the first, and the share of queries personalised."""
 
-    def __init__(self, cases: Sequence[Case], advance: Callable[[int], None]) -> None:
-        self._cases, self._advance = cases, advance
+    def __init__(self, cases: Sequence[Case], steps: Steps) -> None:
+        self._cases, self._steps = cases, steps
         self._people = [str(case.user) for case in cases]
         self._plain = [average_precision(case.results, case.relevant) for case in cases]
-        self.ways: list[Way] = []
+        self.ways: list[dict[str, Any]] = []
 
     def add(self, name: str, told: str, orders: Sequence[Sequence[int]]) -> None:
         values = [
@@ -238,8 +254,11 @@ class _Ways:
     def put(self, name: str, told: str, values: Sequence[float], reached: float) -> None:
         gains = [value - plain for value, plain in zip(values, self._plain, strict=True)]
         gain = interval_over_queries(self._people, gains)
-        self.ways.append(Way(name, told, float(np.mean(values)), gain, reached))
-        self._advance(1)
+        mean = float(np.mean(values))
+        self.ways.append(
+            {"name": name, "told": told, "average_precision": mean, "gain": gain, "reached": reached}
+        )
+        self._steps.advance()
 
 
 class _World:
@@ -255,7 +274,7 @@ class _World:
         if len(self.cases) < _FEWEST:
             raise InfeasibleError(
                 f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",
-                "Take more users.",
+                "Use more `users`.",
             )
         lengths = np.array([len(kinds) for kinds in self._truth["kinds"].to_pylist()])
         row = np.repeat(np.arange(len(lengths)), lengths)
@@ -334,60 +353,3 @@ class _World:
         judged = np.array(sorted({case.user for case in self.cases}))
         use = (page >= 0) & ~np.isin(self._row, judged)
         return kind_of[self.repository.topic_of[page[use]]], self._row[use]
-
-
-MARKS = ("results.json", "ways.svg")
-"""By these files a folder of this comparison is told from any other."""
-
-_COLOURS = {"nothing leaves it": "#00796b", "nothing": "#7c8692"}
-_TOLD = "#ef6c00"
-
-
-def write_comparison(found: Comparison, folder: str | Path, *, replace: bool = False) -> Path:
-    """Write ``results.json``, ``charts.html`` and ``ways.svg``."""
-    import altair  # heavy, and an extra: tacit[report]
-
-    folder = Path(folder)
-    check_output_folder(folder, force=replace, marks=MARKS)
-    with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        (temporary / "results.json").write_text(text + "\n", encoding="utf-8")
-        chart = _chart(altair, found)
-        chart.save(str(temporary / "ways.svg"))
-        chart.save(str(temporary / "charts.html"), inline=True)
-    return folder
-
-
-def _chart(altair: Any, found: Comparison) -> Any:
-    plain = found.ways[0].average_precision
-    rows = [
-        {
-            "way": way.name,
-            "told": way.told,
-            "AP": way.average_precision,
-            "low": plain + way.gain.low,
-            "high": plain + way.gain.high,
-        }
-        for way in found.ways
-    ]
-    told = list(dict.fromkeys(way.told for way in found.ways))
-    scale = altair.Scale(domain=told, range=[_COLOURS.get(name, _TOLD) for name in told])
-    base = altair.Chart(altair.Data(values=rows)).encode(
-        y=altair.Y("way:N", sort=None, title=None, axis=altair.Axis(labelLimit=260)),
-        color=altair.Color("told:N", scale=scale, legend=None),
-        tooltip=["way:N", "told:N", altair.Tooltip("AP:Q", format=".3f")],
-    )
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=altair.X("AP:Q", title="average precision", scale=altair.Scale(zero=False))
-    )
-    bars = base.mark_rule().encode(x="low:Q", x2="high:Q")
-    level = (
-        altair.Chart(altair.Data(values=[{"AP": plain}]))
-        .mark_rule(strokeDash=[4, 3], color="#7c8692")
-        .encode(x="AP:Q")
-    )
-    title = altair.TitleParams(
-        f"{found.queries:,} queries of {found.people:,} people, judged by {found.judged_by}",
-        subtitle="bars: 95 % intervals of the gain over no profile (dashed); orange: something is told",
-    )
-    return (level + bars + points).properties(width=420, height=300, title=title)

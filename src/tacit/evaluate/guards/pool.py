@@ -15,22 +15,27 @@ is printed in numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from tacit.evaluate import charts
+from tacit.evaluate.charts import svg
+from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, no_progress
 from tacit.files import atomic_file
 from tacit.pages import render
-from tacit.pool.simulation.population import Population
+from tacit.pool.simulation.population import Population, adult
 from tacit.pool.simulation.traffic import LEAVERS, MODES, Simulated, SimulationSetting, simulate
 from tacit.pool.simulation.verification import AuditedLog, verify_log
-from tacit.retrieval import SearchEngine
+from tacit.retrieval import SearchEngine, average_precision
 from tacit.taxonomy import TopicTree
+from tacit.world import wordnet_corpus, wordnet_engine
 
 QUERIES = (
     "java jaguar mercury saturn apple bank bass bat bow box club court crane date drill fan file fly game "
@@ -46,53 +51,78 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Usefulness:
-    """Mean Average Precision on held-out people, by what the service sees of them."""
+def evaluate_pool(
+    *,
+    ks: Sequence[int] = (5, 10, 30, 60),
+    window_lengths: Sequence[float] = (25.0, 50.0, 100.0, 200.0),
+    arrivals: Sequence[float] = (0.5, 1.0, 2.0, 3.0, 10.0, 50.0, 200.0),
+    windows: int = 60,
+    seed: int = 1,
+    progress: Progress = no_progress,
+) -> Results:
+    """Measure search for people of whom a service sees d, a region d', everybody's d*, or nothing.
 
-    k: int
-    window: float
-    exact: float
-    region: float
-    general: float
-    nothing: float
-    entries: int
+    Results depend on age, country and occupation; the service learns from a log that shows what the pool lets
+    through. Average Precision is that of people who are not in the log. Then: how long newcomers wait::
 
-    def as_dict(self) -> dict[str, Any]:
-        """A row of a table; ``kept`` is the share of the gain of d over d* that d' keeps."""
-        gain = self.exact - self.general
-        return {
-            "k": self.k,
-            "window": self.window,
-            "d": self.exact,
-            "region": self.region,
-            "d*": self.general,
-            "nothing": self.nothing,
-            "kept": (self.region - self.general) / gain if gain > 0 else 0.0,
-            "entries": self.entries,
-        }
+        worth = tacit.evaluate_pool(ks=[5, 30], windows=20)
+        print(worth)
 
-
-@dataclass(frozen=True)
-class Waiting:
-    """How newcomers come to their first region, at a rate of arrivals."""
-
-    arrivals: float
-    at_once: float
-    never: float
-    wait: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """A row of a table."""
-        return {"arrivals": self.arrivals, "at_once": self.at_once, "never": self.never, "wait": self.wait}
-
-
-def average_precision(wanted: Sequence[bool]) -> float:
-    """AP of a ranking, given for each place whether its result is wanted (all wanted ones are ranked)."""
-    hits = np.flatnonzero(np.asarray(wanted))
-    if not hits.size:
-        return 0.0
-    return float((np.arange(1, hits.size + 1) / (hits + 1)).mean())
+    Args:
+        ks: the k to try, at windows of 50.
+        window_lengths: lengths of the window to try, at k = 30.
+        arrivals: people who arrive per unit of time, for waiting times.
+        windows: how many windows each simulation runs.
+        seed: the same seed gives the same results.
+        progress: called with how many simulations are done, and how many there are.
+    """
+    base = SimulationSetting(windows=windows, leavers="answer", seed=seed)
+    settings = [replace(base, k=k) for k in ks]
+    settings += [replace(base, window=w) for w in window_lengths if replace(base, window=w) not in settings]
+    population, steps = adult(), Steps(len(settings) + len(arrivals), progress)
+    engine, kinds = wordnet_engine(), topic_kinds(wordnet_corpus().tree)
+    useful, waiting = [], []
+    for setting in settings:
+        useful.append(usefulness(setting, population, engine, kinds))
+        steps.advance()
+    for rate in arrivals:
+        waiting += waiting_times(replace(base, leavers="silent"), population, (rate,))
+        steps.advance()
+    return Results(
+        "pool",
+        "What a region of the pool is worth to search",
+        "kept: of what the record d gains over d*, the share that the region d' keeps. wait: of those who "
+        "get a region later, in units of time; never: they left without one (k = 30, w = 50).",
+        {"windows": windows, "seed": seed, "usefulness": useful, "waiting": waiting},
+        useful,
+        [
+            Figure(
+                "usefulness",
+                "Average Precision",
+                (
+                    Column("k", "k"),
+                    Column("window", "w", "g"),
+                    Column("d", "d", ".3f"),
+                    Column("region", "d'", ".3f"),
+                    Column("d*", "d*", ".3f"),
+                    Column("nothing", "nothing", ".3f"),
+                    Column("kept", "kept", ".0%"),
+                ),
+                useful,
+            ),
+            Figure(
+                "waiting",
+                "Newcomers' first region",
+                (
+                    Column("arrivals", "arrivals", "g"),
+                    Column("at_once", "at once", ".1%"),
+                    Column("wait", "wait", ".1f"),
+                    Column("never", "never", ".1%"),
+                ),
+                [row | {"wait": row["wait"] or None} for row in waiting],
+            ),
+        ],
+    )
 
 
 def topic_kinds(tree: TopicTree, depth: int = 6) -> Numbers:
@@ -192,6 +222,11 @@ def _ranked_kinds(model: list[Floats], low: Numbers, high: Numbers) -> Numbers:
     return np.argsort(-region_scores(model, low, high), axis=1, kind="stable")
 
 
+def _precision(kinds: Numbers, wanted: int) -> float:
+    """Average Precision of results in this order of kinds, one kind being wanted."""
+    return average_precision(range(len(kinds)), set(np.flatnonzero(kinds == wanted).tolist()))
+
+
 def _mean_precision(kinds: Numbers, ranked: Numbers, wanted: Numbers) -> float:
     """The mean AP when the results of a query are shown kind by kind in each asker's order of kinds."""
     known: dict[tuple[bytes, int], float] = {}
@@ -202,7 +237,7 @@ def _mean_precision(kinds: Numbers, ranked: Numbers, wanted: Numbers) -> float:
             place = np.empty(order.size, np.int64)
             place[order] = np.arange(order.size)
             shown = kinds[np.argsort(place[kinds], kind="stable")]
-            known[key] = average_precision((shown == want).tolist())
+            known[key] = _precision(shown, want)
         total += known[key]
     return total / len(wanted)
 
@@ -214,8 +249,11 @@ def usefulness(
     kind_of: Numbers,
     *,
     seed: int = 7,
-) -> Usefulness:
-    """Measure one setting: simulate its traffic, learn from two thirds of the people, rank for the others."""
+) -> dict[str, Any]:
+    """Measure one setting: simulate its traffic, learn from two thirds of the people, rank for the others.
+
+    ``kept`` is the share of the gain of d over d* that the region d' keeps.
+    """
     found = simulate(setting, population, keep_log=True)
     assert found.log is not None
     log, sizes = found.log, population.template.sizes
@@ -233,13 +271,13 @@ def usefulness(
             model = learned(low[learn], high[learn], wanted[learn], int(kinds.max()) + 1, sizes)
             ranked = _ranked_kinds(model, low[judge], high[judge])
             totals[name] += _mean_precision(kinds, ranked, wanted[judge]) * judge.sum()
-        plain = {want: average_precision((kinds == want).tolist()) for want in range(int(kinds.max()) + 1)}
+        plain = {want: _precision(kinds, want) for want in range(int(kinds.max()) + 1)}
         totals["nothing"] += sum(plain[want] for want in wanted[judge].tolist())
     entries = int((~train).sum())
     means = {name: total / entries for name, total in totals.items()}
-    return Usefulness(
-        setting.k, setting.window, means["d"], means["region"], means["d*"], means["nothing"], entries
-    )
+    gain = means["d"] - means["d*"]
+    kept = (means["region"] - means["d*"]) / gain if gain > 0 else 0.0
+    return {"k": setting.k, "window": setting.window, **means, "kept": kept, "entries": entries}
 
 
 def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Numbers]]:
@@ -250,10 +288,18 @@ def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Num
 
 def waiting_times(
     base: SimulationSetting, population: Population, arrivals: Sequence[float] = (1, 3, 10, 50, 200)
-) -> list[Waiting]:
+) -> list[dict[str, float]]:
     """How long newcomers wait for their first region, by the rate of arrivals."""
     found = [simulate(replace(base, arrivals=float(rate)), population) for rate in arrivals]
-    return [Waiting(one.setting.arrivals, one.guarded_at_once, one.never_guarded, one.wait) for one in found]
+    return [
+        {
+            "arrivals": one.setting.arrivals,
+            "at_once": one.guarded_at_once,
+            "never": one.never_guarded,
+            "wait": one.wait,
+        }
+        for one in found
+    ]
 
 
 ARRIVALS = (10, 50, 100, 150, 200, 250, 300)
@@ -284,43 +330,6 @@ PAPER_SAYS = {
 """What the paper's text says of its figures."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One point of a figure: a setting, and means over its simulations."""
-
-    figure: str
-    setting: SimulationSetting
-    means: dict[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """A row of the report."""
-        setting = self.setting
-        return {
-            "figure": self.figure,
-            "mode": setting.mode,
-            "leavers": setting.leavers,
-            "k": setting.k,
-            "window": setting.window,
-            "overlap": setting.overlap,
-            "arrivals": setting.arrivals,
-            "stay": setting.stay,
-        } | self.means
-
-
-@dataclass(frozen=True)
-class Sweeps:
-    """All points, and the verdicts on the query logs at the paper's default setting."""
-
-    base: SimulationSetting
-    points: tuple[Point, ...]
-    verdicts: tuple[dict[str, Any], ...]
-    seeds: int = 1
-
-    def of(self, figure: str) -> list[dict[str, Any]]:
-        """The rows of a figure."""
-        return [point.as_dict() for point in self.points if point.figure == figure]
-
-
 def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSetting]]:
     """The settings of each figure, around ``base``."""
     for mode in MODES:
@@ -339,27 +348,32 @@ def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSettin
                     )
 
 
-def sweep(
-    base: SimulationSetting,
-    population: Population,
-    advance: Callable[[], None] = lambda: None,
-    *,
-    seeds: int = 1,
-) -> Sweeps:
-    """Run every setting with so many seeds, from ``base``'s on; ``advance`` is called after each setting."""
-    points = []
-    for figure, setting in settings_of(base):
-        runs = [simulate(each, population) for each in _seeded(setting, seeds)]
-        points.append(Point(figure, setting, _means(runs)))
-        advance()
+def paper_experiments(
+    base: SimulationSetting, population: Population, *, seeds: int = 1, progress: Progress = no_progress
+) -> Results:
+    """Run every setting with so many seeds, from ``base``'s on: means of each, and verdicts on query logs."""
+    settings = list(settings_of(base))
+    steps, points = Steps(len(settings) + len(MODES) * len(LEAVERS), progress), []
+    for figure, setting in settings:
+        means = _means([simulate(each, population) for each in _seeded(setting, seeds)])
+        points.append({"figure": figure} | {name: getattr(setting, name) for name in _VARIED} | means)
+        steps.advance()
     verdicts = []
     for mode in MODES:
         for leavers in LEAVERS:
             setting = replace(base, mode=mode, leavers=leavers)
             runs = [simulate(each, population, keep_log=True) for each in _seeded(setting, seeds)]
             verdicts.append({"mode": mode, "leavers": leavers} | _means(runs) | _audited(runs))
-            advance()
-    return Sweeps(base, tuple(points), tuple(verdicts), seeds)
+            steps.advance()
+    return Results(
+        "simulate",
+        "The pool, simulated",
+        "",
+        {"seeds": seeds, "points": points, "verdicts": verdicts},
+        points,
+        [_paper_figure(number, points) for number in _DRAWN],
+        [_verdicts(verdicts), _table_1(points, base)],
+    )
 
 
 def _seeded(setting: SimulationSetting, seeds: int) -> list[SimulationSetting]:
@@ -381,169 +395,133 @@ def _audited(runs: Sequence[Simulated]) -> dict[str, int]:
     return {name: totals[name] for name in _ADDED}
 
 
-_COLOURS = {"default": "#0c9485", "paper": "#e8710a"}
-_TITLES = {
-    "6": "Information loss by arrivals and stay",
-    "7": "Information loss by k",
-    "8": "Information loss by window and overlap",
-}
-
-
-def write_report(sweeps: Sweeps, path: str | Path) -> None:
-    """Write the page; everything is inside it, and it runs no script."""
-    import altair
-
-    charts = {"6": _figure_6(altair, sweeps), "7": _figure_7(altair, sweeps), "8": _figure_8(altair, sweeps)}
-    page = render(
-        "tacit.evaluate",
-        "pool_sweeps.html.j2",
-        base=sweeps.base,
-        seeds=sweeps.seeds,
-        figures=[
-            {
-                "number": number,
-                "title": _TITLES[number],
-                "svg": Markup(_svg(chart)),
-                "says": PAPER_SAYS[f"Figure {number}"],
-                "rows": sweeps.of(f"Figure {number}"),
-            }
-            for number, chart in charts.items()
+_VARIED = ("mode", "leavers", "k", "window", "overlap", "arrivals", "stay")
+_DRAWN: dict[str, tuple[str, str, tuple[str, str], str, list[dict[str, Any]]]] = {
+    "6": (
+        "Information loss by arrivals and stay",
+        " Single points mark it.",
+        ("arrivals", "arrivals per unit of time (λ)"),
+        "stay",
+        [
+            {"series": "the paper, μ = 50 and 100", "x": 50, "y": 0.05},
+            {"series": "the paper, μ = 10: below", "x": 50, "y": 0.10},
         ],
-        table=_table_1(sweeps),
-        verdicts=sweeps.verdicts,
+    ),
+    "7": (
+        "Information loss by k",
+        " A line of its own marks it.",
+        ("k", "people who share a region (k)"),
+        "",
+        [{"series": "the paper: at most", "x": k, "y": 0.04} for k in (5, 10)],
+    ),
+    "8": ("Information loss by window and overlap", "", ("window", "window (w)"), "overlap", []),
+}
+"""The paper's figures: title, how its text is marked, the x axis, what makes lines beside the mode, marks."""
+
+
+def _paper_figure(number: str, points: Sequence[dict[str, Any]]) -> Figure:
+    """Information loss and NCP beside each other; figure 8 has leavers beside each other."""
+    title, marked, (key, axis), lines, marks = _DRAWN[number]
+    rows = [row for row in points if row["figure"] == f"Figure {number}"]
+    loss, width = "information loss (AvgIL)", "share of width (NCP)"
+    drawn = [
+        {
+            "series": f"{row['mode']}, {lines} {row[lines]:g}" if lines else row["mode"],
+            "x": row[key],
+            "y": row[measure],
+            "panel": f"leavers: {row['leavers']}" if number == "8" else name,
+        }
+        for measure, name in (("information_loss", loss), *([] if number == "8" else [("ncp", width)]))
+        for row in rows
+    ]
+    drawn += [mark | {"panel": loss} for mark in marks]
+    scale: Literal["log", "near"] = "log" if number == "6" else "near"
+    y = loss if number == "8" else "share"
+    return Figure(
+        f"figure-{number}",
+        f"Figure {number}: {title}",
+        (
+            Column("mode", "mode"),
+            Column("leavers", "leavers"),
+            Column("arrivals", "λ", ".0f"),
+            Column("stay", "μ", ".0f"),
+            Column("k", "k"),
+            Column("window", "w", ".0f"),
+            Column("overlap", "p", "g"),
+            *_SHARES[:4],
+            Column("groups", "groups", ".0f"),
+        ),
+        rows,
+        caption=f"The paper says: {PAPER_SAYS[f'Figure {number}']}.{marked}",
+        draw=partial(charts.curve, drawn, axis, y, series="", y_scale=scale, y_format="%", panel="panel"),
+    )
+
+
+_SHARES = (
+    Column("information_loss", "IL", ".2%"),
+    Column("ncp", "NCP", ".1%"),
+    Column("unregistered", "unregistered", ".2%"),
+    Column("forced_expired", "forced", ".2%"),
+    Column("forced_unregistered", "forced, then without", ".2%"),
+)
+
+
+def _verdicts(rows: Sequence[dict[str, Any]]) -> Figure:
+    return Figure(
+        "verdicts",
+        "Verdicts",
+        (
+            Column("mode", "mode"),
+            Column("leavers", "leavers"),
+            *_SHARES,
+            Column("groups", "groups", ".0f"),
+            Column("guarded", "queries"),
+            Column("definition_2_violations", "fail Def. 2"),
+            Column("definition_3_violations", "fail Def. 3"),
+            Column("general", "d*: queries"),
+            Column("definition_2_violations_general", "d*: fail Def. 2"),
+        ),
+        rows,
+    )
+
+
+def _table_1(points: Sequence[dict[str, Any]], base: SimulationSetting) -> Figure:
+    """Table 1: the paper's figures, and ours in both modes."""
+    mine = [row for row in points if row["figure"] == "Figure 6" and row["stay"] == base.stay]
+    ours = {(row["mode"], row["arrivals"]): row for row in mine}
+    rows = []
+    for place, arrivals in enumerate(PAPER_TABLE_1["arrivals"]):
+        row: dict[str, Any] = {name: values[place] for name, values in PAPER_TABLE_1.items()}
+        for mode in MODES:
+            for name, value in ours.get((mode, float(arrivals)), {}).items():
+                row[f"{mode}.{name}"] = value
+        rows.append(row)
+    return Figure(
+        "table-1",
+        "Table 1",
+        (
+            Column("arrivals", "arrivals λ"),
+            Column("unregistered", "unregistered: the paper", ".1%"),
+            Column("paper.unregistered", "paper mode", ".2%"),
+            Column("default.unregistered", "default", ".2%"),
+            Column("forced_expired", "forced: the paper", ".1%"),
+            Column("paper.forced_expired", "paper mode, literal", ".2%"),
+            Column("paper.forced_unregistered", "paper mode, then without", ".2%"),
+            Column("default.forced_expired", "default, literal", ".2%"),
+        ),
+        rows,
+    )
+
+
+def write_pool_report(results: Results, base: SimulationSetting, path: str | Path) -> None:
+    """Write the paper's figures beside ours on one page; everything is inside it, and it runs no script."""
+    page = render(
+        "tacit.evaluate.report",
+        "pool.html.j2",
+        results=results,
+        base=base,
+        seeds=results["seeds"],
+        figures=[(figure, Markup(svg(figure.chart))) for figure in results.figures],
     )
     with atomic_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
-
-
-def _svg(chart: Any) -> str:
-    """The chart as SVG, in colours that can be read on light and dark pages."""
-    import vl_convert
-
-    grey = "#7c8692"
-    axis = {
-        "labelColor": grey,
-        "titleColor": grey,
-        "gridColor": "#8884",
-        "domainColor": grey,
-        "tickColor": grey,
-    }
-    config = {
-        "background": "transparent",
-        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 60},
-        "axis": axis,
-        "legend": {"labelColor": grey, "titleColor": grey, "symbolStrokeColor": grey},
-        "title": {"color": grey},
-        "view": {"stroke": "transparent"},
-    }
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": config})
-    return svg
-
-
-def _rows(sweeps: Sweeps, figure: str) -> list[dict[str, Any]]:
-    return [
-        {key: value for key, value in row.items() if key != "figure"}
-        | {"series": f"{row['mode']}, stay {row['stay']:g}"}
-        for row in sweeps.of(figure)
-    ]
-
-
-def _base(altair: Any, rows: list[dict[str, Any]], width: int = 300) -> Any:
-    return altair.Chart(altair.Data(values=rows)).mark_line(point=True).properties(width=width, height=220)
-
-
-def _loss(altair: Any, *, logarithmic: bool = False) -> Any:
-    scale = altair.Scale(type="log") if logarithmic else altair.Undefined
-    axis = altair.Axis(format="~p", values=[0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]) if logarithmic else None
-    return altair.Y(
-        "information_loss:Q",
-        title="information loss (AvgIL)",
-        scale=scale,
-        axis=axis or altair.Axis(format="%"),
-    )
-
-
-def _ncp(altair: Any) -> Any:
-    return altair.Y("ncp:Q", title="share of width (NCP)", axis=altair.Axis(format="%"))
-
-
-def _mode(altair: Any) -> Any:
-    scale = altair.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
-    return altair.Color("mode:N", scale=scale, title="mode")
-
-
-def _dash(altair: Any, field: str, title: str) -> Any:
-    legend = altair.Legend(
-        symbolType="stroke", symbolStrokeColor="#7c8692", symbolStrokeWidth=2, symbolSize=400, symbolOpacity=1
-    )
-    return altair.StrokeDash(f"{field}:N", title=title, legend=legend)
-
-
-def _figure_6(altair: Any, sweeps: Sweeps) -> Any:
-    rows = _rows(sweeps, "Figure 6")
-    x = altair.X("arrivals:Q", title="arrivals per unit of time (λ)")
-    dash = _dash(altair, "stay", "stay (μ)")
-    said = [
-        {"arrivals": 50, "information_loss": 0.05, "text": "the paper, μ = 50 and 100"},
-        {"arrivals": 50, "information_loss": 0.10, "text": "the paper, μ = 10: below"},
-    ]
-    points = (
-        altair.Chart(altair.Data(values=said))
-        .mark_point(shape="cross", size=90, color="#888", strokeWidth=2)
-        .encode(x="arrivals:Q", y="information_loss:Q")
-    )
-    loss = _loss(altair, logarithmic=True)
-    lines = _base(altair, rows).encode(x=x, y=loss, color=_mode(altair), strokeDash=dash)
-    widths = _base(altair, rows).encode(x=x, y=_ncp(altair), color=_mode(altair), strokeDash=dash)
-    return (lines + points) | widths
-
-
-def _figure_7(altair: Any, sweeps: Sweeps) -> Any:
-    rows = _rows(sweeps, "Figure 7")
-    x = altair.X("k:Q", title="people who share a region (k)")
-    said = [{"k": k, "information_loss": 0.04} for k in (5, 10)]
-    limit = (
-        altair.Chart(altair.Data(values=said))
-        .mark_line(color="#888", strokeDash=[2, 2])
-        .encode(x="k:Q", y="information_loss:Q")
-    )
-    lines = _base(altair, rows).encode(x=x, y=_loss(altair), color=_mode(altair))
-    return (lines + limit) | _base(altair, rows).encode(x=x, y=_ncp(altair), color=_mode(altair))
-
-
-def _figure_8(altair: Any, sweeps: Sweeps) -> Any:
-    rows = _rows(sweeps, "Figure 8")
-    x = altair.X("window:Q", title="window (w)")
-    dash = _dash(altair, "overlap", "overlap (p)")
-    charts = []
-    for leavers in ("silent", "answer"):
-        some = [row for row in rows if row["leavers"] == leavers]
-        charts.append(
-            _base(altair, some)
-            .encode(x=x, y=_loss(altair), color=_mode(altair), strokeDash=dash)
-            .properties(title=f"leavers {'answer' if leavers == 'answer' else 'are silent'}")
-        )
-    return charts[0] | charts[1]
-
-
-def _table_1(sweeps: Sweeps) -> list[dict[str, Any]]:
-    """Table 1's columns: the paper's figures and ours."""
-    ours = {
-        (row["mode"], row["arrivals"]): row
-        for row in sweeps.of("Figure 6")
-        if row["stay"] == sweeps.base.stay
-    }
-    return [
-        {
-            "arrivals": arrivals,
-            "paper_unregistered": unregistered,
-            "paper_forced": forced,
-            "modes": [ours.get((mode, float(arrivals))) for mode in ("paper", "default")],
-        }
-        for arrivals, unregistered, forced in zip(
-            PAPER_TABLE_1["arrivals"],
-            PAPER_TABLE_1["unregistered"],
-            PAPER_TABLE_1["forced_expired"],
-            strict=True,
-        )
-    ]

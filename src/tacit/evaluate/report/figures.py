@@ -1,70 +1,89 @@
-"""The figures of a report: curves, equal budgets, data kept against utility, impact of parameters."""
+"""Figures of a report on releases: curves, equal budgets, data against utility, impact of parameters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from tacit.evaluate.charts import Figure, bars_by_mechanism, curve, lines, scatter
-from tacit.evaluate.sweep.results import Measurement, Results
-from tacit.evaluate.tasks import TASKS
+from tacit.evaluate import charts
+from tacit.evaluate.results import Column, Figure
+from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.sweep.settings import IMPACTS, Impact
+from tacit.evaluate.task import Task
 
-MEANINGS = {
-    "adhoc": "ad-hoc search: rank pages for a query from the release alone",
-    "suggestion": "query suggestion: guess what a user asks next",
-    "session-search": "session search: rank pages for a whole session",
-    "substitution": "query substitution: find other words for a query, as the original log would",
-    "index-caching": "index caching: keep the right posting lists in memory",
-    "statistics": "statistics: how much of the log's histogram of queries is there",
-}
-"""Each task in a line."""
-UNITS = {
-    "adhoc": "test query with a click",
-    "suggestion": "test session of two queries",
-    "session-search": "test session with a click",
-    "substitution": "test query with a substitution in the original log",
-    "index-caching": "test search with a keyword",
-    "statistics": "record",
-}
-"""What each task judges, one of them."""
+WEAK = 1e-3
+"""From this δ on a release protects nobody to speak of."""
 
-
-def headlines(results: Results) -> dict[str, str]:
-    """The headline measure of each task that was run."""
-    there = dict.fromkeys(result.task for result in results.results)
-    return {task: TASKS[task]().headline for task in there}
+COLUMNS = (
+    Column("setting", "release"),
+    Column("epsilon", "ε"),
+    Column("delta", "δ"),
+    Column("k", "k"),
+    Column("rows", "rows"),
+    Column("mean", "mean where answered"),
+    Column("low", "from"),
+    Column("high", "to"),
+    Column("answered", "share answered"),
+    Column("mean_of_all", "mean over all"),
+    Column("difference", "difference from original"),
+    Column("p", "p, corrected"),
+)
 
 
-def without_units(results: Results) -> tuple[str, ...]:
-    """The tasks for which the test parts hold nothing to judge: no clicks, say, in a log without them."""
-    return tuple(
-        task
-        for task, measure in headlines(results).items()
-        if not any(result.units for result in results.of(task, measure).values())
-    )
+def all_figures(found: Measurements) -> list[Figure]:
+    """Every figure, in the order of the page."""
+    return [
+        *(figure for task in found.tasks.values() for figure in _curves(found, task)),
+        *_equal_budget(found),
+        *_kept_against_utility(found),
+        *(
+            figure
+            for series, impact in IMPACTS.items()
+            for task in found.tasks.values()
+            if series in task.impacts
+            for figure in _impact(found, series, impact, task)
+        ),
+    ]
 
 
-def share_of_original(results: Results, result: Measurement, *, of_all: bool = False) -> float:
-    """A result over that of the original log; NaN where that is nothing."""
-    original = next(
-        r
-        for r in results.of(result.task, result.measure).values()
-        if results.settings[r.setting]["mechanism"] == "original"
-    )
-    mine, theirs = (result.mean_of_all, original.mean_of_all) if of_all else (result.mean, original.mean)
-    return mine / theirs if theirs and math.isfinite(theirs) else math.nan
+def task_tables(found: Measurements) -> list[Figure]:
+    """A table of each task's headline measure, for a terminal."""
+    columns = [
+        Column("setting", "release"),
+        Column("epsilon", "ε"),
+        Column("rows", "rows"),
+        Column("mean", "mean where answered"),
+        Column("answered", "answered", ".1%"),
+        Column("mean_of_all", "mean over all"),
+        Column("p", "p"),
+    ]
+    return [
+        Figure(
+            name,
+            f"{name} {task.headline}",
+            columns,
+            [
+                table_row(found, result)
+                for key, result in found.headline(name).items()
+                if found.settings[key]["series"] in ("budget", "k")
+            ],
+        )
+        for name, task in found.tasks.items()
+        if found.has_units(name)  # the summary says so where there is nothing
+    ]
 
 
-def table_row(results: Results, result: Measurement) -> dict[str, Any]:
-    about = results.settings[result.setting]
-    difference = result.to_original
+def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
+    """A measurement as a row of a table."""
+    about, difference = found.settings[result.setting], result.to_original
     return {
         "setting": about["label"],
         "epsilon": about["epsilon"],
         "delta": about["delta"],
         "k": about["k"],
-        "rows": round(sum(results.rows[result.setting].values())),
+        "rows": found.released_rows(result.setting),
         "mean": result.mean,
         "low": result.low,
         "high": result.high,
@@ -75,170 +94,56 @@ def table_row(results: Results, result: Measurement) -> dict[str, Any]:
     }
 
 
-COLUMNS = (
-    ("setting", "release"),
-    ("epsilon", "ε"),
-    ("delta", "δ"),
-    ("k", "k"),
-    ("rows", "rows"),
-    ("mean", "mean where answered"),
-    ("low", "from"),
-    ("high", "to"),
-    ("answered", "share answered"),
-    ("mean_of_all", "mean over all"),
-    ("difference", "difference from original"),
-    ("p", "p, corrected"),
-)
-
-
-WEAK = 1e-3
-"""From this δ on a release protects nobody to speak of."""
-_IMPACTS = (
-    ("impact of K and b", "adhoc", ("random walk: nDCG@10",), "noise", "noise b", "threshold", "K"),
-    (
-        "impact of q_f",
-        "adhoc",
-        ("random walk: nDCG@10", "random walk with page impact: nDCG@10", "implicit feedback: nDCG@10"),
-        "queries_per_user",
-        "searches of a user that count, q_f",
-        None,
-        "way",
-    ),
-    (
-        "impact of m",
-        "substitution",
-        ("top 2: coverage", "top 5: coverage"),
-        "per_user",
-        "items of a user that count, m",
-        None,
-        "substitutions",
-    ),
-    (
-        "impact of m",
-        "index-caching",
-        ("greedy cache: hit probability",),
-        "per_user",
-        "items of a user that count, m",
-        None,
-        "cache",
-    ),
-)
-"""Series, task, measures, the parameter on the x axis and its name, that of the lines and its name."""
-
-
-def impact_figures(results: Results) -> Iterator[Figure]:
-    """Of every series that was tried."""
-    for impact in _IMPACTS:
-        yield from _impact(results, *impact)
-
-
-def _impact(
-    results: Results,
-    series: str,
-    task: str,
-    measures: Sequence[str],
-    varied: str,
-    axis: str,
-    by: str | None,
-    legend: str,
-) -> Iterator[Figure]:
-    """Where the release has an answer, and over all test units: what raises one may lower the other."""
-    if task not in headlines(results):
-        return
-    found = [
-        (measure, results.settings[key], result)
-        for measure in measures
-        for key, result in results.of(task, measure).items()
-        if results.settings[key]["series"] == series
-    ]
-    table = [
-        {"measure": measure, varied: about["options"][varied]}
-        | ({by: about["options"][by]} if by else {})
-        | table_row(results, result)
-        for measure, about, result in found
-    ]
-    shown = [("measure", "measure"), (varied, axis)] + ([(by, legend)] if by else [])
-    for of_all in (False, True):
-        rows = [
-            {
-                "series": f"{about['options'][by]:g}" if by else measure.rpartition(": ")[0],
-                "x": about["options"][varied],
-                "y": result.mean_of_all if of_all else result.mean,
-                "weak": (about["delta"] or 0.0) > WEAK,
-            }
-            for measure, about, result in found
-            if math.isfinite(result.mean_of_all if of_all else result.mean)
+def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
+    """The headline measure by ε and by k, where the release has an answer and over all test units."""
+    results = found.headline(task.name)
+    original = next((r for key, r in results.items() if found.settings[key]["mechanism"] == "original"), None)
+    for series, axis, key in (("budget", "ε", "asked_epsilon"), ("k", "k", "k")):
+        drawn = [
+            (found.settings[r.setting], r)
+            for r in results.values()
+            if found.settings[r.setting]["series"] == series and found.settings[r.setting][key] is not None
         ]
-        if not rows or (of_all and all(result.answered == 1 for *_, result in found)):
-            continue
-        about = found[0][1]
-        where = "over all test units" if of_all else "where the release has an answer"
-        yield Figure(
-            f"{series.replace(' ', '-').replace('_', '')}-{task}{'-of-all' if of_all else ''}",
-            "parameters",
-            f"The {series} on {task}, {where}: {about['mechanism']}",
-            _impact_caption(task, about["asked_epsilon"], any(row["weak"] for row in rows)),
-            lines(rows, axis, measures[0].rpartition(": ")[2], legend),
-            (*shown, *COLUMNS[1:]),
-            table,
-        )
-
-
-def _impact_caption(task: str, epsilon: float | None, weak: bool) -> str:
-    fixed = f"ε = {epsilon:g} for all." if epsilon else "ε and δ follow from b and K, and are in the table."
-    hollow = f" Hollow: δ above {WEAK:g}, where noise alone lets rows through and nothing is protected."
-    return f"{MEANINGS[task].capitalize()}. {fixed}{hollow if weak else ''}"
-
-
-def all_figures(results: Results) -> list[Figure]:
-    """In the order of the page."""
-    found = [
-        figure for task, measure in headlines(results).items() for figure in _curves(results, task, measure)
-    ]
-    found += _equal_budget(results)
-    found += _kept_against_utility(results)
-    found += impact_figures(results)
-    return found
-
-
-def _curves(results: Results, task: str, measure: str) -> Iterator[Figure]:
-    found = results.of(task, measure)
-    original = next(
-        (r for r in found.values() if results.settings[r.setting]["mechanism"] == "original"), None
-    )
-    for series, axis, field in (("budget", "ε", "asked_epsilon"), ("k", "k", "k")):
-        chosen = {key: r for key, r in found.items() if results.settings[key]["series"] == series}
-        drawn = {key: r for key, r in chosen.items() if results.settings[key][field] is not None}
-        if not drawn:
-            continue
-        table = [table_row(results, r) for r in ([original] if original else []) + list(drawn.values())]
+        table = [table_row(found, r) for r in [*([original] if original else []), *(r for _, r in drawn)]]
+        answered = {r.answered for _, r in drawn} | ({original.answered} if original else set())
         for of_all in (False, True):
             rows = [
-                {
-                    "series": results.settings[key]["mechanism"],
-                    "x": results.settings[key][field],
-                    "y": r.mean_of_all if of_all else r.mean,
-                    "low": None if of_all or math.isnan(r.low) else r.low,
-                    "high": None if of_all or math.isnan(r.high) else r.high,
-                }
-                for key, r in drawn.items()
-                if math.isfinite(r.mean_of_all if of_all else r.mean)
+                {"series": about["mechanism"], "x": about[key], **_point(result, of_all=of_all)}
+                for about, result in drawn
             ]
-            baseline = None
-            if original is not None:
-                baseline = original.mean_of_all if of_all else original.mean
-            where = "over all test units" if of_all else "where the release has an answer"
-            if not rows or (of_all and all(r.answered == 1 for r in chosen.values())):
+            rows = [row for row in rows if math.isfinite(row["y"])]
+            if not rows or (of_all and answered == {1}):
                 continue
+            levels = {"original log": _value(original, of_all)} if original else {}
+            draw = partial(charts.curve, rows, axis, _measure(task.headline), levels=levels, logarithmic=True)
             yield Figure(
-                f"{task}-by-{field.removeprefix('asked_')}{'-of-all' if of_all else ''}",
-                task,
-                f"{measure}, {where}",
-                _caption(series, of_all),
-                curve(rows, baseline, axis, measure.rpartition(": ")[2]),
+                f"{task.name}-by-{key.removeprefix('asked_')}{'-of-all' if of_all else ''}",
+                f"{task.headline}, {_where(of_all)}",
                 COLUMNS,
                 table,
+                task.name,
+                _caption(series, of_all),
+                draw,
             )
+
+
+def _value(result: Measurement, of_all: bool) -> float:
+    return result.mean_of_all if of_all else result.mean
+
+
+def _point(result: Measurement, *, of_all: bool) -> dict[str, Any]:
+    """Value and interval; there is none of the mean over all units."""
+    bounds = (None, None) if of_all or math.isnan(result.low) else (result.low, result.high)
+    return {"y": _value(result, of_all), "low": bounds[0], "high": bounds[1]}
+
+
+def _measure(name: str) -> str:
+    """The measure without the way it was reached: ``nDCG@10``."""
+    return name.rpartition(": ")[2]
+
+
+def _where(of_all: bool) -> str:
+    return "over all test units" if of_all else "where the release has an answer"
 
 
 def _caption(series: str, of_all: bool) -> str:
@@ -248,7 +153,7 @@ def _caption(series: str, of_all: bool) -> str:
         else "More anonymity to the right (k)."
     )
     what = (
-        "Units that the release cannot serve count as 0: what a user of the release would meet."
+        "Units that the release cannot serve count as 0: what a user of the release would see."
         if of_all
         else "Mean over the test units that the release can serve, as the papers report it; bars are 95% "
         "intervals over folds and draws of noise."
@@ -256,18 +161,19 @@ def _caption(series: str, of_all: bool) -> str:
     return f"{privacy} {what} Dashed: the original log."
 
 
-def _equal_budget(results: Results) -> Iterator[Figure]:
+def _equal_budget(found: Measurements) -> Iterator[Figure]:
+    """Every task's utility by mechanism at equal ε, and the paired tests between mechanisms."""
     rows = []
-    for task, measure in headlines(results).items():
-        for key, result in results.of(task, measure).items():
-            about = results.settings[key]
-            share = share_of_original(results, result, of_all=True)
+    for name in found.tasks:
+        for key, result in found.headline(name).items():
+            about = found.settings[key]
+            share = found.share_of_original(result, of_all=True)
             if about["series"] == "budget" and about["asked_epsilon"] is not None and math.isfinite(share):
                 scale = share / result.mean_of_all if result.mean_of_all else math.nan
                 spread = (result.high - result.mean) * result.answered * scale
                 rows.append(
                     {
-                        "task": task,
+                        "task": name,
                         "series": about["mechanism"],
                         "epsilon": about["asked_epsilon"],
                         "share": share,
@@ -279,57 +185,53 @@ def _equal_budget(results: Results) -> Iterator[Figure]:
     if not rows:
         return
     epsilons = sorted({row["epsilon"] for row in rows})
-    table = [
-        {
-            "task": c.task,
-            "epsilon": c.epsilon,
-            "first": results.settings[c.first]["mechanism"],
-            "second": results.settings[c.second]["mechanism"],
-            "units": c.difference.units,
-            "difference": c.difference.mean,
-            "low": c.difference.low,
-            "high": c.difference.high,
-            "p": c.p_corrected,
-        }
-        for c in results.contrasts
-        if c.difference.units
-    ]
     yield Figure(
         "equal-budget",
-        "side by side",
         "Mechanisms side by side at equal budget",
+        (
+            Column("task", "task"),
+            Column("epsilon", "ε"),
+            Column("first", "one"),
+            Column("second", "other"),
+            Column("units", "units both answer"),
+            Column("difference", "one minus other"),
+            Column("low", "from"),
+            Column("high", "to"),
+            Column("p", "p, corrected"),
+        ),
+        [
+            {
+                "task": c.task,
+                "epsilon": c.epsilon,
+                "first": found.settings[c.first]["mechanism"],
+                "second": found.settings[c.second]["mechanism"],
+                "units": c.difference.units,
+                "difference": c.difference.mean,
+                "low": c.difference.low,
+                "high": c.difference.high,
+                "p": c.p_corrected,
+            }
+            for c in found.contrasts
+            if c.difference.units
+        ],
+        "side by side",
         "What each keeps of the original log's utility, over all test units. The table compares two "
         "mechanisms unit by unit where both have an answer (paired t-test, corrected by Holm's method).",
-        bars_by_mechanism(rows, epsilons, epsilons[len(epsilons) // 2]),
-        (
-            ("task", "task"),
-            ("epsilon", "ε"),
-            ("first", "one"),
-            ("second", "other"),
-            ("units", "units both answer"),
-            ("difference", "one minus other"),
-            ("low", "from"),
-            ("high", "to"),
-            ("p", "p, corrected"),
-        ),
-        table,
+        partial(charts.bars_by_budget, rows, epsilons, epsilons[len(epsilons) // 2]),
     )
 
 
-def kept_rows(results: Results) -> list[dict[str, Any]]:
+def kept_rows(found: Measurements) -> list[dict[str, Any]]:
     """For each setting and task: rows released, and the share of the original's utility where answered."""
     rows = []
-    for task, measure in headlines(results).items():
-        if task == "statistics":
-            continue
-        for key, result in results.of(task, measure).items():
-            about = results.settings[key]
-            share = share_of_original(results, result)
-            kept = sum(results.rows[key].values())
+    for name, task in found.tasks.items():
+        for key, result in found.headline(name).items() if task.is_utility else ():
+            about, kept = found.settings[key], sum(found.rows[key].values())
+            share = found.share_of_original(result)
             if about["series"] in ("budget", "k") and math.isfinite(share) and kept > 0:
                 rows.append(
                     {
-                        "task": task,
+                        "task": name,
                         "series": about["mechanism"],
                         "label": about["label"],
                         "kept": round(kept),
@@ -340,23 +242,81 @@ def kept_rows(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def _kept_against_utility(results: Results) -> Iterator[Figure]:
-    rows = kept_rows(results)
-    if not rows:
-        return
-    yield Figure(
-        "kept-against-utility",
-        "data and utility",
-        "Data kept against task utility",
-        "If more data were more utility, the points of a task would rise to the right. What is left after a "
-        "threshold is what many people did, which may serve better than all. The original log is at 100%.",
-        scatter(rows, "rows in all tables of the release", "share of the original's utility, where answered"),
-        (
-            ("task", "task"),
-            ("label", "release"),
-            ("kept", "rows"),
-            ("share", "share of the original's utility"),
-            ("answered", "share answered"),
-        ),
-        rows,
-    )
+def _kept_against_utility(found: Measurements) -> Iterator[Figure]:
+    rows = kept_rows(found)
+    if rows:
+        y = "share of the original's utility"
+        yield Figure(
+            "kept-against-utility",
+            "Data kept against task utility",
+            (
+                Column("task", "task"),
+                Column("label", "release"),
+                Column("kept", "rows"),
+                Column("share", y),
+                Column("answered", "share answered"),
+            ),
+            rows,
+            "data and utility",
+            "If more data were more utility, the points of a task would rise to the right. What is left "
+            "after a threshold is what many people did, which may serve better than all. The original log is "
+            "at 100%.",
+            partial(charts.scatter, rows, "rows in all tables of the release", f"{y}, where answered"),
+        )
+
+
+def _impact(found: Measurements, series: str, impact: Impact, task: type[Task]) -> Iterator[Figure]:
+    """Where the release has an answer, and over all test units: what raises one may lower the other."""
+    (along, axis), lines, measures = impact.axis, impact.lines, task.impacts[series]
+    results = [
+        (measure, found.settings[key], result)
+        for measure in measures
+        for key, result in found.of(task.name, measure).items()
+        if found.settings[key]["series"] == series
+    ]
+    table = [
+        {"measure": measure, **about["options"], **table_row(found, result)}
+        for measure, about, result in results
+    ]
+    shown = [Column("measure", "measure"), Column(along, axis)]
+    shown += [Column(*lines)] if lines else []
+    for of_all in (False, True):
+        rows = [
+            {
+                "series": f"{about['options'][lines[0]]:g}" if lines else measure.rpartition(": ")[0],
+                "x": about["options"][along],
+                "y": _value(result, of_all),
+                "weak": (about["delta"] or 0.0) > WEAK,
+            }
+            for measure, about, result in results
+            if math.isfinite(_value(result, of_all))
+        ]
+        if not rows or (of_all and all(result.answered == 1 for *_, result in results)):
+            continue
+        about = results[0][1]
+        legend = lines[1] if lines else "way"
+        yield Figure(
+            f"{series.replace(' ', '-').replace('_', '')}-{task.name}{'-of-all' if of_all else ''}",
+            f"The {series} on {task.name}, {_where(of_all)}: {about['mechanism']}",
+            (*shown, *COLUMNS[1:]),
+            table,
+            "parameters",
+            _impact_caption(task, about["asked_epsilon"], any(row["weak"] for row in rows)),
+            partial(charts.curve, rows, axis, _measure(measures[0]), series=legend, logarithmic=True),
+        )
+
+
+def _impact_caption(task: type[Task], epsilon: float | None, weak: bool) -> str:
+    fixed = f"ε = {epsilon:g} for all." if epsilon else "ε and δ follow from b and K, and are in the table."
+    hollow = f" Hollow: δ above {WEAK:g}, where noise alone lets rows through and nothing is protected."
+    return f"{task.title.capitalize()}: {task.description}. {fixed}{hollow if weak else ''}"
+
+
+def section_titles(found: Measurements) -> dict[str, str]:
+    """Titles of the page's sections, by name."""
+    tasks = found.tasks.items()
+    return {name: f"{task.title[:1].upper()}{task.title[1:]}: {task.description}" for name, task in tasks} | {
+        "side by side": "Mechanisms at equal budget",
+        "data and utility": "Is more data more utility?",
+        "parameters": "Impact of parameters",
+    }

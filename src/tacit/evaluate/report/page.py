@@ -1,157 +1,102 @@
-"""The page of a report and its files: self-contained, readable on a phone, in the dark and on paper.
-
-Nothing in a report is protected by noise: curves and tables are exact functions of the log, so it is as
-sensitive as the log. A synthetic log has nobody in it, and a resampled one is published itself; reports on
-them are free to share.
-"""
+"""The files of a report: a page that opens without a network, its data as JSON and CSV, its charts as SVG."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
+from markupsafe import Markup
 
-from tacit.evaluate.charts import Figure, cell, vega_script
-from tacit.evaluate.report.figures import MEANINGS, all_figures
-from tacit.evaluate.report.summary import summarise
-from tacit.evaluate.sweep.results import Results
-from tacit.evaluate.sweep.sweeping import NamedQueries
-from tacit.files import atomic_file
-from tacit.pages import templates
-from tacit.searchlog.schema import ORIGIN
+from tacit.evaluate.charts import svg, vega_script
+from tacit.evaluate.results import Figure, Results
+from tacit.files import atomic_directory, atomic_file, check_output_folder
+from tacit.pages import render
+
+RESULTS = "results.json"
 
 
-class Sensitivity(StrEnum):
-    """How far a report may go."""
-
-    AS_THE_LOG = "as sensitive as the log"
-    SHAREABLE = "free to share"
-
-    @property
-    def mode(self) -> int:
-        """Permission bits of its files."""
-        return 0o600 if self is Sensitivity.AS_THE_LOG else 0o644
-
-    @property
-    def banner(self) -> str:
-        """What the page says first."""
-        if self is Sensitivity.AS_THE_LOG:
-            return (
-                "As sensitive as the log itself. These figures are the owner's own look at a private log: "
-                "exact, outside any guarantee. Do not publish this page; no ledger was charged for it."
-            )
-        return "Free to share: the log is synthetic or resampled, and holds nobody's records."
-
-
-def sensitivity_of(log: str | Path, *, declared_synthetic: bool = False) -> Sensitivity:
-    """By what the log's file says of its origin, or by its owner's word."""
-    metadata = pq.read_schema(log).metadata or {}
-    marked = metadata.get(ORIGIN.encode()) in (b"synthetic", b"resampled")
-    return Sensitivity.SHAREABLE if declared_synthetic or marked else Sensitivity.AS_THE_LOG
-
-
-_HEADINGS = {
-    "side by side": "Mechanisms at equal budget",
-    "data and utility": "Is more data more utility?",
-    "parameters": "Impact of parameters",
-}
-
-
-def render(
-    figures: Sequence[Figure],
-    sentences: Sequence[str],
-    sensitivity: Sensitivity,
-    about: Mapping[str, Any],
-    named: NamedQueries | None = None,
-) -> str:
-    """The page as HTML; nothing in it is fetched from anywhere."""
-    environment = templates("tacit.evaluate.report", cell=cell)
-    sections: dict[str, list[Figure]] = {}
-    for figure in figures:
-        sections.setdefault(figure.section, []).append(figure)
-    charts = {figure.name: figure.chart for figure in figures}
-    return environment.get_template("report.html.j2").render(
-        sections=[
-            {"id": name.replace(" ", "-"), "title": _HEADINGS.get(name) or _title(name), "figures": listed}
-            for name, listed in sections.items()
-        ],
-        sentences=sentences,
-        sensitive=sensitivity is Sensitivity.AS_THE_LOG,
-        banner=sensitivity.banner,
-        about=about,
-        named=named,
-        charts=json.dumps(charts, allow_nan=False).replace("</", "<\\/"),
-        script=vega_script(),
-    )
-
-
-def _title(task: str) -> str:
-    name, _, meaning = MEANINGS[task].partition(": ")
-    return f"{name[0].upper()}{name[1:]}: {meaning}"
-
-
-PAGE, RESULTS = "report.html", "results.json"
-
-
-def write_report(
+def write_page(
     results: Results,
-    folder: str | Path,
-    sensitivity: Sensitivity,
-    about: Mapping[str, Any],
-    named: NamedQueries | None = None,
-) -> Path:
-    """Write ``report.html``, ``results.json``, ``data/*.csv`` and ``charts/*.svg``.
+    path: Path,
+    *,
+    mode: int = 0o644,
+    banners: Iterable[tuple[str, bool]] = (),
+    note: str = "",
+    titles: Mapping[str, str] | None = None,
+    named: Figure | None = None,
+) -> None:
+    """Write the page of an evaluation.
 
     Args:
-        results: of a sweep.
-        folder: where to; it exists.
-        sensitivity: sets who may read the files, and what the page says first.
-        about: what the page says of the sweep: the log's name, its records, folds, draws.
-        named: queries to name on the page, with a warning; none unless the owner asked for it.
+        results: what it found.
+        path: of the page.
+        mode: who may read it, as permission bits.
+        banners: what the page says first, and whether it warns.
+        note: how to read it.
+        titles: of the sections, by name; figures stand without sections unless given.
+        named: queries to name on the page, which is the only file that has them.
     """
-    folder = Path(folder)
-    mode = sensitivity.mode
-    figures, sentences = all_figures(results), summarise(results)
+    sections: dict[str, list[Figure]] = {}
+    for figure in results.figures:
+        sections.setdefault(figure.section, []).append(figure)
+    charts = {figure.name: figure.chart for figure in results.figures if figure.draw}
+    text = render(
+        "tacit.evaluate.report",
+        "report.html.j2",
+        results=results,
+        banners=banners,
+        note=note,
+        sections=[
+            {"id": name.replace(" ", "-"), "title": (titles or {}).get(name, ""), "figures": figures}
+            for name, figures in sections.items()
+        ],
+        named=named,
+        charts=Markup(json.dumps(charts, allow_nan=False).replace("</", "<\\/")),
+        script=Markup(vega_script()),
+    )
+    _write(path, text, mode)
+
+
+def write_results(results: Results, folder: Path, mode: int = 0o644) -> None:
+    """Write ``results.json``."""
+    form = json.dumps(results.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    _write(folder / RESULTS, form + "\n", mode)
+
+
+def write_figures(results: Results, folder: Path, mode: int) -> None:
+    """Write the table of each figure as ``data/*.csv`` and its chart as ``charts/*.svg``."""
     for name in ("data", "charts"):
         (folder / name).mkdir(exist_ok=True)
         (folder / name).chmod(mode | (mode & 0o444) >> 2)  # whoever may read a file may enter its folder
-    form = {
-        "about": dict(about),
-        "sensitivity": sensitivity.value,
-        "summary": sentences,
-        **results.as_dict(),
-    }
-    _write(folder / RESULTS, json.dumps(form, indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode)
-    for figure in figures:
-        _write(folder / "data" / f"{figure.name}.csv", csv_text(figure), mode)
-        _write(folder / "charts" / f"{figure.name}.svg", _svg(figure), mode)
-    page = folder / PAGE
-    _write(page, render(figures, sentences, sensitivity, about, named), mode)
-    return page
+    for figure in results.figures:
+        _write(folder / "data" / f"{figure.name}.csv", figure.csv, mode)
+        _write(folder / "charts" / f"{figure.name}.svg", svg(figure.chart), mode)
+
+
+def check_folder(
+    to: str | Path | None, marks: Iterable[str], *, force: bool, inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuse a folder that cannot be made or replaced, before any work; ``marks`` identify an earlier one."""
+    if to is not None:
+        given = [each for each in inputs if each is not None]
+        check_output_folder(Path(to), force=force, marks=[RESULTS, *marks], inputs=given)
+
+
+def write_folder(results: Results, to: str | Path | None, *, force: bool) -> Results:
+    """Write ``results.json``, ``charts.html`` and an SVG for each chart into a folder, complete or absent."""
+    if to is None:
+        return results
+    with atomic_directory(Path(to), replace=force) as folder:
+        write_results(results, folder)
+        for figure in results.figures:
+            if figure.draw:
+                _write(folder / f"{figure.name}.svg", svg(figure.chart), 0o644)
+        write_page(results, folder / "charts.html")
+    return replace(results, page=Path(to) / "charts.html")
 
 
 def _write(path: Path, text: str, mode: int) -> None:
     with atomic_file(path, mode=mode) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def csv_text(figure: Figure) -> str:
-    """A figure's table as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([heading for _, heading in figure.columns])
-    for row in figure.rows:
-        writer.writerow(["" if row.get(key) is None else row[key] for key, _ in figure.columns])
-    return text.getvalue()
-
-
-def _svg(figure: Figure) -> str:
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg({**figure.chart, "width": 560}))

@@ -8,15 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from tacit.evaluate.report.figures import (
-    MEANINGS,
-    UNITS,
-    headlines,
-    kept_rows,
-    share_of_original,
-    without_units,
-)
-from tacit.evaluate.sweep.results import Measurement, Results
+from tacit.evaluate.report.figures import kept_rows
+from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.task import Task
 
 _ALPHA = 0.01
 """The level of the thesis's tests."""
@@ -25,60 +19,44 @@ _AGREE = 0.5
 """From this rank correlation on, more data goes with more utility."""
 
 
-def summarise(results: Results) -> list[str]:
+def summarise(found: Measurements) -> list[str]:
     """Sentences for a reader who looks at nothing else."""
-    empty = without_units(results)
-    found = [
-        f"{_named(task)}: nothing to judge, for the log has no {UNITS[task]}."
-        if task in empty
-        else _reached(results, task, measure)
-        for task, measure in headlines(results).items()
+    sentences = [
+        _reached(found, task)
+        if found.has_units(name)
+        else f"{task.title.capitalize()}: nothing to judge, for the log has no {task.unit}."
+        for name, task in found.tasks.items()
     ]
-    found.append(_more_epsilon(results))
-    found.append(_like_the_original(results))
-    found.append(_kept(results))
-    return [sentence for sentence in found if sentence]
+    sentences += [_more_epsilon(found), _like_the_original(found), _kept(found)]
+    return [sentence for sentence in sentences if sentence]
 
 
-def _named(task: str) -> str:
-    return MEANINGS[task].partition(":")[0].capitalize()
-
-
-def _budget(results: Results, task: str, measure: str) -> list[tuple[str, float, Measurement]]:
-    """Mechanism, ε and result of the budget series."""
+def _budget(found: Measurements, task: str) -> list[tuple[str, float, Measurement]]:
+    """Mechanism, ε and headline of the budget series."""
     return [
-        (results.settings[key]["mechanism"], results.settings[key]["asked_epsilon"], result)
-        for key, result in results.of(task, measure).items()
-        if results.settings[key]["series"] == "budget" and results.settings[key]["asked_epsilon"] is not None
+        (about["mechanism"], about["asked_epsilon"], result)
+        for about, result in ((found.settings[key], r) for key, r in found.headline(task).items())
+        if about["series"] == "budget" and about["asked_epsilon"] is not None
     ]
 
 
-def _reached(results: Results, task: str, measure: str) -> str:
+def _reached(found: Measurements, task: type[Task]) -> str:
     """The best mechanism at the middle budget, against the original."""
-    rows = _budget(results, task, measure)
+    rows = _budget(found, task.name)
     epsilons = sorted({epsilon for _, epsilon, _ in rows})
     if not epsilons:
         return ""
-    middle = epsilons[len(epsilons) // 2]
-    here = [(name, r) for name, epsilon, r in rows if epsilon == middle and math.isfinite(r.mean_of_all)]
-    what = _named(task)
-    useful = [(name, r) for name, r in here if r.mean_of_all > 0]
+    middle, what = epsilons[len(epsilons) // 2], task.title.capitalize()
+    useful = [(name, r) for name, epsilon, r in rows if epsilon == middle and r.mean_of_all > 0]
     if not useful:
         return f"{what}: at ε = {middle:g} no mechanism released anything of use."
     name, best = max(useful, key=lambda pair: pair[1].mean_of_all)
-    share = share_of_original(results, best, of_all=True)
-    if task == "statistics":
-        return (
-            f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of the log's different queries."
-        )
-    sentence = (
-        f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of what the original log gives "
-        f"over all test units"
-    )
+    share = found.share_of_original(best, of_all=True)
+    sentence = f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of {task.headline_of}"
     if best.answered < 1:
-        where_answered = best.mean / share_of_original(results, best)
+        where_answered = best.mean / found.share_of_original(best)
         sentence += (
-            f". It can serve {_percent(best.answered)} of them, with {measure.rpartition(': ')[2]} of "
+            f". It can serve {_percent(best.answered)} of them, with {task.headline.rpartition(': ')[2]} of "
             f"{best.mean:.3f} there (the original: {where_answered:.3f} where it can)"
         )
     return sentence + "."
@@ -89,12 +67,12 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
 
 
-def _more_epsilon(results: Results) -> str:
+def _more_epsilon(found: Measurements) -> str:
     """Whether more ε gives more, mechanism by mechanism and task by task."""
     rising, all_of_them = 0, 0
     exceptions: list[str] = []
-    for task, measure in headlines(results).items():
-        rows = _budget(results, task, measure)
+    for task in found.tasks:
+        rows = _budget(found, task)
         for name in dict.fromkeys(name for name, _, _ in rows):
             mine = sorted(
                 (e, r.mean_of_all) for n, e, r in rows if n == name and math.isfinite(r.mean_of_all)
@@ -112,13 +90,11 @@ def _more_epsilon(results: Results) -> str:
     return f"{sentence}; not for {', '.join(exceptions)}." if exceptions else f"{sentence}."
 
 
-def _like_the_original(results: Results) -> str:
+def _like_the_original(found: Measurements) -> str:
     """Where no difference from the original is seen, on the units that both answer."""
     near, tested = [], 0
-    for task, measure in headlines(results).items():
-        if task in ("statistics", "substitution"):
-            continue
-        for name, epsilon, result in _budget(results, task, measure):
+    for task in (name for name, task in found.tasks.items() if task.truth == "test"):
+        for name, epsilon, result in _budget(found, task):
             difference = result.to_original
             if difference is None or difference.units < _FEW or not math.isfinite(result.p_corrected):
                 continue
@@ -141,9 +117,9 @@ def _like_the_original(results: Results) -> str:
     )
 
 
-def _kept(results: Results) -> str:
+def _kept(found: Measurements) -> str:
     """Do data kept and utility agree?"""
-    parts = list(_correlations(results))
+    parts = list(_correlations(found))
     if not parts:
         return ""
     clauses = []
@@ -157,8 +133,8 @@ def _kept(results: Results) -> str:
     )
 
 
-def _correlations(results: Results) -> Iterator[tuple[str, float]]:
-    rows = kept_rows(results)
+def _correlations(found: Measurements) -> Iterator[tuple[str, float]]:
+    rows = kept_rows(found)
     for task in dict.fromkeys(row["task"] for row in rows):
         mine = [(row["kept"], row["share"]) for row in rows if row["task"] == task]
         kept, share = np.array(mine).T

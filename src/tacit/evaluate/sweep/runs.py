@@ -24,7 +24,7 @@ from tacit.files import atomic_file, check_output_folder, move_directory
 
 _STATE = "sweep.json"
 MARKS = (_STATE,)
-"""By this file the folder of a sweep is told from any other."""
+"""The file that identifies the folder of a sweep."""
 _FORMAT = 1
 
 
@@ -54,7 +54,7 @@ def file_digest(path: Path) -> str:
 
 
 def _differences(state: Path, identity: Mapping[str, Any]) -> list[str]:
-    """In what a sweep on the disk differs from one that is wanted."""
+    """What differs between a sweep on disk and the one asked for."""
     found = json.loads(state.read_text(encoding="utf-8"))
     return sorted(name for name in {**identity, **found} if identity.get(name) != found.get(name))
 
@@ -65,7 +65,7 @@ class RunStore:
     Args:
         folder: of the report; made if it is missing, readable by its owner only.
         identity: what all runs share (the log, the folds, the tasks); another identity is refused.
-        anew: a sweep of another identity is cleared away instead.
+        anew: remove a sweep of another identity instead.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], *, anew: bool = False) -> None:
@@ -74,11 +74,11 @@ class RunStore:
         state = folder / _STATE
         if folder.exists() and not state.exists() and any(folder.iterdir()):
             raise InputError(
-                f"{folder} exists and holds no sweep to go on with.", "Choose another output, or remove it."
+                f"{folder} exists and holds no sweep to resume.", "Choose another folder, or remove it."
             )
         if not folder.parent.is_dir():
             raise InputError(
-                f"the folder {folder.parent} does not exist.", "Create it first, or choose another output."
+                f"the folder {folder.parent} does not exist.", "Create it first, or choose another."
             )
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
@@ -94,7 +94,7 @@ class RunStore:
         if different := _differences(state, identity):
             raise InputError(
                 f"{folder} holds a sweep with another {', '.join(different)}.",
-                "Go on with what it was begun with, or choose another output, or say `force=True`.",
+                "Resume it with the same parameters, choose another folder, or replace it with `force=True`.",
             )
 
     def _path(self, setting: ReleaseSetting, fold: int, draw: int) -> Path:
@@ -128,10 +128,9 @@ class RunStore:
 def sweep_folder(output: str | Path, log: str | Path, *, force: bool) -> Iterator[Path]:
     """The folder to work in; on a clean exit its content is at ``output``.
 
-    Without ``force`` that is ``output`` itself, so that a sweep that was stopped goes on. With it, where a
-    report is there already, the work is done in a hidden folder beside it, which takes its place when it is
-    whole. Stopped, the hidden folder stays, and the same command goes on with it; the old report is there
-    until then.
+    Without ``force`` that is ``output`` itself, so that a stopped sweep is resumed. With it, where a report
+    exists, the work is done in a hidden folder beside it, which replaces it when it is complete. If the sweep
+    is stopped, the hidden folder stays and the next call resumes it; the old report stays until then.
     """
     output = Path(output)
     if not (force and (output.exists() or output.is_symlink())):

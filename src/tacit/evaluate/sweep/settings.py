@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind
@@ -22,14 +23,14 @@ from tacit.release.registry import MECHANISMS, mechanism_class
 
 @dataclass(frozen=True)
 class ReleaseSetting:
-    """A mechanism and what it is asked.
+    """A mechanism with its parameters.
 
     Args:
         mechanism: its name in the registry, or ``original`` for the log itself.
         options: its parameters by name.
         series: what the setting is part of: ``budget``, ``k``, or the impact of a parameter.
         only: the tables that are used of the release, by name; all unless given.
-        resampled: judge the synthetic log that is made from the release, rather than its tables.
+        resampled: evaluate the synthetic log that is made from the release, rather than its tables.
     """
 
     mechanism: str
@@ -119,30 +120,61 @@ DELTA = 1e-6
 KS = (5, 10, 20, 50)
 """k of k-query anonymity."""
 _ITEMS = ("keywords", "queries", "clicks", "pairs")
-IMPACTS: dict[str, tuple[str, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
-    "impact of K and b": (
+
+
+class Impact(NamedTuple):
+    """A series on the impact of parameters.
+
+    Args:
+        mechanism: whose parameters.
+        fixed: parameters that do not vary.
+        varied: the values of those that do.
+        axis: the parameter on the x axis of its chart, and its title.
+        lines: the parameter that makes the lines, and its title; measures make them unless given.
+    """
+
+    mechanism: str
+    fixed: Mapping[str, Any]
+    varied: Mapping[str, Sequence[float]]
+    axis: tuple[str, str]
+    lines: tuple[str, str] | None = None
+
+
+IMPACTS: Mapping[str, Impact] = {
+    "impact of K and b": Impact(
         "click",
         {"queries_per_user": 5, "mode": "approximate", "delta": None},  # δ follows from K and b, however bad
         {"threshold": (10, 30, 100), "noise": (1.0, 5.0, 10.0, 30.0)},
+        ("noise", "noise b"),
+        ("threshold", "K"),
     ),
-    "impact of q_f": ("click", {"epsilon": 8.0}, {"queries_per_user": (1, 2, 5, 10, 20, 40)}),
-    "impact of m": ("zealous", {"epsilon": 8.0}, {"per_user": (1, 2, 5, 10, 20, 40)}),
+    "impact of q_f": Impact(
+        "click",
+        {"epsilon": 8.0},
+        {"queries_per_user": (1, 2, 5, 10, 20, 40)},
+        ("queries_per_user", "searches of a user that count, q_f"),
+    ),
+    "impact of m": Impact(
+        "zealous",
+        {"epsilon": 8.0},
+        {"per_user": (1, 2, 5, 10, 20, 40)},
+        ("per_user", "items of a user that count, m"),
+    ),
 }
-"""Series: the mechanism, what is fixed, and the values of what varies."""
+"""By name; a task says which of its measures to draw for which series."""
 
 
 def _fields(mechanism: str) -> set[str]:
     return {field.name for field in dataclasses.fields(mechanism_class(mechanism))}
 
 
-def _tried() -> tuple[str, ...]:
-    """The registered mechanisms that publish something for a retrieval task to work with."""
+def evaluated_mechanisms() -> tuple[str, ...]:
+    """Names of the mechanisms that publish queries, so that retrieval tasks can use their releases."""
     return tuple(name for name in MECHANISMS if mechanism_class(name).publishes_queries)
 
 
 def _base(mechanism: str) -> dict[str, Any]:
-    fields = _fields(mechanism)
-    return {"items": _ITEMS} if "items" in fields else {}
+    return {"items": _ITEMS} if "items" in _fields(mechanism) else {}
 
 
 def budget_settings(
@@ -150,8 +182,8 @@ def budget_settings(
 ) -> Iterator[ReleaseSetting]:
     """Every mechanism at every ε, or k where it has no ε."""
     for name in mechanisms:
-        if name not in _tried():
-            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(_tried()))
+        if name not in evaluated_mechanisms():
+            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(evaluated_mechanisms()))
         if "k" in _fields(name):
             for k in ks:
                 yield ReleaseSetting(name, _base(name) | {"k": k}, "k")
@@ -161,23 +193,14 @@ def budget_settings(
 
 
 def impact_settings(mechanisms: Iterable[str], delta: float) -> Iterator[ReleaseSetting]:
-    """The impact of K and b, q_f and m, for mechanisms of the sweep that have them."""
+    """Every series of :data:`IMPACTS` whose mechanism is in the sweep."""
     chosen = set(mechanisms)
-    for series, (mechanism, fixed, varied) in IMPACTS.items():
-        if mechanism in chosen:
-            options = {**_base(mechanism), "delta": delta, **fixed}
-            for values in _combinations(list(varied.items())):
-                yield ReleaseSetting(mechanism, options | values, series)
-
-
-def _combinations(varied: list[tuple[str, tuple[Any, ...]]]) -> Iterator[dict[str, Any]]:
-    if not varied:
-        yield {}
-        return
-    (name, values), rest = varied[0], varied[1:]
-    for value in values:
-        for other in _combinations(rest):
-            yield {name: value} | other
+    for series, impact in IMPACTS.items():
+        if impact.mechanism in chosen:
+            options = {**_base(impact.mechanism), "delta": delta, **impact.fixed}
+            for values in itertools.product(*impact.varied.values()):
+                varied = dict(zip(impact.varied, values, strict=True))
+                yield ReleaseSetting(impact.mechanism, options | varied, series)
 
 
 def grid(
@@ -189,12 +212,11 @@ def grid(
     impact: bool = True,
     resampled: bool = False,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then all settings; every mechanism that publishes queries unless some are
-    named.
+    """The original, then all settings; every mechanism that publishes queries unless some are named.
 
     With ``resampled``, the log that `tacit resample` makes of each release is tried too.
     """
-    names = tuple(mechanisms) or _tried()
+    names = tuple(mechanisms) or evaluated_mechanisms()
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
     if resampled:
         settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]

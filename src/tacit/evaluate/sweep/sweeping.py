@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.evaluate.data import LogPart, ReleasedData, released_whole, split
-from tacit.evaluate.sweep.results import Results, gather
+from tacit.evaluate.results import Column, Figure, Progress, no_progress
+from tacit.evaluate.sweep.measurements import Measurements, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
 from tacit.evaluate.sweep.settings import ReleaseSetting
 from tacit.evaluate.task import Trial
-from tacit.evaluate.tasks import TASKS, Adhoc
+from tacit.evaluate.tasks import task_class, task_names
+from tacit.evaluate.tasks.adhoc import Adhoc
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Plan
@@ -43,20 +45,20 @@ _MEGABYTES = 1000
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep tries.
+    """What a sweep runs.
 
     Args:
         settings: the original first, see :func:`tacit.evaluate.sweep.settings.grid`.
-        tasks: names of tasks.
-        folds: into how many parts the users are cut; each part is tested once.
+        tasks: names of tasks; all unless given.
+        folds: into how many folds the users are split; each fold is tested once.
         draws: how often the noise of a setting is drawn for each fold.
-        impact_folds: on how many folds the impact of parameters is tried.
-        seed: of the cut into folds.
-        preparation: which records take part, and how histories are cut into sessions, as in a release.
+        impact_folds: on how many folds the impact of parameters is measured.
+        seed: of the split into folds.
+        preparation: which records take part, and how histories are split into sessions, as in a release.
     """
 
     settings: tuple[ReleaseSetting, ...]
-    tasks: tuple[str, ...] = tuple(TASKS)
+    tasks: tuple[str, ...] = field(default_factory=lambda: tuple(task_names()))
     folds: int = 5
     draws: int = 1
     impact_folds: int = 1
@@ -68,8 +70,7 @@ class SweepPlan:
             if value < least:
                 raise ParameterError.outside(name, value, f"at least {least}")
         for task in self.tasks:
-            if task not in TASKS:
-                raise ParameterError.outside("the task", task, "one of " + ", ".join(TASKS))
+            task_class(task)
         if not self.tasks:
             raise ParameterError("a sweep needs a task.")
 
@@ -93,43 +94,41 @@ class SweepPlan:
         return sum(len(draws) for fold in range(self.folds) for _, draws in self.runs(fold))
 
 
-def evaluate_release(
+def run_sweep(
     log: str | Path,
     folder: str | Path,
     plan: SweepPlan,
     *,
     workers: int = 1,
     anew: bool = False,
-    advance: Callable[[int], None] = lambda _runs: None,
-) -> Results:
-    """Try every setting of a plan on a log; go on where an earlier call with the same folder was stopped.
+    progress: Progress = no_progress,
+) -> Measurements:
+    """Run every setting of a plan on a log; an earlier call with the same folder that was stopped is resumed.
 
     Args:
         log: the search log, canonical Parquet.
         folder: where the runs are kept, and a report may be written.
-        plan: what to try.
+        plan: what to run.
         workers: processes; each holds a fold of the log in memory.
-        anew: where the folder holds runs of another log or plan, begin anew; otherwise that is refused.
-        advance: told how many runs more are done.
+        anew: start over where the folder holds runs of another log or plan; otherwise that is refused.
+        progress: called with how many runs are done, and how many there are.
     """
     log, folder = check_log(log), Path(folder)
     if not plan.records(log, columns=["time"]).num_rows:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
     store = RunStore(folder, identity_of(log, plan), anew=anew)
     pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
-    present = sum(
-        1
-        for fold in range(plan.folds)
-        for s, draws in plan.runs(fold)
-        for d in draws
-        if store.has(s, fold, d)
-    )
-    advance(present)
+
+    def report() -> None:
+        left = sum(len(draws) for fold in pending for _, draws in _missing(store, plan, fold))
+        progress(plan.total - left, plan.total)
+
+    report()
     if workers <= 1 or len(pending) <= 1:
         for fold in pending:
-            run_fold(log, store, plan, fold, lambda: advance(1))
+            run_fold(log, store, plan, fold, report)
     else:
-        _in_processes(log, store, plan, pending, min(workers, len(pending)), advance)
+        _in_processes(log, store, plan, pending, min(workers, len(pending)), report)
     return gather(store, plan.settings, plan.tasks, _done(plan))
 
 
@@ -166,19 +165,16 @@ def _in_processes(
     plan: SweepPlan,
     pending: Sequence[int],
     workers: int,
-    advance: Callable[[int], None],
+    report: Callable[[], None],
 ) -> None:
-    """A fold a process; progress is read off the disk."""
+    """Run a fold a process; progress is read off the disk."""
     context = multiprocessing.get_context("spawn")  # a fork would copy the engine's threads
-    counted = store.done()
     pool = ProcessPoolExecutor(workers, mp_context=context)
     try:
         running = {pool.submit(_run_fold_in_child, log, store, plan, fold) for fold in pending}
         while running:
             finished, running = wait(running, timeout=0.5)
-            now = store.done()
-            advance(now - counted)
-            counted = now
+            report()
             for future in finished:
                 future.result()
     except BaseException:
@@ -186,6 +182,7 @@ def _in_processes(
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        report()
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:
@@ -195,7 +192,7 @@ def _kill(pool: ProcessPoolExecutor) -> None:
 
 
 def _run_fold_in_child(log: Path, store: RunStore, plan: SweepPlan, fold: int) -> None:
-    """A fold in a process that does not outlive the one that started it, even if that is killed."""
+    """Run a fold in a process that does not outlive the one that started it, even if that is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 
@@ -210,7 +207,7 @@ def _run_fold_in_child(log: Path, store: RunStore, plan: SweepPlan, fold: int) -
 def run_fold(
     log: Path, store: RunStore, plan: SweepPlan, fold: int, done: Callable[[], None] = lambda: None
 ) -> None:
-    """All missing runs of a fold."""
+    """Run what is missing of a fold."""
     prepared = plan.preparation
     original, test = split(plan.records(log), fold, plan.folds, plan.seed, prepared.sessions)
     trials: dict[str, Trial] = {}
@@ -226,7 +223,7 @@ def run_fold(
                 for task in plan.tasks:
                     begun = time.process_time()
                     if task not in trials:
-                        trials[task] = TASKS[task]().against(original, test)
+                        trials[task] = task_class(task)().against(original, test)
                     for name, measured in trials[task].measure(released).items():
                         values[f"{task}/{name}"] = measured.values.astype(np.float32)
                     seconds[task] = time.process_time() - begun
@@ -265,40 +262,36 @@ def _releases(
             engine.drop(kept)
 
 
-_MEASURE = f"adhoc/{Adhoc().headline}"
+def named_queries(log: Path, folder: Path, plan: SweepPlan, number: int) -> Figure:
+    """Name the ``number`` test queries of the first fold that lose most, for an owner who asks for it.
 
-
-@dataclass(frozen=True)
-class NamedQueries:
-    """Queries with what each release makes of them.
-
-    Args:
-        measure: what the figures are.
-        releases: the columns: the original, then each mechanism at the middle ε, or the middle k.
-        rows: a query and its figures, None where the release has no answer; the greatest losses first.
+    Runs hold values of numbered units. Here the units of ad-hoc search get their texts back, from the log.
+    The columns are the original, then each mechanism at the middle ε, or the middle k; the loss is the mean
+    over releases, unanswered as 0.
     """
-
-    measure: str
-    releases: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
-
-
-def named_queries(log: Path, folder: Path, plan: SweepPlan, number: int) -> NamedQueries:
-    """The ``number`` queries of the first fold that lose most, the mean over releases, unanswered as 0."""
-    if "adhoc" not in plan.tasks:
-        raise ParameterError("naming queries needs the task adhoc.", "Plan it with that task.")
     store = RunStore(folder, identity_of(log, plan))
     chosen = _middle(plan)
-    values = np.stack([store.load(setting, 0, 0).values[_MEASURE] for setting in chosen.values()])
+    name = f"{Adhoc.name}/{Adhoc.headline}"
+    values = np.stack([store.load(setting, 0, 0).values[name] for setting in chosen.values()])
     _, test = split(plan.records(log), 0, plan.folds, plan.seed, plan.preparation.sessions)
-    units = np.unique(test.clicks.query)  # the units of ad-hoc search: different queries with a click
+    units = np.unique(test.clicks.query)  # the units of ad-hoc search: distinct queries with a click
     found = np.nan_to_num(values)
     lost = found[0] - found[1:].mean(axis=0) if len(found) > 1 else found[0]
     order = np.argsort(-lost, kind="stable")[:number]
     texts = test.queries.take(units[order]).to_pylist()
-    columns = [[None if np.isnan(value) else float(value) for value in row[order]] for row in values]
-    rows = tuple(zip(texts, zip(*columns, strict=True), strict=True))
-    return NamedQueries(_MEASURE.partition("/")[2], tuple(chosen), rows)
+    rows = [
+        {"query": text, **dict(zip(chosen, values[:, place].tolist(), strict=True))}
+        for text, place in zip(texts, order, strict=True)
+    ]
+    columns = [Column("query", "query"), *(Column(label, label) for label in chosen)]
+    return Figure(
+        "named-queries",
+        "Queries that lose most",
+        columns,
+        rows,
+        caption=f"{Adhoc.headline} on the first fold: the test queries that lose most, as the mean over the "
+        "releases shown. A dash: the release has no answer.",
+    )
 
 
 def _middle(plan: SweepPlan) -> Mapping[str, ReleaseSetting]:

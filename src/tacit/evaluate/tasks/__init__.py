@@ -1,18 +1,36 @@
-"""The tasks, by name."""
+"""The retrieval tasks: one file each, found by looking into this folder.
+ A new file ``my_task.py`` with one subclass of :class:`~tacit.evaluate.task.Task` is the task ``my-task``:
+the command line offers it, sweeps run it, and reports draw and describe it by what its class says.
+"""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from tacit.evaluate.task import Task
-from tacit.evaluate.tasks.adhoc import Adhoc
-from tacit.evaluate.tasks.index_caching import IndexCaching
-from tacit.evaluate.tasks.session_search import SessionSearch
-from tacit.evaluate.tasks.statistics import Statistics
-from tacit.evaluate.tasks.substitution import Substitution
-from tacit.evaluate.tasks.suggestion import Suggestion
+import inspect
+import pkgutil
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["TASKS", "Adhoc", "IndexCaching", "SessionSearch", "Statistics", "Substitution", "Suggestion"]
+from tacit.errors import ParameterError
 
-TASKS: dict[str, Callable[[], Task]] = {
-    task.name: task for task in (Adhoc, Suggestion, SessionSearch, Substitution, IndexCaching, Statistics)
-}
-"""How each task is made, with the papers' settings."""
+if TYPE_CHECKING:
+    from tacit.evaluate.task import Task
+
+
+def task_names() -> list[str]:
+    """Names of all tasks; nothing is loaded for it."""
+    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__))
+
+
+def task_class(name: str) -> type[Task]:
+    """The task with this name."""
+    from tacit.evaluate.task import Task
+
+    if name not in task_names():
+        raise ParameterError.outside("the task", name, "one of " + ", ".join(task_names()))
+    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    [found] = (
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, Task) and member.__module__ == module.__name__
+    )
+    return found

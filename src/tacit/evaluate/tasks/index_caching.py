@@ -18,11 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from tacit.evaluate.data import LogPart, ReleasedData, keywords_of
-from tacit.evaluate.task import Measured, Measures
+from tacit.evaluate.task import Measured, Measures, Task
 from tacit.text import words
 from tacit.world import wordnet_corpus
 
@@ -82,7 +83,7 @@ def choose_lists(
     return frozenset(chosen)
 
 
-class IndexCaching:
+class IndexCaching(Task):
     """The task.
 
     Args:
@@ -92,7 +93,11 @@ class IndexCaching:
     """
 
     name = "index-caching"
+    title = "index caching"
+    description = "keep the right posting lists in memory"
+    unit = "test search with a keyword"
     headline = "greedy cache: hit probability"
+    impacts: ClassVar = {"impact of m": ("greedy cache: hit probability",)}
 
     def __init__(self, cache: Cache | None = None, documents: Callable[[str], float] | None = None) -> None:
         self._cache = cache or Cache()

@@ -12,8 +12,8 @@ import numpy as np
 from ir_measures import AP, nDCG
 
 from tacit.evaluate.data import LogPart, ReleasedData, add_up
-from tacit.evaluate.task import Measures, judge, ranked_by
-from tacit.evaluate.walk import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
+from tacit.evaluate.task import Measures, Task, judge, ranked_by
+from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
 DISCOUNT = 0.92
 """γ of eq. 4.13, "close to 1"."""
@@ -22,7 +22,7 @@ _A_QUERY = 20
 _MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 10}
 
 
-class SessionSearch:
+class SessionSearch(Task):
     """The task.
 
     Args:
@@ -32,6 +32,9 @@ class SessionSearch:
     """
 
     name = "session-search"
+    title = "session search"
+    description = "rank pages for a whole session"
+    unit = "test session with a click"
     headline = "random walk: nDCG@10"
 
     def __init__(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tacit.evaluate.data import LogPart, ReleasedData, tables_of
-from tacit.evaluate.task import Measured, Measures
+from tacit.evaluate.task import Measured, Measures, Task
 
 _KEYS = {
     "keywords": ("keyword",),
@@ -33,11 +33,17 @@ _KEYS = {
 _LEAST_RANKED = 3
 
 
-class Statistics:
+class Statistics(Task):
     """The task; the test part plays no role."""
 
     name = "statistics"
+    title = "statistics"
+    description = "how much of the log's histogram of queries is there"
+    unit = "record"
     headline = "queries: kept"
+    headline_of = "the log's distinct queries"
+    truth = "original"
+    is_utility = False
 
     def against(self, original: LogPart, test: LogPart) -> StatisticsTrial:
         """Work out the original histograms."""

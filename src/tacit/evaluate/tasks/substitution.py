@@ -23,13 +23,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.evaluate.data import LogPart, ReleasedData, released_whole
-from tacit.evaluate.task import Measured, Measures
+from tacit.evaluate.task import Measured, Measures, Task
 
 TOGETHER = 3.0
 """Mutual information (natural logarithm) from which on two adjacent words make a phrase: 20 times chance."""
@@ -168,11 +169,16 @@ def likelihood_ratio(
     return signed
 
 
-class Substitution:
+class Substitution(Task):
     """The task."""
 
     name = "substitution"
+    title = "query substitution"
+    description = "find other words for a query, as the original log would"
+    unit = "test query with a substitution in the original log"
     headline = "top 5: recall"
+    truth = "original"
+    impacts: ClassVar = {"impact of m": ("top 2: coverage", "top 5: coverage")}
 
     def against(self, original: LogPart, test: LogPart) -> SubstitutionTrial:
         """Work out the original's rankings for the test queries."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.evaluate.data import WINDOW, LogPart, Numbers, ReleasedData, later_queries
-from tacit.evaluate.task import Measured, Measures, Ranked, best_of, judge
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge
 
 SIMILARITY_WEIGHT = 0.5
 """λ of eq. 4.9; the thesis does not give it."""
@@ -57,7 +57,7 @@ def suggest(
     return Ranked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-class Suggestion:
+class Suggestion(Task):
     """The task.
 
     Args:
@@ -65,6 +65,9 @@ class Suggestion:
     """
 
     name = "suggestion"
+    title = "query suggestion"
+    description = "predict what a user searches next"
+    unit = "test session of two queries"
     headline = "query flow and clicks: R@5"
 
     def __init__(self, weight: float = SIMILARITY_WEIGHT) -> None:

@@ -1,4 +1,4 @@
-"""Results of a sweep: each measure of each setting, with confidence intervals and significance tests.
+"""Measurements of a sweep: each measure of each setting, with confidence intervals and significance tests.
 
 Two releases are judged on the same units. Their difference, unit by unit, is tested with a two-sided paired
 t-test, as the thesis does; units that only one of them answers are left out. The tests of one measure are
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.display import Displayed
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.settings import ReleaseSetting
-from tacit.evaluate.tasks import TASKS
+from tacit.evaluate.task import Task
+from tacit.evaluate.tasks import task_class
 
 _LEVEL = 0.95
 _SAME = 1e-6
@@ -90,34 +90,6 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-NOTE = "Means over all test units, 0 for those that a release cannot serve. As sensitive as the log."
-
-
-def overview(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows, with utility over all test units."""
-    tasks = list(dict.fromkeys(result.task for result in results.results))
-    value = {
-        (result.setting, result.task): result.mean_of_all
-        for result in results.results
-        if result.measure == TASKS[result.task]().headline
-    }
-    heading = ["release", "rows", *(f"{task}: {_measure(task)}" for task in tasks)]
-    rows = [
-        [about["label"], f"{sum(results.rows[key].values()):,.0f}"]
-        + [_shown(value.get((key, task), math.nan)) for task in tasks]
-        for key, about in results.settings.items()
-    ]
-    return heading, rows
-
-
-def _measure(task: str) -> str:
-    return TASKS[task]().headline.rpartition(": ")[2]
-
-
-def _shown(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else "–"
-
-
 @dataclass(frozen=True)
 class Measurement:
     """One measure of one setting.
@@ -161,7 +133,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, repr=False)
-class Results(Displayed):
+class Measurements:
     """All of a sweep.
 
     Args:
@@ -169,7 +141,7 @@ class Results(Displayed):
         results: setting by setting, measure by measure.
         contrasts: mechanisms against each other at equal ε, for each task's headline measure.
         rows: by setting and table, how many rows a release had on average.
-        seconds: by setting, of a processor, that the release and each task took on average.
+        seconds: by setting, processor time of the release and of each task, on average.
         repetitions: by setting, folds times draws.
     """
 
@@ -180,42 +152,39 @@ class Results(Displayed):
     seconds: Mapping[str, Mapping[str, float]]
     repetitions: Mapping[str, int]
 
-    def _summary(self) -> str:
-        return f"What privacy costs: {len(self.settings):,} settings"
-
-    def _heading(self) -> Sequence[str]:
-        return overview(self)[0]
-
-    def _rows(self) -> Sequence[Sequence[object]]:
-        return overview(self)[1]
-
-    def _notes(self) -> tuple[str, ...]:
-        return (NOTE,)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: NaN becomes null."""
-        found: dict[str, Any] = _finite(asdict(self))
-        return found
-
-    def to_table(self) -> pa.Table:
-        """An Arrow table, a row for each setting and measure; ``to_table().to_pandas()`` in a notebook."""
-        about = ("label", "mechanism", "series", "epsilon", "delta", "k")
-        return pa.Table.from_pylist(
-            [
-                {name: self.settings[r.setting][name] for name in about}
-                | {
-                    name: value
-                    for name, value in _shallow(r).items()
-                    if name not in ("setting", "to_original")
-                }
-                | {"difference": r.to_original.mean if r.to_original else None}
-                for r in self.results
-            ]
-        )
+    def __repr__(self) -> str:
+        return f"Measurements({len(self.results):,} of {len(self.settings):,} settings)"
 
     def of(self, task: str, measure: str) -> dict[str, Measurement]:
         """One measure by setting."""
         return {r.setting: r for r in self.results if (r.task, r.measure) == (task, measure)}
+
+    @cached_property
+    def tasks(self) -> dict[str, type[Task]]:
+        """The tasks that were run, by name."""
+        return {name: task_class(name) for name in dict.fromkeys(result.task for result in self.results)}
+
+    def headline(self, task: str) -> dict[str, Measurement]:
+        """A task's headline measure by setting."""
+        return self.of(task, self.tasks[task].headline)
+
+    def has_units(self, task: str) -> bool:
+        """Whether the test parts hold anything for a task to judge; a log without clicks may not."""
+        return any(result.units for result in self.headline(task).values())
+
+    def released_rows(self, setting: str) -> int:
+        """How many rows all tables of a release had, on average."""
+        return round(sum(self.rows[setting].values()))
+
+    def share_of_original(self, result: Measurement, *, of_all: bool = False) -> float:
+        """A result over that of the original log; NaN where that is nothing."""
+        original = next(
+            r
+            for r in self.of(result.task, result.measure).values()
+            if self.settings[r.setting]["mechanism"] == "original"
+        )
+        mine, theirs = (result.mean_of_all, original.mean_of_all) if of_all else (result.mean, original.mean)
+        return mine / theirs if theirs and math.isfinite(theirs) else math.nan
 
 
 def gather(
@@ -223,8 +192,8 @@ def gather(
     settings: Sequence[ReleaseSetting],
     tasks: Sequence[str],
     runs: Mapping[str, Sequence[tuple[int, int]]],
-) -> Results:
-    """Put the runs of a sweep together."""
+) -> Measurements:
+    """Summarise the runs of a sweep."""
     original = next((setting for setting in settings if setting.is_original), None)
     baseline = _by_fold(_load(store, original, runs)) if original else {}
     unit_values: dict[tuple[str, str], dict[str, NDArray[np.float32]]] = {}
@@ -247,12 +216,12 @@ def gather(
                 folds = [fold for fold in by_fold if fold in baseline]
                 mine = np.concatenate([by_fold[fold][name] for fold in folds])
                 theirs = np.concatenate([baseline[fold][name] for fold in folds])
-                results[-1] = _with_difference(results[-1], paired(mine, theirs))
-            if TASKS[task]().headline == measure:
+                results[-1] = replace(results[-1], to_original=paired(mine, theirs))
+            if task_class(task).headline == measure:
                 whole = np.concatenate([by_fold[fold][name] for fold in sorted(by_fold)])
                 unit_values.setdefault((task, measure), {})[key] = whole
     described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
-    return Results(
+    return Measurements(
         described,
         tuple(_corrected(results)),
         tuple(_contrasts(described, unit_values)),
@@ -315,14 +284,6 @@ def _result(key: str, task: str, measure: str, name: str, runs: Sequence[SweepRu
     )
 
 
-def _with_difference(result: Measurement, difference: Difference) -> Measurement:
-    return Measurement(**{**_shallow(result), "to_original": difference})
-
-
-def _shallow(result: Measurement) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in Measurement.__dataclass_fields__}
-
-
 def _corrected(results: Sequence[Measurement]) -> list[Measurement]:
     """Holm's correction over the settings, measure by measure."""
     groups: dict[tuple[str, str], list[int]] = {}
@@ -333,7 +294,7 @@ def _corrected(results: Sequence[Measurement]) -> list[Measurement]:
     for places in groups.values():
         tested = [results[place].to_original for place in places]
         for place, p in zip(places, holm([d.p for d in tested if d is not None]), strict=True):
-            corrected[place] = Measurement(**{**_shallow(results[place]), "p_corrected": p})
+            corrected[place] = replace(results[place], p_corrected=p)
     return corrected
 
 
@@ -361,13 +322,3 @@ def _contrasts(
 def _means(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
     listed = list(found)
     return {name: float(np.mean([each[name] for each in listed])) for name in listed[0]}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return value

@@ -1,0 +1,224 @@
+"""Evaluate releases: what every way to release a log would cost in search quality.
+ Nothing is published and no ledger is charged: this is the owner's own look at the log. Nothing in the
+results is protected by noise: curves and tables are exact functions of the log, so they are as sensitive as
+the log. A synthetic log has nobody in it, and a resampled one is published itself; results on them are free
+to share.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tacit.errors import ParameterError
+from tacit.evaluate.report.figures import all_figures, section_titles, task_tables
+from tacit.evaluate.report.page import write_figures, write_page, write_results
+from tacit.evaluate.report.summary import summarise
+from tacit.evaluate.results import Progress, Results, no_progress
+from tacit.evaluate.sweep.measurements import Measurements
+from tacit.evaluate.sweep.runs import sweep_folder
+from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, grid
+from tacit.evaluate.sweep.sweeping import SweepPlan, named_queries, run_sweep
+from tacit.evaluate.tasks import task_names
+from tacit.release.preparation import Preparation
+from tacit.searchlog import check_log
+from tacit.searchlog.schema import ORIGIN
+from tacit.searchlog.sessions import SessionCut
+
+_UNITS = (
+    "Releases are made from some users and judged on others who gave nothing to them. A unit (a test query, "
+    "session or search) that a release cannot serve has no value: means are given over the units that were "
+    "answered, and over all with 0 for the rest."
+)
+
+
+class Sensitivity(StrEnum):
+    """Who may see a report."""
+
+    AS_THE_LOG = "as sensitive as the log"
+    SHAREABLE = "free to share"
+
+    @property
+    def mode(self) -> int:
+        """Permission bits of its files."""
+        return 0o600 if self is Sensitivity.AS_THE_LOG else 0o644
+
+    @property
+    def banner(self) -> str:
+        """What the page says first."""
+        if self is Sensitivity.AS_THE_LOG:
+            return (
+                "As sensitive as the log itself. These figures are the owner's own look at a private log: "
+                "exact, outside any guarantee. Do not publish this page; no ledger was charged for it."
+            )
+        return "Free to share: the log is synthetic or resampled, and holds nobody's records."
+
+    @property
+    def names_queries(self) -> str:
+        """What a page with queries in it says."""
+        whose = (
+            "Whoever sees it sees parts of the log."
+            if self is Sensitivity.AS_THE_LOG
+            else "Nobody real typed them: the log is synthetic or resampled."
+        )
+        return f"This page names queries as people typed them, because it was asked to. {whose}"
+
+
+def sensitivity_of(log: str | Path, *, declared_synthetic: bool = False) -> Sensitivity:
+    """By what the log's file says of its origin, or by its owner's word."""
+    metadata = pq.read_schema(log).metadata or {}
+    marked = metadata.get(ORIGIN.encode()) in (b"synthetic", b"resampled")
+    return Sensitivity.SHAREABLE if declared_synthetic or marked else Sensitivity.AS_THE_LOG
+
+
+def evaluate_release(
+    log: str | os.PathLike[str],
+    to: str | Path | None = None,
+    *,
+    mechanisms: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    epsilons: Sequence[float] = BUDGETS,
+    delta: float = DELTA,
+    ks: Sequence[int] = KS,
+    impact: bool = True,
+    resampled: bool = False,
+    folds: int = 5,
+    draws: int = 1,
+    seed: int = 0,
+    show_queries: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    scrub: bool = True,
+    sessions: str = "time",
+    session_gap: float | None = None,
+    synthetic: bool = False,
+    workers: int | None = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> Results:
+    """Measure what every way to release a log would cost in search quality, before anything is released.
+
+    Every mechanism and budget is tried on some of the users and judged on the others, on retrieval tasks::
+
+        costs = tacit.evaluate_release("log.parquet", "costs", mechanisms=["zealous"], epsilons=[2, 16])
+        costs.to_pandas()
+
+    Args:
+        log: the search log, canonical Parquet.
+        to: the folder of the report; one that was stopped is resumed. Without it no report is written.
+        mechanisms: names of mechanisms; all that publish queries unless given.
+        tasks: names of tasks (:func:`tacit.evaluate.task_names`); all unless given.
+        epsilons: the ε to try, each above 0.
+        delta: δ of every release, between 0 and 1.
+        ks: the k of k-query anonymity to try, each at least 2.
+        impact: measure also the impact of the parameters K, b, q_f and m.
+        resampled: evaluate also the log that ``tacit resample`` makes of each release.
+        folds: into how many folds the users are split, at least 2; each is tested once.
+        draws: how often noise is drawn for each fold and setting, at least 1.
+        seed: of the split into folds.
+        show_queries: name so many test queries that lose most on the page, as people typed them.
+        since: only records from this time on (UTC).
+        until: only records before this time (UTC).
+        scrub: pass over records that look as if they named somebody.
+        sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
+        session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
+        synthetic: you vouch that nobody real is in the log, so that the report may be shared.
+        workers: processes; one per processor, two at most, unless given.
+        force: replace the report of another log or of other parameters.
+        progress: called with how many runs are done, and how many there are.
+    """
+    log = check_log(Path(log))
+    settings = grid(mechanisms, epsilons, ks, delta, impact=impact, resampled=resampled)
+    prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
+    chosen = tuple(tasks or task_names())
+    plan = SweepPlan(settings, chosen, folds, draws, seed=seed, preparation=prepared)
+    if show_queries and "adhoc" not in plan.tasks:
+        raise ParameterError(
+            "`show_queries` needs the task adhoc, whose queries it names.",
+            "Add adhoc to the tasks, or leave out `tasks` for all of them.",
+        )
+    sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
+    workers = workers or min(2, len(os.sched_getaffinity(0)))
+    with _working_folder(to, log, force=force) as folder:
+        found = run_sweep(log, folder, plan, workers=workers, anew=force, progress=progress)
+        results = results_of(found, _about(log, plan), sensitivity)
+        if to is not None:
+            named = named_queries(log, folder, plan, show_queries) if show_queries else None
+            banners = [(sensitivity.banner, sensitivity is Sensitivity.AS_THE_LOG)]
+            banners += [(sensitivity.names_queries, True)] if named else []
+            write_results(results, folder, sensitivity.mode)
+            write_figures(results, folder, sensitivity.mode)
+            page = folder / "report.html"
+            write_page(
+                results,
+                page,
+                mode=sensitivity.mode,
+                banners=banners,
+                note=_UNITS,
+                titles=section_titles(found),
+                named=named,
+            )
+    return results if to is None else replace(results, page=Path(to) / "report.html")
+
+
+@contextmanager
+def _working_folder(to: str | Path | None, log: Path, *, force: bool) -> Iterator[Path]:
+    if to is None:
+        with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+            yield Path(folder) / "sweep"
+    else:
+        with sweep_folder(to, log, force=force) as folder:
+            yield folder
+
+
+def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
+    """What the report says of the sweep."""
+    users = plan.records(log, columns=["user", "time"]).column("user")
+    prepared = plan.preparation.to_dict()
+    return {
+        "log": log.name,
+        "records": len(users),
+        "users": int(pc.count_distinct(users).as_py()),
+        "since": prepared["since"],
+        "until": prepared["until"],
+        "sessions": str(plan.preparation.sessions),
+        "folds": plan.folds,
+        "draws": plan.draws,
+    }
+
+
+def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitivity) -> Results:
+    """The results of a sweep: figures, tables and sentences."""
+    summary = summarise(found)
+    shown = ("label", "mechanism", "series", "epsilon", "delta", "k")
+    left_out = {"setting", "to_original"}
+    rows = [
+        {name: found.settings[r.setting][name] for name in shown}
+        | {f.name: getattr(r, f.name) for f in fields(r) if f.name not in left_out}
+        | {"difference": r.to_original.mean if r.to_original else None}
+        for r in found.results
+    ]
+    document = {"about": about, "sensitivity": sensitivity.value, "summary": summary}
+    document |= {each.name: getattr(found, each.name) for each in fields(found)}
+    return Results(
+        "release",
+        "What privacy costs",
+        f"{about['log']}: {about['records']:,} records of {about['users']:,} users, {about['folds']} folds "
+        f"by user, {about['draws']} draw{'s' if about['draws'] != 1 else ''} of noise for each fold.",
+        document,
+        rows,
+        all_figures(found),
+        task_tables(found),
+        summary,
+        [sensitivity.banner],
+    )
