@@ -36,6 +36,13 @@ from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.device import Guard
+    from tacit.evaluate import (
+        evaluate_device,
+        evaluate_groups,
+        evaluate_personalised,
+        evaluate_pool,
+        evaluate_release,
+    )
     from tacit.groups import Groups
     from tacit.log import Log, read_log, synthetic_log
     from tacit.pool import Agent, Pool, simulate_pool
@@ -67,6 +74,11 @@ _HOMES = {
     "Session": "tacit.release.mechanisms.session",
     "Topics": "tacit.release.mechanisms.topics",
     "Zealous": "tacit.release.mechanisms.zealous",
+    "evaluate_device": "tacit.evaluate",
+    "evaluate_groups": "tacit.evaluate",
+    "evaluate_personalised": "tacit.evaluate",
+    "evaluate_pool": "tacit.evaluate",
+    "evaluate_release": "tacit.evaluate",
     "read_log": "tacit.log",
     "synthetic_log": "tacit.log",
     "verify": "tacit.release.verify",
@@ -90,6 +102,11 @@ __all__ = [
     "Topics",
     "Zealous",
     "__version__",
+    "evaluate_device",
+    "evaluate_groups",
+    "evaluate_personalised",
+    "evaluate_pool",
+    "evaluate_release",
     "read_log",
     "synthetic_log",
     "verify",

@@ -50,6 +50,9 @@ class Log(Displayed):
 
     # -- what it is ----------------------------------------------------------------------------------
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __len__(self) -> int:
         import pyarrow.parquet as pq
 

@@ -283,7 +283,7 @@ def _profiles(
                 "a period selects a log's records, and no log was given.", "Give one as `log`."
             )
         return interest_profiles(users, terms, seed)
-    found = profiles_from_log(Path(log), weights="binary", largest=terms, period=period)
+    found = profiles_from_log(Path(log), weights="binary", max_terms=terms, period=period)
     order = found.canonical_order(seed)
     full = order[found.sizes[order] == terms][:users]
     if full.size < users:
