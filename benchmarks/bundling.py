@@ -1,6 +1,6 @@
 """Bundling profiles: from hundreds of users to an AOL-sized log, far below quadratic time.
 
-Claims, for profiles of 150 terms (`tacit.evaluate.loops.interest_profiles`), p = 0.4, strict criterion, one
+Claims, for profiles of 150 terms (`tacit.evaluate.loops`), p = 0.4, strict criterion, one
 step of hypernyms:
 
 - the cells method takes 10,000, 100,000 and 657,426 users (as many as AOL's log has) with time growing
@@ -41,7 +41,7 @@ PEER_LIMIT = 300
 
 def bundle(method: str, users: int) -> dict[str, Any]:
     """One run of Tacit's bundling: seconds, peak memory and quality."""
-    from tacit.evaluate.loops.interest_profiles import interest_profiles
+    from tacit.evaluate.loops import interest_profiles
     from tacit.groups import Bundler
     from tacit.groups.report import similarity_within
 
@@ -67,7 +67,7 @@ def bundle(method: str, users: int) -> dict[str, Any]:
 
 def grouping_alone(users: int) -> float:
     """Processor seconds of the greedy algorithm on profiles that are augmented already."""
-    from tacit.evaluate.loops.interest_profiles import interest_profiles
+    from tacit.evaluate.loops import interest_profiles
     from tacit.groups import Bundler, Criterion, Semantics
     from tacit.groups.bundling import bundle_cells
 
@@ -85,7 +85,7 @@ def peer(users: int) -> dict[str, Any]:
     from k_means_constrained import KMeansConstrained
     from scipy import sparse
 
-    from tacit.evaluate.loops.interest_profiles import interest_profiles
+    from tacit.evaluate.loops import interest_profiles
     from tacit.groups import Bundling, Criterion, Semantics
     from tacit.groups.loops.judging import Scratch, released_terms
     from tacit.groups.report import similarity_within

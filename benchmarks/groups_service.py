@@ -1,6 +1,6 @@
 """Groups in service: newcomers taken in one by one, look-ups and rankings.
 
-Claims, over groups of 100,000 users with profiles of 150 terms (`tacit.evaluate.loops.interest_profiles`):
+Claims, over groups of 100,000 users with profiles of 150 terms (`tacit.evaluate.loops`):
 
 - taking in a newcomer costs a small fraction of bundling everybody anew, measured in the same run;
 - a look-up takes far less than a ranking, and ranking 20 results less than a millisecond.
@@ -18,7 +18,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Groups
 from tacit.groups.store import FILE, GroupsStore, fill
 

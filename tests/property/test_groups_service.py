@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.audit.groups import Learnt, Observer
 from tacit.errors import InfeasibleError, InputError
-from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Groups, Profiles
 from tacit.groups.store import FILE, GroupsStore, fill
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.reading import profiles_from_log
 from tacit.groups.report import attack_weights, report

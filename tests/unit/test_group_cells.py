@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InfeasibleError
-from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Profiles, Semantics
 from tacit.groups.bundling import bundle_cells, cells_of_similar_users
 from tacit.groups.report import similarity_within

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.errors import InputError
 from tacit.evaluate.guards.groups import RELEVANT, SearchTask, group_weights, own_weights
-from tacit.evaluate.loops.interest_profiles import interest_profiles
+from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Profiles
 from tacit.retrieval import Document, Hit
 from tacit.taxonomy import TopicTree

@@ -110,6 +110,13 @@ def intervals(
     return _finish(altair, drawn, height=24 * names + 20, rows=below, panel=panel)
 
 
+def interval(
+    name: str, value: float, low: float, high: float, series: str = "", **more: Any
+) -> dict[str, Any]:
+    """A row for :func:`intervals`; ``more`` holds the key of its panel."""
+    return {"name": name, "series": series or name, "value": value, "low": low, "high": high, **more}
+
+
 def bars_by_budget(rows: Rows, epsilons: Sequence[float], chosen: float) -> Chart:
     """Draw what each mechanism keeps of the original's utility, task by task, at one ε chosen in the page."""
     import altair

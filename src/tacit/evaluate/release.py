@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.errors import ParameterError
+from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, task_tables
-from tacit.evaluate.report.page import write_figures, write_page, write_results
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements

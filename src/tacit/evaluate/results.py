@@ -50,6 +50,20 @@ class Column(NamedTuple):
     format: str = ""
 
 
+def columns(text: str) -> list[Column]:
+    """Columns written as ``key = heading {format} | …``; the heading is the key unless given.
+
+    >>> columns("p {g} | gain.mean = gain {+.3f}")
+    [Column(key='p', heading='p', format='g'), Column(key='gain.mean', heading='gain', format='+.3f')]
+    """
+    found = []
+    for each in text.split("|"):
+        rest, _, form = each.strip().rstrip("}").partition("{")
+        key, _, heading = rest.partition("=")
+        found.append(Column(key.strip(), (heading or key).strip(), form))
+    return found
+
+
 @dataclass(frozen=True, repr=False)
 class Figure:
     """A table, and the chart drawn from it.

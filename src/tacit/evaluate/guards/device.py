@@ -24,8 +24,8 @@ from tacit.errors import InfeasibleError
 from tacit.evaluate import charts
 from tacit.evaluate.guards import cases as test_cases
 from tacit.evaluate.guards.cases import SCORES, Case, HistoryCase, Outcome, Page
-from tacit.evaluate.report.page import check_folder, write_folder
-from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
+from tacit.evaluate.report import check_folder, write_folder
+from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.retrieval.personalised import rank_by_profile
 from tacit.world.synth import SyntheticLog
 
@@ -143,39 +143,26 @@ def _mean(outcomes: Sequence[Outcome]) -> dict[str, float]:
     return {"original": original, "personalised": original + gain, "gain": gain, "spread": float(spread)}
 
 
-_GAINS = (
-    Column("personalised", "with profile", ".3f"),
-    Column("gain", "gain", "+.3f"),
-    Column("spread", "±", ".3f"),
-)
+_GAINS = "personalised = with profile {.3f} | gain {+.3f} | spread = ± {.3f}"
 
 
 def _figure_by_query(rows: Sequence[dict[str, Any]]) -> Figure:
     drawn = [
-        {
-            "queries": row["queries"],
-            "name": row["order"],
-            "series": row["order"],
-            "value": row["personalised"],
-            "low": row["personalised"] - row["spread"],
-            "high": row["personalised"] + row["spread"],
-        }
+        charts.interval(
+            row["order"],
+            row["personalised"],
+            row["personalised"] - row["spread"],
+            row["personalised"] + row["spread"],
+            queries=row["queries"],
+        )
         for row in rows
     ]
-    plain = {row["queries"]: row["original"] for row in rows}
-    for queries, value in plain.items():
-        same = {"value": value, "low": value, "high": value}
-        drawn.append({"queries": queries, "name": "no profile", "series": "no profile", **same})
+    for queries, plain in {row["queries"]: row["original"] for row in rows}.items():
+        drawn.append(charts.interval("no profile", plain, plain, plain, queries=queries))
     return Figure(
         "by-query",
         "By kind of query, δ = 0.1",
-        (
-            Column("queries", "queries"),
-            Column("cases", "cases"),
-            Column("order", "reranked by"),
-            Column("original", "no profile", ".3f"),
-            *_GAINS,
-        ),
+        columns(f"queries | cases | order = reranked by | original = no profile {{.3f}} | {_GAINS}"),
         rows,
         caption="Bars: 95% intervals of the gain over no profile.",
         draw=partial(charts.intervals, drawn, "average precision", panel="queries"),
@@ -189,12 +176,7 @@ def _figure_by_delta(rows: Sequence[dict[str, Any]], by_query: Sequence[dict[str
     return Figure(
         "by-delta",
         "By risk bound, all queries",
-        (
-            Column("delta", "δ", "g"),
-            Column("exposed", "a profile was sent", ".0%"),
-            Column("order", "reranked by"),
-            *_GAINS,
-        ),
+        columns(f"delta = δ {{g}} | exposed = a profile was sent {{.0%}} | order = reranked by | {_GAINS}"),
         rows,
         caption="Dashed: no profile, and the whole profile on the device.",
         draw=partial(
@@ -310,27 +292,21 @@ def ambient_results(
 
 def _ambient_figure(rows: Sequence[dict[str, Any]]) -> Figure:
     drawn = [
-        {
-            "history": row["history"],
-            "name": row["order"],
-            "series": row["order"],
-            "value": row["precision.mean"],
-            "low": row["precision.low"],
-            "high": row["precision.high"],
-        }
+        charts.interval(
+            row["order"],
+            row["precision.mean"],
+            row["precision.low"],
+            row["precision.high"],
+            history=row["history"],
+        )
         for row in rows
     ]
     return Figure(
         "ambient",
         "Average precision by history",
-        (
-            Column("history", "history"),
-            Column("cases", "cases"),
-            Column("order", "ranked by"),
-            Column("precision.mean", "average precision", ".3f"),
-            Column("gain.mean", "gain", "+.3f"),
-            Column("gain.low", "from", "+.3f"),
-            Column("gain.high", "to", "+.3f"),
+        columns(
+            "history | cases | order = ranked by | precision.mean = average precision {.3f} | "
+            "gain.mean = gain {+.3f} | gain.low = from {+.3f} | gain.high = to {+.3f}"
         ),
         rows,
         caption="Bars: 95% intervals over queries.",

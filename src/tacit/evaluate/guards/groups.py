@@ -35,9 +35,9 @@ from scipy import sparse
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.evaluate import charts
-from tacit.evaluate.loops.interest_profiles import interest_profiles
-from tacit.evaluate.report.page import check_folder, write_folder
-from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
+from tacit.evaluate.loops import interest_profiles
+from tacit.evaluate.report import check_folder, write_folder
+from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.reading import profiles_from_log
@@ -330,16 +330,11 @@ def _table(runs: Sequence[BundlingRun]) -> Figure:
     return Figure(
         "runs",
         "Ranking by group profiles",
-        (
-            Column("criterion", "criterion"),
-            Column("p", "p", "g"),
-            Column("augment", "a"),
-            Column("precision.average_precision", "AP", ".3f"),
-            Column("error", "± 2 s.e.", ".3f"),
-            Column("precision.precision_at_10", "P@10", ".3f"),
-            Column("report.mean_size", "members", ".1f"),
-            Column("report.linkability.max", "max n_t/n", ".3f"),
-            Column("report.information.terms_kept", "terms kept", ".1%"),
+        columns(
+            "criterion | p {g} | augment = a | precision.average_precision = AP {.3f} | "
+            "error = ± 2 s.e. {.3f} | precision.precision_at_10 = P@10 {.3f} | "
+            "report.mean_size = members {.1f} | report.linkability.max = max n_t/n {.3f} | "
+            "report.information.terms_kept = terms kept {.1%}"
         ),
         [flat(run) | {"error": 2 * run.precision.standard_error} for run in runs],
     )

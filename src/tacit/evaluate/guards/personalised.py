@@ -40,8 +40,8 @@ from tacit.evaluate.guards.cases import (
     measure,
 )
 from tacit.evaluate.guards.pool import Numbers, affinities, learned, region_scores, topic_kinds
-from tacit.evaluate.report.page import check_folder, write_folder
-from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, flat, no_progress
+from tacit.evaluate.report import check_folder, write_folder
+from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Bundler, Profiles
 from tacit.groups.reading import profiles_from_log
 from tacit.groups.service import rank_by_interest
@@ -209,25 +209,22 @@ def evaluate_personalised(
 def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
     plain = ways[0]["average_precision"]
     drawn = [
-        {
-            "name": way["name"],
-            "series": "nothing is sent" if way["told"].startswith("nothing") else "something is sent",
-            "value": way["average_precision"],
-            "low": plain + way["gain.low"],
-            "high": plain + way["gain.high"],
-        }
+        charts.interval(
+            way["name"],
+            way["average_precision"],
+            plain + way["gain.low"],
+            plain + way["gain.high"],
+            "nothing is sent" if way["told"].startswith("nothing") else "something is sent",
+        )
         for way in ways
     ]
     return Figure(
         "ways",
         "Average precision by way to personalise",
-        (
-            Column("name", "ranked by"),
-            Column("told", "who learns what"),
-            Column("average_precision", "average precision", ".3f"),
-            Column("gain.mean", "gain", "+.3f"),
-            Column("gain.low", "from", "+.3f"),
-            Column("gain.high", "to", "+.3f"),
+        columns(
+            "name = ranked by | told = who learns what | "
+            "average_precision = average precision {.3f} | gain.mean = gain {+.3f} | "
+            "gain.low = from {+.3f} | gain.high = to {+.3f}"
         ),
         ways,
         caption="Bars: 95% intervals of the gain over no profile (dashed).",

@@ -27,7 +27,7 @@ from markupsafe import Markup
 
 from tacit.evaluate import charts
 from tacit.evaluate.charts import svg
-from tacit.evaluate.results import Column, Figure, Progress, Results, Steps, no_progress
+from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, no_progress
 from tacit.files import atomic_file
 from tacit.pages import render
 from tacit.pool.simulation.population import Population, adult
@@ -99,26 +99,15 @@ def evaluate_pool(
             Figure(
                 "usefulness",
                 "Average Precision",
-                (
-                    Column("k", "k"),
-                    Column("window", "w", "g"),
-                    Column("d", "d", ".3f"),
-                    Column("region", "d'", ".3f"),
-                    Column("d*", "d*", ".3f"),
-                    Column("nothing", "nothing", ".3f"),
-                    Column("kept", "kept", ".0%"),
+                columns(
+                    "k | window = w {g} | d {.3f} | region = d' {.3f} | d* {.3f} | nothing {.3f} | kept {.0%}"
                 ),
                 useful,
             ),
             Figure(
                 "waiting",
                 "Newcomers' first region",
-                (
-                    Column("arrivals", "arrivals", "g"),
-                    Column("at_once", "at once", ".1%"),
-                    Column("wait", "wait", ".1f"),
-                    Column("never", "never", ".1%"),
-                ),
+                columns("arrivals {g} | at_once = at once {.1%} | wait {.1f} | never {.1%}"),
                 [row | {"wait": row["wait"] or None} for row in waiting],
             ),
         ],
@@ -396,6 +385,7 @@ def _audited(runs: Sequence[Simulated]) -> dict[str, int]:
 
 
 _VARIED = ("mode", "leavers", "k", "window", "overlap", "arrivals", "stay")
+_SHARES = "information_loss = IL {.2%} | ncp = NCP {.1%} | unregistered {.2%} | forced_expired = forced {.2%}"
 _DRAWN: dict[str, tuple[str, str, tuple[str, str], str, list[dict[str, Any]]]] = {
     "6": (
         "Information loss by arrivals and stay",
@@ -440,16 +430,9 @@ def _paper_figure(number: str, points: Sequence[dict[str, Any]]) -> Figure:
     return Figure(
         f"figure-{number}",
         f"Figure {number}: {title}",
-        (
-            Column("mode", "mode"),
-            Column("leavers", "leavers"),
-            Column("arrivals", "λ", ".0f"),
-            Column("stay", "μ", ".0f"),
-            Column("k", "k"),
-            Column("window", "w", ".0f"),
-            Column("overlap", "p", "g"),
-            *_SHARES[:4],
-            Column("groups", "groups", ".0f"),
+        columns(
+            "mode | leavers | arrivals = λ {.0f} | stay = μ {.0f} | k | window = w {.0f} | overlap = p {g} | "
+            f"{_SHARES} | groups {{.0f}}"
         ),
         rows,
         caption=f"The paper says: {PAPER_SAYS[f'Figure {number}']}.{marked}",
@@ -457,29 +440,15 @@ def _paper_figure(number: str, points: Sequence[dict[str, Any]]) -> Figure:
     )
 
 
-_SHARES = (
-    Column("information_loss", "IL", ".2%"),
-    Column("ncp", "NCP", ".1%"),
-    Column("unregistered", "unregistered", ".2%"),
-    Column("forced_expired", "forced", ".2%"),
-    Column("forced_unregistered", "forced, then without", ".2%"),
-)
-
-
 def _verdicts(rows: Sequence[dict[str, Any]]) -> Figure:
     return Figure(
         "verdicts",
         "Verdicts",
-        (
-            Column("mode", "mode"),
-            Column("leavers", "leavers"),
-            *_SHARES,
-            Column("groups", "groups", ".0f"),
-            Column("guarded", "queries"),
-            Column("definition_2_violations", "fail Def. 2"),
-            Column("definition_3_violations", "fail Def. 3"),
-            Column("general", "d*: queries"),
-            Column("definition_2_violations_general", "d*: fail Def. 2"),
+        columns(
+            f"mode | leavers | {_SHARES} | forced_unregistered = forced, then without {{.2%}} | "
+            "groups {.0f} | guarded = queries | definition_2_violations = fail Def. 2 | "
+            "definition_3_violations = fail Def. 3 | general = d*: queries | "
+            "definition_2_violations_general = d*: fail Def. 2"
         ),
         rows,
     )
@@ -499,15 +468,13 @@ def _table_1(points: Sequence[dict[str, Any]], base: SimulationSetting) -> Figur
     return Figure(
         "table-1",
         "Table 1",
-        (
-            Column("arrivals", "arrivals λ"),
-            Column("unregistered", "unregistered: the paper", ".1%"),
-            Column("paper.unregistered", "paper mode", ".2%"),
-            Column("default.unregistered", "default", ".2%"),
-            Column("forced_expired", "forced: the paper", ".1%"),
-            Column("paper.forced_expired", "paper mode, literal", ".2%"),
-            Column("paper.forced_unregistered", "paper mode, then without", ".2%"),
-            Column("default.forced_expired", "default, literal", ".2%"),
+        columns(
+            "arrivals = arrivals λ | unregistered = unregistered: the paper {.1%} | "
+            "paper.unregistered = paper mode {.2%} | default.unregistered = default {.2%} | "
+            "forced_expired = forced: the paper {.1%} | "
+            "paper.forced_expired = paper mode, literal {.2%} | "
+            "paper.forced_unregistered = paper mode, then without {.2%} | "
+            "default.forced_expired = default, literal {.2%}"
         ),
         rows,
     )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tacit.evaluate import charts
-from tacit.evaluate.results import Column, Figure
+from tacit.evaluate.results import Column, Figure, columns
 from tacit.evaluate.sweep.measurements import Measurement, Measurements
 from tacit.evaluate.sweep.settings import IMPACTS, Impact
 from tacit.evaluate.task import Task
@@ -16,19 +16,10 @@ from tacit.evaluate.task import Task
 WEAK = 1e-3
 """From this δ on a release protects nobody to speak of."""
 
-COLUMNS = (
-    Column("setting", "release"),
-    Column("epsilon", "ε"),
-    Column("delta", "δ"),
-    Column("k", "k"),
-    Column("rows", "rows"),
-    Column("mean", "mean where answered"),
-    Column("low", "from"),
-    Column("high", "to"),
-    Column("answered", "share answered"),
-    Column("mean_of_all", "mean over all"),
-    Column("difference", "difference from original"),
-    Column("p", "p, corrected"),
+COLUMNS = columns(
+    "setting = release | epsilon = ε | delta = δ | k | rows | mean = mean where answered | "
+    "low = from | high = to | answered = share answered | mean_of_all = mean over all | "
+    "difference = difference from original | p = p, corrected"
 )
 
 
@@ -50,20 +41,15 @@ def all_figures(found: Measurements) -> list[Figure]:
 
 def task_tables(found: Measurements) -> list[Figure]:
     """A table of each task's headline measure, for a terminal."""
-    columns = [
-        Column("setting", "release"),
-        Column("epsilon", "ε"),
-        Column("rows", "rows"),
-        Column("mean", "mean where answered"),
-        Column("answered", "answered", ".1%"),
-        Column("mean_of_all", "mean over all"),
-        Column("p", "p"),
-    ]
+    shown = columns(
+        "setting = release | epsilon = ε | rows | mean = mean where answered | answered {.1%} | "
+        "mean_of_all = mean over all | p"
+    )
     return [
         Figure(
             name,
             f"{name} {task.headline}",
-            columns,
+            shown,
             [
                 table_row(found, result)
                 for key, result in found.headline(name).items()
@@ -188,16 +174,9 @@ def _equal_budget(found: Measurements) -> Iterator[Figure]:
     yield Figure(
         "equal-budget",
         "Mechanisms side by side at equal budget",
-        (
-            Column("task", "task"),
-            Column("epsilon", "ε"),
-            Column("first", "one"),
-            Column("second", "other"),
-            Column("units", "units both answer"),
-            Column("difference", "one minus other"),
-            Column("low", "from"),
-            Column("high", "to"),
-            Column("p", "p, corrected"),
+        columns(
+            "task | epsilon = ε | first = one | second = other | units = units both answer | "
+            "difference = one minus other | low = from | high = to | p = p, corrected"
         ),
         [
             {
@@ -249,13 +228,7 @@ def _kept_against_utility(found: Measurements) -> Iterator[Figure]:
         yield Figure(
             "kept-against-utility",
             "Data kept against task utility",
-            (
-                Column("task", "task"),
-                Column("label", "release"),
-                Column("kept", "rows"),
-                Column("share", y),
-                Column("answered", "share answered"),
-            ),
+            columns(f"task | label = release | kept = rows | share = {y} | answered = share answered"),
             rows,
             "data and utility",
             "If more data were more utility, the points of a task would rise to the right. What is left "

@@ -143,7 +143,7 @@ class Impact(NamedTuple):
 IMPACTS: Mapping[str, Impact] = {
     "impact of K and b": Impact(
         "click",
-        {"queries_per_user": 5, "mode": "approximate", "delta": None},  # δ follows from K and b, however bad
+        {"queries_per_user": 5, "mode": "approximate", "delta": 0.0},  # δ follows from K and b, however bad
         {"threshold": (10, 30, 100), "noise": (1.0, 5.0, 10.0, 30.0)},
         ("noise", "noise b"),
         ("threshold", "K"),
