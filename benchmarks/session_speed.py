@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.searchlog.sessions import history_order, session_starts, session_starts_by_words
+from tacit.searchlog.sessions import BY_PAUSES, SessionCut, history_order
 from tacit.world.synth import SyntheticLog
 
 _PARTS = re.compile(r"https?://|\bwww\.|\.(?:com|net|org|edu|gov)\b")
@@ -72,8 +72,8 @@ def main() -> None:
         path = Path(folder) / "log.parquet"
         SyntheticLog(users, seed=1).write(path)
         log = pq.read_table(path)
-    by_time = seconds(lambda: session_starts(log["user"], log["time"]))
-    by_words = seconds(lambda: session_starts_by_words(log["user"], log["time"], log["query"]))
+    by_time = seconds(lambda: BY_PAUSES.starts(log["user"], log["time"], log["query"]))
+    by_words = seconds(lambda: SessionCut().starts(log["user"], log["time"], log["query"]))
     part = log.slice(0, min(log.num_rows, 200_000))
     plain = seconds(lambda: record_by_record(part)) * log.num_rows / part.num_rows
     print(f"{log.num_rows:,} records of {users:,} users\n")

@@ -28,8 +28,8 @@ from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicDomain
 from tacit.release.publication import Order, publish_log
 from tacit.release.verify import verify_release
-from tacit.searchlog import SCHEMA, check_log, with_sessions
-from tacit.searchlog.sessions import session_numbers
+from tacit.searchlog import SCHEMA, check_log
+from tacit.searchlog.sessions import BY_PAUSES, with_pauses
 
 BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 50.0, 1e-3)
 MECHANISMS: dict[str, Mechanism[Any]] = {
@@ -90,10 +90,10 @@ def test_both_forms_of_sessions_agree_at_the_ends_of_time(tmp_path: Path) -> Non
     table = pa.table({"user": ["u"] * len(ends), "time": time, "place": list(range(len(ends)))})
     pq.write_table(table, tmp_path / "t.parquet")
     with open_engine(threads=1) as engine:
-        found = with_sessions(engine.log(tmp_path / "t.parquet"))
-        numbers = engine.table(found.order_by("place").select("session"))["session"].to_pylist()
-    assert numbers == [0, 0, 1, 1, 2, 3, 3]
-    assert session_numbers(table["user"], time).tolist() == [0, 0, 1, 1, 2, 3, 3]
+        found = with_pauses(engine.log(tmp_path / "t.parquet"))
+        paused = engine.table(found.order_by("place").select("paused"))["paused"].to_pylist()
+    assert paused == [0, 0, 1, 0, 1, 1, 0]
+    assert BY_PAUSES.numbers(table["user"], time, table["user"]).tolist() == [0, 0, 1, 1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("statistics", [True, False])
@@ -176,7 +176,6 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 from typing import Any
-from tacit.files import atomic
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release import publication
 from tests.contract.test_release_of_odd_logs import MECHANISMS, order_for

@@ -1,4 +1,4 @@
-"""Character trigrams of many texts at once, and how many two texts share.
+"""Compiled loops of sessions by words: character trigrams, their overlap, and where sessions begin.
 
 A trigram is three characters that follow each other; a text shorter than three characters is one trigram by
 itself. The **overlap coefficient** of two texts is the number of different trigrams they share over that of
@@ -20,6 +20,8 @@ _LONGEST = 500
 """Characters of a text that are looked at: nobody types more."""
 _BITS = np.uint64(21)
 """A character of Unicode fits in 21 bits, so three fit in one number: no two trigrams are ever confused."""
+_REMEMBERED = 3
+"""How many of a user's different queries a search is compared with."""
 
 
 @dataclass(frozen=True)
@@ -105,3 +107,53 @@ def overlap(
             right += 1
     found: float = shared / min(size[one], size[other])
     return found
+
+
+@compiled
+def starts_by_words(
+    user: npt.NDArray[np.int64],
+    instants: npt.NDArray[np.int64],
+    text: npt.NDArray[np.int64],
+    short: int,
+    long: int,
+    shared: float,
+    values: npt.NDArray[np.uint64],
+    start: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Find the records that begin a session, in records ordered by user and time.
+
+    ``text`` numbers each record's query among those of ``values``, ``start`` and ``size`` (a
+    :class:`Trigrams`); ``short`` and ``long`` are pauses in microseconds.
+    """
+    begins = np.zeros(user.size, np.bool_)
+    recent = np.full(_REMEMBERED, -1, np.int64)
+    for n in range(user.size):
+        if n == 0 or user[n] != user[n - 1]:
+            begins[n] = True
+            recent[:] = -1
+        else:
+            pause = instants[n] - instants[n - 1]
+            if pause > long:
+                begins[n] = True
+            elif pause > short and size[text[n]] > 0:
+                # Compared with several queries, not with the last alone: people reword in between.
+                new = True
+                for before in recent:
+                    if before >= 0 and (
+                        before == text[n] or overlap(int(text[n]), int(before), values, start, size) >= shared
+                    ):
+                        new = False
+                        break
+                begins[n] = new
+        if size[text[n]] > 0 and recent[0] != text[n]:
+            # The latest of the different queries first; one that recurs moves to the front.
+            place = _REMEMBERED - 1
+            for at in range(_REMEMBERED):
+                if recent[at] == text[n]:
+                    place = at
+                    break
+            for at in range(place, 0, -1):
+                recent[at] = recent[at - 1]
+            recent[0] = text[n]
+    return begins
