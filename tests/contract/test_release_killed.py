@@ -26,7 +26,8 @@ from pathlib import Path
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.preparation import Preparation
-from tacit.release.publication import Order, default_ledger, open_ledger, publish_log
+from tacit.privacy.ledger.ledger import default_ledger
+from tacit.release.publication import Order, open_ledger, publish_log
 from tacit.release import Zealous
 
 log, output, journal = map(Path, sys.argv[1:])

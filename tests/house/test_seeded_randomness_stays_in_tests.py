@@ -10,7 +10,7 @@ import pytest
 import tacit
 
 PACKAGE = Path(tacit.__file__).parent
-HOME = PACKAGE / "privacy" / "randomness.py"
+HOME = PACKAGE / "privacy" / "noise" / "randomness.py"
 
 
 def names_in(module: Path) -> set[str]:
@@ -35,8 +35,8 @@ def test_no_module_of_the_package_refers_to_the_seeded_source() -> None:
     "text",
     [
         "from tacit.privacy.noise.randomness import SeededRandomness",
-        "from tacit.privacy import randomness\nsource = randomness.SeededRandomness(1)",
-        "from tacit.privacy import randomness\nsource = getattr(randomness, 'SeededRandomness')(1)",
+        "from tacit.privacy.noise import randomness\nsource = randomness.SeededRandomness(1)",
+        "from tacit.privacy.noise import randomness\nsource = getattr(randomness, 'SeededRandomness')(1)",
     ],
 )
 def test_the_check_sees_a_reference(text: str, tmp_path: Path) -> None:
