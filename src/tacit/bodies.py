@@ -1,13 +1,20 @@
-"""Bodies of requests to Tacit's servers, read within limits, and errors that repeat nothing of them."""
+"""Read the bodies of requests to Tacit's servers within limits; errors repeat nothing of them."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
-
-from starlette.requests import Request
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
 
 from tacit.errors import InputError
+
+
+class Request(Protocol):
+    """A request whose body arrives in parts, such as Starlette's."""
+
+    def stream(self) -> AsyncIterator[bytes]:
+        """The parts."""
+        ...
 
 
 class TooLongError(InputError):

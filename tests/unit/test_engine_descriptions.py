@@ -163,7 +163,7 @@ def test_a_described_engine(tmp_path: Path) -> None:
     assert request.headers[0] == ("Host", "127.0.0.1:1")
     assert ("Authorization", "Bearer key") in request.headers
     body = {"data": [{"items": [{"name": "N", "id": "x/y", "about": {"text": "T"}}]}]}
-    assert upstream.read(json.dumps(body).encode(), "") == [SearchResult("https://a.example/x%2Fy", "N", "T")]
+    assert upstream.read(json.dumps(body).encode()) == [SearchResult("https://a.example/x%2Fy", "N", "T")]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_fusion_counts_every_engine_and_joins_addresses_of_one_page() -> None:
     two = Answer("two", (SearchResult("http://www.c.example", "c", ""), *results("d")))
     fused = fuse([one, two, Answer("dead", problem="gone")])
     assert [item.result.title for item in fused] == ["c", "a", "b", "d"]
-    assert fused[0].places == {"one": 3, "two": 1}
+    assert fused[0].ranks == {"one": 3, "two": 1}
     assert canonical_address("https://a.example/x?b=1#part") == canonical_address(
         "http://www.a.example/x/?b=1"
     )

@@ -25,7 +25,7 @@ def test_both_orders_lead_to_the_same_address() -> None:
     answers = [Answer("one", tuple(TWICE))]
     personal, plain = fuse(answers), fuse(answers, unpersonalised=True)
     assert [one.result.title for one in personal] == ["secure", "another"]
-    assert [(one.result.title, one.places["one"]) for one in plain] == [("secure", 1), ("another", 2)]
+    assert [(one.result.title, one.ranks["one"]) for one in plain] == [("secure", 1), ("another", 2)]
 
 
 def test_a_rule_that_fits_one_of_the_addresses_only_does_not_break_the_page(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from tacit.text import STOP_WORDS, words
 
 
 def read_documents(path: str | Path, advance: Callable[[int], None] = lambda _: None) -> list[Document]:
-    """The documents of a file, numbered by their place.
+    """Read the documents of a file, numbered from 0.
 
     Raises:
         InputError: the file is missing, a line is no JSON object, or lacks a url or both title and text.
@@ -82,7 +82,7 @@ _DEPTH = 100
 
 
 class EngineService:
-    """Answers queries over documents, personalised by an exposed profile where one comes along.
+    """Answers queries over documents, personalised by the profile that was sent along, if any.
 
     Args:
         documents: what is searched, numbered from 0; WordNet's entries, if none are given.
@@ -105,7 +105,7 @@ class EngineService:
         count: int = 20,
         person: dict[str, str] | None = None,
     ) -> list[dict[str, Any]]:
-        """Results as ``url``, ``title``, ``content`` and the place each had before it was personalised.
+        """Search: results as ``url``, ``title``, ``content`` and the rank each had before personalisation.
 
         Raises:
             InputError: the profile is none of this server's taxonomy.
@@ -132,13 +132,13 @@ class EngineService:
 
 
 def _mentions(texts: Sequence[str], person: dict[str, str]) -> list[float]:
-    """How many words of what is known of the person each text mentions: what is near, or of a trade."""
+    """Count the words of the person's attributes that each text mentions, such as a place or a trade."""
     known = {word for value in person.values() for word in words(value.replace("-", " ")) if word.isalpha()}
     return [float(len((known - STOP_WORDS) & set(words(text)))) for text in texts]
 
 
 def engine_application(service: EngineService) -> Starlette:
-    """The server over a service."""
+    """The web application that serves a search service."""
 
     async def ask(request: Request) -> Response:
         try:
@@ -153,36 +153,33 @@ def engine_application(service: EngineService) -> Starlette:
 
 async def _question(request: Request) -> tuple[str, list[str], dict[str, float], int, dict[str, str]]:
     if request.method == "GET":
-        asked: dict[str, Any] = {
-            "query": request.query_params.get("q", ""),
-            "count": request.query_params.get("count", "20"),
-        }
+        asked: dict[str, Any] = dict(request.query_params) | {"query": request.query_params.get("q", "")}
     else:
         asked = await read_object(request, _LARGEST_BODY)
-    query, topics, preferences = asked.get("query"), asked.get("topics", []), asked.get("preferences", {})
-    if not isinstance(query, str) or len(query) > _LONGEST_QUERY:
+    defaults: dict[str, Any] = {"query": None, "topics": [], "preferences": {}, "person": {}}
+    query, topics, preferences, person = (asked.get(name, usual) for name, usual in defaults.items())
+    if not _is_text(query):
         raise InputError(f"query must be text of at most {_LONGEST_QUERY:,} characters.")
-    if (
-        not isinstance(topics, list)
-        or len(topics) > _MOST_TOPICS
-        or any(not isinstance(t, str) for t in topics)
-    ):
+    if not isinstance(topics, list) or len(topics) > _MOST_TOPICS or not all(map(_is_text, topics)):
         raise InputError(f"topics must be a list of at most {_MOST_TOPICS:,} labels.")
     if not isinstance(preferences, dict) or any(
         isinstance(share, bool) or not isinstance(share, int | float) for share in preferences.values()
     ):
         raise InputError("preferences must name a number for each label.")
+    if (
+        not isinstance(person, dict)
+        or len(person) > _MOST_ATTRIBUTES
+        or not all(map(_is_text, person.values()))
+    ):
+        raise InputError(f"person must name a text for each of at most {_MOST_ATTRIBUTES} attributes.")
     try:
         count = int(asked.get("count", 20))
     except (TypeError, ValueError) as error:
         raise InputError("count must be a whole number.") from error
     if not 1 <= count <= 100:
         raise InputError(f"count must be in [1, 100]; found {count}.")
-    person = asked.get("person", {})
-    if (
-        not isinstance(person, dict)
-        or len(person) > _MOST_ATTRIBUTES
-        or any(not isinstance(value, str) or len(value) > _LONGEST_QUERY for value in person.values())
-    ):
-        raise InputError(f"person must name a text for each of at most {_MOST_ATTRIBUTES} attributes.")
     return query, topics, preferences, count, person
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_QUERY

@@ -9,7 +9,7 @@ are never sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -117,35 +117,20 @@ class RuleBook:
                 self._expressions.append((compiled, rule))
 
     def rule_for(self, url: str) -> SiteRule | None:
-        """The rule that holds for an address: expressions before hosts, near hosts before wide ones."""
+        """The rule that holds for an address: expressions before hosts, subdomains before their domains."""
         for expression, rule in self._expressions:
             if expression.search(url):
                 return rule
-        labels = (urlsplit(url).hostname or "").lower().split(".")
-        for start in range(len(labels)):
-            rule_here = self._hosts.get(".".join(labels[start:]))
-            if rule_here is not None:
-                return rule_here
-        return None
+        labels = (urlsplit(url).hostname or "").lower().split(".") if self._hosts else []
+        suffixes = (".".join(labels[start:]) for start in range(len(labels)))
+        return next((self._hosts[suffix] for suffix in suffixes if suffix in self._hosts), None)
 
-    def arranged(
-        self,
-        items: Sequence[tuple[str, _Item]],
-        rule_for: Callable[[str], SiteRule | None] | None = None,
-    ) -> tuple[list[_Item], list[_Item]]:
-        """Items with their addresses, in the order that the rules make of it; and those blocked.
-
-        Args:
-            items: each after its address.
-            rule_for: :meth:`rule_for` with a memory, where the same addresses are arranged several times.
-        """
-        if not self.rules:
-            return [item for _, item in items], []
-        rule_for = rule_for or self.rule_for
+    def arranged(self, items: Sequence[tuple[str, _Item]]) -> tuple[list[_Item], list[_Item]]:
+        """Items, each after its address, in the order that the rules make of it; and those blocked."""
         kept: list[tuple[float, int, _Item]] = []
         blocked: list[_Item] = []
         for place, (url, item) in enumerate(items):
-            rule = rule_for(url)
+            rule = self.rule_for(url)
             match rule.action if rule is not None else None:
                 case Action.BLOCK:
                     blocked.append(item)

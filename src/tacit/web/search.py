@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,7 +26,6 @@ from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient
 from tacit.web.engines.interface import (
     NOTHING_EXPOSED,
-    USUAL_ADDRESS,
     Answer,
     Carriage,
     EngineDescription,
@@ -43,25 +42,21 @@ _DAMPING = 60
 
 @dataclass
 class FusedResult:
-    """A result, and which engines named it at which place."""
+    """A result, and the rank that each engine gave it."""
 
     result: SearchResult
     address: str
-    """What all addresses of its page have in common."""
-    places: dict[str, int] = field(default_factory=dict)
+    """The canonical address of its page."""
+    ranks: dict[str, int] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
         """The sum of reciprocal ranks."""
-        return sum(1 / (_DAMPING + place) for place in self.places.values())
+        return sum(1 / (_DAMPING + rank) for rank in self.ranks.values())
 
 
 def canonical_address(url: str) -> str:
-    """What two addresses of the same page have in common."""
-    usual = USUAL_ADDRESS.fullmatch(url)
-    if usual is not None:
-        host, path, query = usual.groups("")
-        return f"{host.removeprefix('www.')}{path.rstrip('/')}?{query}"
+    """The canonical address of a page: what its addresses have in common."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
     port = f":{parts.port}" if parts.port not in {None, 80, 443} else ""
@@ -69,11 +64,11 @@ def canonical_address(url: str) -> str:
 
 
 def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
-    """The results of all answers, best first; ties go to the engine that was named first.
+    """Fuse the results of all answers, best first; ties go to the engine that comes first.
 
     Args:
-        answers: what the engines said.
-        unpersonalised: use the places that engines gave before they personalised, where they say them.
+        answers: what the engines answered.
+        unpersonalised: use the ranks before engines personalised, where they give them.
     """
     found: dict[str, FusedResult] = {}
     for answer in answers:
@@ -83,7 +78,7 @@ def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[Fus
         if unpersonalised:
             results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
         for place, (address, _) in enumerate(results, start=1):
-            found[address].places.setdefault(answer.engine, place)
+            found[address].ranks.setdefault(answer.engine, place)
     return sorted(found.values(), key=lambda fused: -fused.score)
 
 
@@ -120,17 +115,17 @@ class ShownResult(NamedTuple):
     engines: tuple[str, ...]
     rank: int
     was: int
-    """Its place before personalisation."""
+    """Its rank before personalisation."""
     reason: str
     because: tuple[ClickedPage, ...] = ()
     rule: SiteRule | None = None
     before: int | None = None
-    """Its place without any profile, where an engine personalised it too and the reason does not say it."""
+    """Its rank without any profile, where an engine personalised it too and the reason does not say it."""
 
 
 @dataclass(frozen=True)
 class FoundPage:
-    """Everything that one search brought."""
+    """The results of one search, in both orders, and what was sent for them."""
 
     key: str
     query: str
@@ -144,12 +139,12 @@ class FoundPage:
 
     @cached_property
     def moved(self) -> int:
-        """How many results stand elsewhere than the engines put them."""
+        """How many results changed rank."""
         return sum(shown.rank != shown.was for shown in self.personal)
 
     @cached_property
     def because(self) -> int:
-        """How many results the history speaks for."""
+        """How many results the history supports."""
         return sum(bool(shown.because) for shown in self.personal)
 
     def result(self, number: int) -> ShownResult | None:
@@ -283,8 +278,7 @@ class SearchService:
         self._suggestions.remember(query, datetime.now(UTC).isoformat())
         placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
         why = {one.result["fused"].address: one for one in placed}
-        rule_for = cache(rules.rule_for)  # asked for each address in both orders
-        kept, blocked = rules.arranged([(one.result.url, one) for one in plain], rule_for)
+        kept, blocked = rules.arranged([(one.result.url, one) for one in plain])
         number_of = {one.address: number for number, one in enumerate(kept)}
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
@@ -295,17 +289,17 @@ class SearchService:
                 number=number,
                 result=one.result,
                 host=one.address.partition("/")[0].partition("?")[0],
-                engines=tuple(one.places),
+                engines=tuple(one.ranks),
                 rank=rank,
                 was=was,
                 before=was if placement is not None and placement.was != was != rank else None,
                 reason=placement.reason if placement is not None else "In the engines' order.",
                 because=placement.because if placement is not None else (),
-                rule=rule_for(one.result.url) if rules.rules else None,
+                rule=rules.rule_for(one.result.url),
             )
 
         ordered = [one.result["fused"] for one in placed] or list(fused)
-        personal, _ = rules.arranged([(one.result.url, one) for one in ordered], rule_for)
+        personal, _ = rules.arranged([(one.result.url, one) for one in ordered])
         return FoundPage(
             key=secrets.token_urlsafe(12),
             query=query,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
@@ -29,7 +29,7 @@ from tacit.web.engines.interface import (
     Outgoing,
     SearchResult,
     Upstream,
-    clean_result,
+    clean_results,
     outgoing_request,
 )
 
@@ -70,8 +70,8 @@ _KNOWN = {"path", "body", "headers", "results", "title", "link", "snippet"}
 _PLACE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
 
 
-def at_path(tree: object, path: str) -> object:
-    """What stands at a dotted path in decoded JSON; None where nothing does."""
+def _at(tree: object, path: str) -> object:
+    """The value at a dotted path in decoded JSON; None where there is none."""
     for step in path.split(".") if path else ():
         if isinstance(tree, dict):
             tree = tree.get(step)
@@ -129,34 +129,26 @@ class DescribedEngine:
         body = json.dumps(_filled(self.description["body"], words), ensure_ascii=False).encode()
         return outgoing_request("POST", url, headers, body, "application/json")
 
-    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[SearchResult]:
         """The results, in the engine's order; those without a usable address are left out."""
-        del content_type
         try:
-            found = at_path(json.loads(body), self.description.get("results", ""))
+            found = _at(json.loads(body), self.description.get("results", ""))
         except (UnicodeDecodeError, RecursionError) as error:
             raise ValueError("not JSON") from error
         if not isinstance(found, list):
             raise ValueError("no list of results where the description says")
-        results = []
-        for item in found[: 4 * RESULTS_ASKED]:
-            title, snippet = (
-                at_path(item, self.description.get(name, name)) for name in ("title", "snippet")
-            )
-            result = clean_result(self._link(item), title, snippet)
-            if result is not None:
-                results.append(result)
-        return results
+        title, snippet = (self.description.get(name, name) for name in ("title", "snippet"))
+        return clean_results((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
 
     def _link(self, item: object) -> object:
         link = str(self.description["link"])
         if "{" not in link:
-            return at_path(item, link)
+            return _at(item, link)
 
         def fill(match: re.Match[str]) -> str:
             if match[1] == "base":
                 return self.address.rstrip("/")
-            value = at_path(item, match[1])
+            value = _at(item, match[1])
             return quote(str(value), safe="") if isinstance(value, str | int) else ""
 
         return _PLACE.sub(fill, link)
@@ -170,16 +162,6 @@ def _filled(template: object, query: str) -> object:
     if template == "{count}":
         return RESULTS_ASKED
     return template.replace("{query}", query) if isinstance(template, str) else template
-
-
-def mediawiki(address: str, carriage: Carriage = Carriage.NOTHING) -> DescribedEngine:
-    """A wiki, by the address of its script path."""
-    return DescribedEngine(address.rstrip("/").removesuffix("/api.php"), MEDIAWIKI, carriage)
-
-
-def opensearch(address: str, carriage: Carriage = Carriage.NOTHING) -> DescribedEngine:
-    """An OpenSearch index, by its address."""
-    return DescribedEngine(address.rstrip("/").removesuffix("/_search"), OPENSEARCH, carriage)
 
 
 _FILLED = {"count": str(RESULTS_ASKED), "startPage": "1", "startIndex": "1", "inputEncoding": "UTF-8"}
@@ -214,24 +196,16 @@ class FeedEngine:
 
         return outgoing_request("GET", _PLACE_FEED.sub(fill, self.template))
 
-    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[SearchResult]:
         """The entries of the feed. Entities, document types and outside references are refused."""
-        del content_type
         try:
             root = Safe.fromstring(body, forbid_dtd=True)
         except (Safe.ParseError, DefusedXmlException, RecursionError, LookupError) as error:
             raise ValueError("not a feed") from error
         entries = [
-            (item.findtext("link"), item.findtext("title"), item.findtext("description"))
-            for item in root.iterfind("./channel/item")
-        ]
-        entries += [
-            (
-                item.findtext(f"{_RSS_1}link"),
-                item.findtext(f"{_RSS_1}title"),
-                item.findtext(f"{_RSS_1}description"),
-            )
-            for item in root.iterfind(f"./{_RSS_1}item")
+            tuple(item.findtext(prefix + name) for name in ("link", "title", "description"))
+            for prefix, path in (("", "./channel/item"), (_RSS_1, f"./{_RSS_1}item"))
+            for item in root.iterfind(path)
         ]
         for item in root.iterfind(f"./{_ATOM}entry"):
             links = [link for link in item.iterfind(f"{_ATOM}link") if link.get("rel") in {None, "alternate"}]
@@ -239,8 +213,7 @@ class FeedEngine:
             entries.append((links[0].get("href") if links else None, item.findtext(f"{_ATOM}title"), summary))
         if not entries and root.tag not in {"rss", f"{_ATOM}feed"}:
             raise ValueError("neither RSS nor Atom")
-        cleaned = [clean_result(*entry) for entry in entries[: 4 * RESULTS_ASKED]]
-        return [result for result in cleaned if result is not None]
+        return clean_results(entries)
 
 
 @dataclass(frozen=True)
@@ -260,9 +233,8 @@ class TacitServer:
         body = json.dumps(message, ensure_ascii=False).encode()
         return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
 
-    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[SearchResult]:
         """The results in the server's order, with their places before it personalised."""
-        del content_type
         try:
             found = json.loads(body)["results"]
             rows = [
@@ -270,8 +242,7 @@ class TacitServer:
             ]
         except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
-        cleaned = [clean_result(*row) for row in rows[: 4 * RESULTS_ASKED]]
-        return [result for result in cleaned if result is not None]
+        return clean_results(rows)
 
 
 EMBEDDED = "embedded"
@@ -282,57 +253,47 @@ EMBEDDED = "embedded"
 class EngineKind:
     """A kind of engine, for the person to choose."""
 
-    name: str
     title: str
-    carriages: tuple[Carriage, ...]
-    """How it can carry a profile, the usual way first."""
-    example: str
+    carriages: tuple[Carriage, ...] = (Carriage.NOTHING, Carriage.EXPANSION)
+    """How it can carry a profile, the default first."""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    """How its JSON interface is asked and read, where that is known."""
+    suffix: str = ""
+    """What people may leave at the end of its address."""
 
-
-_WORDS = (Carriage.NOTHING, Carriage.EXPANSION)
 
 KINDS: Mapping[str, EngineKind] = {
-    kind.name: kind
-    for kind in (
-        EngineKind(EMBEDDED, "The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,), ""),
-        EngineKind(
-            "tacit",
-            "A Tacit search server",
-            (Carriage.PROFILE, Carriage.NOTHING),
-            "http://127.0.0.1:8480",
-        ),
-        EngineKind("searxng", "SearXNG", _WORDS, "http://127.0.0.1:8888"),
-        EngineKind("mediawiki", "MediaWiki", _WORDS, "https://en.wikipedia.org/w"),
-        EngineKind("opensearch", "An OpenSearch index", _WORDS, "http://127.0.0.1:9200/pages"),
-        EngineKind(
-            "feed", "OpenSearch 1.1 (RSS or Atom)", _WORDS, "https://host/?q={searchTerms}&format=rss"
-        ),
-        EngineKind("json", "Any JSON search API", _WORDS, "https://host/search?q={query}"),
-    )
+    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,)),
+    "tacit": EngineKind("A Tacit search server", (Carriage.PROFILE, Carriage.NOTHING)),
+    "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
+    "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
+    "opensearch": EngineKind("An OpenSearch index", description=OPENSEARCH, suffix="/_search"),
+    "feed": EngineKind("OpenSearch 1.1 (RSS or Atom)"),
+    "json": EngineKind("Any JSON search API"),
 }
 
 _NAME = re.compile(r"[\w.][\w .:@-]{0,59}")
 _FIELDS = {"name", "kind", "address", "carries", "local", "timeout", "description"}
 
 
+def _kind(name: str) -> EngineKind:
+    if name not in KINDS:
+        raise InputError(f"there is no kind of engine {name[:40]!r}.", f"Choose from {', '.join(KINDS)}.")
+    return KINDS[name]
+
+
 def upstream_of(engine: EngineDescription) -> Upstream:
-    """What speaks with the engine."""
+    """The upstream that writes requests to the engine and reads its answers."""
+    kind = _kind(engine.kind)
     match engine.kind:
         case "tacit":
             return TacitServer(engine.address, engine.carriage)
-        case "searxng":
-            return DescribedEngine(
-                engine.address.rstrip("/").removesuffix("/search"), SEARXNG, engine.carriage
-            )
-        case "mediawiki":
-            return mediawiki(engine.address, engine.carriage)
-        case "opensearch":
-            return opensearch(engine.address, engine.carriage)
         case "feed":
             return FeedEngine(engine.address, engine.carriage)
         case "json":
             return DescribedEngine(engine.address, engine.description, engine.carriage)
-    raise InputError(f"there is no kind of engine {engine.kind[:40]!r}.", f"Choose from {', '.join(KINDS)}.")
+    address = engine.address.rstrip("/").removesuffix(kind.suffix)
+    return DescribedEngine(address, kind.description, engine.carriage)
 
 
 def check_engine(engine: EngineDescription) -> EngineDescription:
@@ -341,16 +302,12 @@ def check_engine(engine: EngineDescription) -> EngineDescription:
     Raises:
         InputError: it cannot, and why.
     """
-    kind = KINDS.get(engine.kind)
-    if kind is None:
-        raise InputError(
-            f"there is no kind of engine {engine.kind[:40]!r}.", f"Choose from {', '.join(KINDS)}."
-        )
+    kind = _kind(engine.kind)
     if not _NAME.fullmatch(engine.name):
         raise InputError("an engine's name must be 1 to 60 letters, digits, spaces or . _ : @ -.")
     if engine.carriage not in kind.carriages:
         raise InputError(
-            f"an engine of the kind {kind.name} cannot carry a profile as {engine.carriage}.",
+            f"an engine of the kind {engine.kind} cannot carry a profile as {engine.carriage}.",
             f"Choose from {', '.join(kind.carriages)}.",
         )
     if not 0.1 <= engine.timeout <= 60:
@@ -371,25 +328,23 @@ def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
         raise InputError(
             f"an engine has no field {unknown[0][:40]!r}.", f"The fields are {', '.join(sorted(_FIELDS))}."
         )
-    kind = KINDS.get(str(data.get("kind", "json")))
-    usual = kind.carriages[0] if kind is not None else Carriage.NOTHING
-    address = str(data.get("address", ""))
+    name, address = str(data.get("kind", "json")), str(data.get("address", ""))
+    kind = _kind(name)
     try:
         return check_engine(
             EngineDescription(
-                name=str(data.get("name") or urlsplit(address).hostname or (kind.name if kind else "")),
-                kind=str(data.get("kind", "json")),
+                name=str(data.get("name") or urlsplit(address).hostname or name),
+                kind=name,
                 address=address,
-                carriage=Carriage(data.get("carries", usual)),
+                carriage=Carriage(data.get("carries", kind.carriages[0])),
                 local=bool(data.get("local", False)),
                 timeout=float(data.get("timeout", 4.0)),
                 description=dict(data.get("description", {})),
             )
         )
     except (TypeError, ValueError) as error:
-        raise InputError(
-            "a field of the engine has the wrong form.", "See the reference of `tacit serve`."
-        ) from error
+        problem = "a field of the engine has the wrong form."
+        raise InputError(problem, "See the reference of `tacit serve`.") from error
 
 
 def parse_engine(text: str) -> EngineDescription:

@@ -122,8 +122,8 @@ class EngineClient:
             )
         refusal = _RefusedError("")
         try:
-            body, content_type = await self._attempts(engine, request, record, begun + engine.timeout)
-            results = await anyio.to_thread.run_sync(upstream.read, body, content_type)
+            body = await self._attempts(engine, request, record, begun + engine.timeout)
+            results = await anyio.to_thread.run_sync(upstream.read, body)
         except (TimeoutError, httpcore.TimeoutException):
             problem = f"it did not answer within {engine.timeout:g} seconds."
             refusal = _RefusedError(problem, "Try again, or turn it off.")
@@ -144,7 +144,7 @@ class EngineClient:
 
     async def _attempts(
         self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
-    ) -> tuple[bytes, str]:
+    ) -> bytes:
         pause = self.limits.first_pause
         for attempt in range(1, self.limits.attempts + 1):
             try:
@@ -161,7 +161,7 @@ class EngineClient:
 
     async def _followed(
         self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
-    ) -> tuple[bytes, str]:
+    ) -> bytes:
         for _ in range(self.limits.redirects + 1):
             status, headers, body = await self._once(engine, request, record, deadline)
             if status not in {301, 302, 303, 307, 308}:
@@ -267,9 +267,9 @@ def _url(request: Outgoing) -> httpcore.URL:
     return httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
 
 
-def _usable(status: int, headers: dict[str, str], body: bytes) -> tuple[bytes, str]:
+def _usable(status: int, headers: dict[str, str], body: bytes) -> bytes:
     if status == 200:
-        return body, headers.get("content-type", "")
+        return body
     if status in _RETRIED:
         wait = headers.get("retry-after", "0")
         pause = float(wait) if wait.isdigit() else 0.0

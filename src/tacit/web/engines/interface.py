@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -82,11 +83,6 @@ LONGEST_TITLE = 300
 LONGEST_SNIPPET = 600
 LONGEST_URL = 4_000
 
-USUAL_ADDRESS = re.compile(
-    r"https?://([a-z0-9.-]+)(/[^\x00-\x20?#]*)?(?:\?([^\x00-\x20#]*))?(?:#[^\x00-\x20]*)?"
-)
-"""Host, path and query of nearly every address, found several times as fast as by taking it apart in full."""
-
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _NO_ADDRESS = re.compile("[\x00-\x20]")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -139,13 +135,18 @@ def clean_result(
     address = url.strip()
     if len(address) > LONGEST_URL:
         return None
-    usual = USUAL_ADDRESS.fullmatch(address)
-    host = usual[1] if usual is not None else _host(address)
+    host = _host(address)
     if not host:
         return None
     shown = plain_text(title, LONGEST_TITLE) or host
     place = plain_place if isinstance(plain_place, int) and not isinstance(plain_place, bool) else None
     return SearchResult(address, shown, plain_text(snippet, LONGEST_SNIPPET), place)
+
+
+def clean_results(rows: Iterable[tuple[object, ...]]) -> list[SearchResult]:
+    """The results fit to show among rows of address, title, snippet and, where known, the plain place."""
+    cleaned = (clean_result(*row) for row in islice(rows, 4 * RESULTS_ASKED))
+    return [result for result in cleaned if result is not None]
 
 
 def _host(address: str) -> str | None:
@@ -217,7 +218,7 @@ class Upstream(Protocol):
         """What to send for ``query`` with what is exposed of the profile."""
         ...
 
-    def read(self, body: bytes, content_type: str) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[SearchResult]:
         """The results in an answer.
 
         Raises:

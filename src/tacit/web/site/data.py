@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from tacit.web.site.site import Site
 
 
 @dataclass
-class Job:
-    """A piece of work under way, or done."""
+class _Import:
+    """An import under way, or done."""
 
     what: str
     done: int = 0
@@ -34,44 +34,20 @@ class Job:
     finished: bool = False
     problem: str = ""
 
-    def advance(self, steps: int) -> None:
-        """So many more pages were dealt with."""
-        self.done += steps
+    def advance(self, pages: int) -> None:
+        self.done += pages
 
-
-class Jobs:
-    """Runs one job at a time in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.latest: Job | None = None
-        self._lock = threading.Lock()
-
-    def start(self, what: str, work: Callable[[Job], int], after: Callable[[], None]) -> Job | None:
-        """Start ``work``, which gives how many pages were new; None where another job runs still.
-
-        Args:
-            what: the work, in words.
-            work: the work itself.
-            after: always called at the end, for cleaning up.
-        """
-        with self._lock:
-            if self.latest is not None and not self.latest.finished:
-                return None
-            self.latest = job = Job(what)
-
-        def run() -> None:
-            try:
-                job.new = work(job)
-            except TacitError as error:
-                job.problem = str(error)
-            except Exception as error:  # whatever a foreign file provokes; its content must not be told
-                job.problem = f"the file could not be read ({type(error).__name__})."
-            finally:
-                after()
-                job.finished = True
-
-        threading.Thread(target=run, name="tacit-import", daemon=True).start()
-        return job
+    def run(self, work: Callable[[_Import], int], after: Callable[[], None]) -> None:
+        """Do the work, which returns how many pages were new; ``after`` cleans up in any case."""
+        try:
+            self.new = work(self)
+        except TacitError as error:
+            self.problem = str(error)
+        except Exception as error:  # whatever a foreign file provokes; its content must not be shown
+            self.problem = f"the file could not be read ({type(error).__name__})."
+        finally:
+            after()
+            self.finished = True
 
 
 _PATIENCE = 1.5
@@ -84,8 +60,8 @@ def routes(site: Site) -> list[Route]:
     return [
         Route("/data", page.show),
         Route("/data/progress", page.progress),
-        Route("/data/import", page.bring, methods=["POST"]),
-        Route("/data/browser", page.bring_browser, methods=["POST"]),
+        Route("/data/import", page.import_file, methods=["POST"]),
+        Route("/data/browser", page.import_browser, methods=["POST"]),
         Route("/data/export", page.export),
         Route("/data/erase", page.erase, methods=["POST"]),
         Route("/data/sign-out", page.sign_out, methods=["POST"]),
@@ -95,7 +71,7 @@ def routes(site: Site) -> list[Route]:
 class _DataPage:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._jobs = Jobs()
+        self._latest: _Import | None = None
 
     async def show(self, request: Request) -> Response:
         """What there is, and what can be done with it."""
@@ -109,20 +85,15 @@ class _DataPage:
             file=str(site.state.path),
             size=_readable_size(site.state.size()),
             histories=await to_thread.run_sync(browser_histories),
-            job=self._jobs.latest,
+            job=self._latest,
         )
 
     async def progress(self, request: Request) -> Response:
-        """How far the import is."""
+        """The progress of the import."""
         del request
-        job = self._jobs.latest
-        if job is None:
-            return JSONResponse({"finished": True, "done": 0, "new": 0, "problem": ""})
-        return JSONResponse(
-            {"finished": job.finished, "done": job.done, "new": job.new, "problem": job.problem}
-        )
+        return JSONResponse(asdict(self._latest or _Import("nothing", finished=True)))
 
-    async def bring(self, request: Request) -> Response:
+    async def import_file(self, request: Request) -> Response:
         """Import a file that was given to the page."""
         async with request.form(max_files=1, max_fields=5) as form:
             given = form.get("file")
@@ -135,7 +106,7 @@ class _DataPage:
                     copy.write(part)
         return await self._start("the file", path, lambda: shutil.rmtree(folder, ignore_errors=True))
 
-    async def bring_browser(self, request: Request) -> Response:
+    async def import_browser(self, request: Request) -> Response:
         """Import the history of a browser on this machine; its file is copied first."""
         form = await request.form(max_files=0)
         known = {str(one.path): one for one in browser_histories()}
@@ -145,10 +116,12 @@ class _DataPage:
         return await self._start(f"the history of {chosen.browser}", chosen.path, lambda: None)
 
     async def _start(self, what: str, path: Path, after: Callable[[], None]) -> Response:
-        job = self._jobs.start(what, lambda job: self._learn(job, path), after)
-        if job is None:
+        if self._latest is not None and not self._latest.finished:
             after()
             return self._site.done("/data", "Another import is under way.", problem=True)
+        self._latest = job = _Import(what)
+        work = (lambda running: self._learn(running, path), after)
+        threading.Thread(target=job.run, args=work, name="tacit-import", daemon=True).start()
         begun = time.monotonic()
         while not job.finished and time.monotonic() - begun < _PATIENCE:
             await sleep(0.02)
@@ -162,7 +135,7 @@ class _DataPage:
         )
         return self._site.done("/data", said)
 
-    def _learn(self, job: Job, path: Path) -> int:
+    def _learn(self, job: _Import, path: Path) -> int:
         visits = visits_of(path)
         new = self._site.guard.learn(_pages(visits), job.advance)
         if job.done == 0:
@@ -207,7 +180,7 @@ class _DataPage:
             self._site.changed()
 
     async def sign_out(self, request: Request) -> Response:
-        """Forget all browsers."""
+        """Sign out all browsers."""
         self._site.admission.withdraw_all()
         return self._site.render(request, "door.html", kind="unknown", again="")
 

@@ -79,13 +79,13 @@ class Admission:
         return digest in self._known
 
     def withdraw_all(self) -> None:
-        """Forget all browsers; each must be opened with the printed address again."""
+        """Sign out all browsers; each must be opened with the printed address again."""
         with self._state.transaction() as connection:
             connection.execute("DELETE FROM page_browser")
         self._known.clear()
 
     def form_token(self, token: str) -> str:
-        """What a form sends along, made from the cookie."""
+        """The token of a form, derived from the cookie."""
         return hmac.new(token.encode(), b"tacit form", hashlib.sha256).hexdigest()
 
     def is_form_token(self, token: str, found: str) -> bool:
@@ -122,11 +122,11 @@ _OPEN_TO_ALL = ("/static/", "/open", "/suggest/", "/opensearch/", "/favicon.ico"
 
 
 class Shield:
-    """The guard at the door, as a layer around the application.
+    """Middleware that refuses whatever does not come from the person's own browser window.
 
     Args:
-        app: what it guards.
-        admission: who is known.
+        app: the application it protects.
+        admission: which browsers are known.
         refusal: makes the page for a browser that is not known, or that another site sent here.
     """
 
@@ -138,10 +138,9 @@ class Shield:
         self._refusal = refusal
         port = admission.port
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self._origins = {f"http://{host}" for host in self._hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass a request on, or refuse it here."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -159,7 +158,7 @@ class Shield:
         await (refused or self._app)(scope, receive, send_guarded)
 
     def _examine(self, scope: Scope) -> Response | None:
-        """The refusal of a request, or None to let it through."""
+        """The refusal of a request; None where it is passed on."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
@@ -200,7 +199,6 @@ class Shield:
         query = parse_qs(scope["query_string"].decode("latin-1"))
         found = headers.get("x-tacit-form") or (query.get("form") or [""])[0]
         if not self._admission.is_form_token(cookie, found):
-            return PlainTextResponse(
-                "The form is out of date. Go back, reload the page and try again.\n", 403
-            )
+            outdated = "The form is out of date. Go back, reload the page and try again.\n"
+            return PlainTextResponse(outdated, 403)
         return None
