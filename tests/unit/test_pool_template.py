@@ -11,12 +11,9 @@ import pytest
 
 from tacit.errors import InputError
 from tacit.pool.protocol.template import (
-    ExtendedQuery,
     Region,
     Template,
-    divide,
-    generalised_query,
-    group_information_loss,
+    generalise_query,
     information_loss,
     parse_template,
     read_template,
@@ -51,7 +48,6 @@ def test_the_example_of_figure_4() -> None:
     )
     assert first.points == 8 and template.domain.points == 12
     assert information_loss(first, template.domain) == Fraction(7, 12)
-    assert group_information_loss(4, first, template.domain) == Fraction(7, 3)
     assert width_share(first, template.domain) == pytest.approx((3 / 3 + 1 / 2) / 2)
     assert template.words(first) == "32001 to 32002"
 
@@ -72,19 +68,15 @@ def test_long_intervals_are_shortened() -> None:
     assert occupation.words(0, 2) == "Professional"
 
 
-def test_a_query_is_divided_and_its_public_part_generalised() -> None:
+def test_what_a_query_names_is_generalised_along_with_the_record() -> None:
     template = places()
-    query = divide(template, "stripper club, redmond")
-    assert query == ExtendedQuery({"place": "Redmond"}, "stripper club,")
-    sent = generalised_query(template, Region((0, 2), (20, 4)), query)
-    assert sent.person == {"age": "18 to 38"}
-    assert sent.public == {"place": "Washington"}
-    assert sent.private == "stripper club,"
-    assert divide(template, "redmonds pie").public == {}
+    washington = Region((0, 2), (20, 4))
+    assert generalise_query(template, washington, "stripper club, redmond") == "stripper club, Washington"
+    assert generalise_query(template, washington, "redmonds  pie") == "redmonds  pie"
     with pytest.raises(InputError, match="names 2 values"):
-        divide(template, "from Redmond to Seattle")
+        generalise_query(template, washington, "from Redmond to Seattle")
     with pytest.raises(InputError, match="does not contain"):
-        generalised_query(template, Region((0, 0), (20, 1)), query)
+        generalise_query(template, Region((0, 0), (20, 1)), "stripper club, redmond")
 
 
 @pytest.mark.parametrize(
@@ -132,14 +124,6 @@ def test_errors_name_the_attribute_and_never_the_person() -> None:
         assert "age" in str(caught.value) or "place" in str(caught.value)
     with pytest.raises(InputError, match=r"1 attribute\(s\) that the template does not declare"):
         template.encode({"age": 50, "place": "Seattle", "name": "Thelma"})
-
-
-def test_regions_from_elsewhere_are_checked() -> None:
-    template = places()
-    assert template.check_region([0, 0], [81, 4]) == template.domain
-    for low, high in (([0], [1]), ([5, 0], [4, 0]), ([0, 0], [82, 0]), ([-1, 0], [1, 0]), ([0, 0], [1.5, 0])):
-        with pytest.raises(InputError, match="domain"):
-            template.check_region(low, high)  # type: ignore[arg-type]
 
 
 def test_adult_is_whole_and_its_template_survives_json() -> None:

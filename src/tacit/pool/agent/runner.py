@@ -24,7 +24,9 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpx
 
 from tacit.errors import InputError, TacitError
 from tacit.pool.agent.machine import AgentMachine, Planned, Without
@@ -48,10 +50,6 @@ from tacit.pool.protocol.messages import (
 )
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import Region, Template, parse_template
-
-if TYPE_CHECKING:
-    import httpx
-
 
 _HEADERS = {"user-agent": "tacit-pool-agent", "accept": "application/json"}
 
@@ -100,8 +98,6 @@ class PoolClient:
         self.every = every
 
     async def _get(self, path: str) -> httpx.Response:
-        import httpx
-
         try:
             answer = await self._http.get(self._address + path, headers=_HEADERS)
         except httpx.HTTPError as error:
@@ -140,8 +136,6 @@ class PoolClient:
 
     async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
         """Send a message; what the pool does with it, or None if it is busy or does not answer."""
-        import httpx
-
         path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"
         try:
             answer = await self._http.post(self._address + path, json=message.as_dict(), headers=_HEADERS)
@@ -165,8 +159,6 @@ class PoolClient:
             await asyncio.sleep(self.every * random.uniform(0.7, 1.3))
 
     async def _stream(self) -> AsyncGenerator[Announcement, None]:
-        import httpx
-
         timeout = httpx.Timeout(10.0, read=40.0)
         try:
             async with self._http.stream(
@@ -240,8 +232,6 @@ class RelayClient:
 
     async def promise(self) -> RelayPromise:
         """What the relay promises."""
-        import httpx
-
         try:
             answer = await self._http.get(self.address + "/v1/relay", headers=_HEADERS)
             if answer.status_code != 200:
@@ -258,8 +248,6 @@ class RelayClient:
 
     async def send(self, message: SealedMessage) -> Reply | None:
         """Bring a message; None if the relay is busy or does not answer."""
-        import httpx
-
         try:
             answer = await self._http.post(
                 self.address + "/v1/sealed", json=message.as_dict(), headers=_HEADERS
@@ -286,8 +274,6 @@ class PassClient:
 
     async def fetch(self, passes: dict[int, AdmissionPass]) -> IssuedKey:
         """Put the pass of this period among ``passes``, if it was not fetched yet; drop what is over."""
-        import httpx
-
         issued = await issued_key(self.address, self._http)
         for period in [each for each in passes if each <= issued.period - PASSES_AT_ONCE]:
             del passes[period]

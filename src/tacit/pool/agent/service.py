@@ -26,7 +26,7 @@ from tacit.pool.agent.machine import Without
 from tacit.pool.agent.runner import AgentRunner, PassClient, PoolUnreachableError, RelayClient
 from tacit.pool.channel import channel_transport, who_sees_what
 from tacit.pool.channel.secret_files import read_secret
-from tacit.pool.protocol.template import Region, divide, generalised_query
+from tacit.pool.protocol.template import Region, generalise_query
 
 _LARGEST_BODY = 200_000
 _HEADERS = {"cache-control": "no-store"}
@@ -213,11 +213,7 @@ class Agent:
         if region is None:
             why = f"held back for {self.wait:g} s: no region of enough people guards you yet"
             return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
-        query = divide(template, str(asked.get("query", "")))
-        if query.public:  # Definition 4: what the query names is generalised along with the record
-            sent = generalised_query(template, region, query)
-            named = " ".join(sent.public[name] for name in query.public)
-            asked["query"] = f"{sent.private} {named}".strip()
+        asked["query"] = generalise_query(template, region, str(asked.get("query", "")))
         asked["person"] = self.describe(region)
         return await self._forward(self.engine, asked)
 

@@ -45,7 +45,7 @@ import base64
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -187,7 +187,7 @@ class Rules:
 
     def as_dict(self) -> dict[str, float]:
         """The rules as agents read them."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)
 
 
 def _checked(given: Mapping[str, Any], keys: set[str]) -> None:
@@ -219,7 +219,7 @@ class FirstMessage:
 
     def as_dict(self) -> dict[str, Any]:
         """As it is sent."""
-        return {"version": VERSION, "epoch": self.epoch, "group": self.group, "token": self.token}
+        return {"version": VERSION, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +242,7 @@ class SecondMessage:
 
     def as_dict(self) -> dict[str, Any]:
         """As it is sent."""
-        return {
-            "version": VERSION,
-            "epoch": self.epoch,
-            "group": self.group,
-            "token": self.token,
-            "sealed": self.sealed,
-        }
+        return {"version": VERSION, **asdict(self)}
 
 
 class Sealing(Protocol):

@@ -68,11 +68,6 @@ def information_loss(region: Region, domain: Region) -> Fraction:
     return Fraction(region.points - 1, domain.points)
 
 
-def group_information_loss(members: int, region: Region, domain: Region) -> Fraction:
-    """IL(G) = \\|G\\| IL(d'), eq. 2."""
-    return members * information_loss(region, domain)
-
-
 def width_share(region: Region, domain: Region) -> float:
     """The mean share of each attribute's width that ``region`` covers (normalised certainty penalty, NCP).
 
@@ -240,6 +235,7 @@ class Template:
     """The attributes of a record, in order."""
 
     attributes: tuple[Attribute, ...]
+    declared: dict[str, Any] = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = [attribute.name for attribute in self.attributes]
@@ -283,20 +279,6 @@ class Template:
         """The attributes' names."""
         return tuple(attribute.name for attribute in self.attributes)
 
-    def check_region(self, low: Sequence[int], high: Sequence[int]) -> Region:
-        """A region that came from elsewhere, refused unless it lies inside the domain."""
-        region = Region(tuple(low), tuple(high))
-        numbers = all(type(code) is int for code in (*region.low, *region.high))
-        if (
-            not numbers
-            or len(region.low) != len(self.attributes)
-            or len(region.high) != len(self.attributes)
-            or not self.domain.covers(region)
-            or any(a > b for a, b in zip(region.low, region.high, strict=True))
-        ):
-            raise InputError("a region does not lie inside the template's domain.")
-        return region
-
     def values(self, region: Region) -> dict[str, str]:
         """The generalised values in words, an attribute each."""
         return {
@@ -315,27 +297,7 @@ class Template:
 
     def as_dict(self) -> dict[str, Any]:
         """What :func:`parse_template` reads."""
-        return {"attribute": [_attribute_as_dict(attribute) for attribute in self.attributes]}
-
-
-def _attribute_as_dict(attribute: Attribute) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": attribute.name, "part": attribute.part}
-    if attribute.numeric:
-        return said | {"low": int(attribute.labels[0]), "high": int(attribute.labels[-1])}
-    if not attribute.topics:
-        return said | {"values": list(attribute.labels)}
-    return said | {"taxonomy": _tree(attribute, 0, len(attribute) - 1, list(attribute.topics))}
-
-
-def _tree(attribute: Attribute, low: int, high: int, topics: list[tuple[str, int, int]]) -> Any:
-    """The taxonomy below ``low`` to ``high``; takes its topics from the front of ``topics`` (preorder)."""
-    if not (topics and low <= topics[0][1] and topics[0][2] <= high):
-        return list(attribute.labels[low : high + 1])
-    tree: dict[str, Any] = {}
-    while topics and low <= topics[0][1] and topics[0][2] <= high:
-        name, begin, end = topics.pop(0)
-        tree[name] = _tree(attribute, begin, end, topics)
-    return tree
+        return self.declared
 
 
 def parse_template(given: Mapping[str, Any]) -> Template:
@@ -343,7 +305,7 @@ def parse_template(given: Mapping[str, Any]) -> Template:
     attributes = given.get("attribute")
     if not isinstance(attributes, list) or not all(isinstance(each, dict) for each in attributes):
         raise InputError("a template declares its attributes as [[attribute]] tables; found none.")
-    return Template(tuple(attribute_from(each) for each in attributes))
+    return Template(tuple(attribute_from(each) for each in attributes), {"attribute": attributes})
 
 
 def named_template(name: str | Path) -> Template:
@@ -364,64 +326,30 @@ def read_template(path: str | Path) -> Template:
     return parse_template(given)
 
 
-@dataclass(frozen=True)
-class ExtendedQuery:
-    """A query in its two parts."""
-
-    public: dict[str, str]
-    """q^p: a value for attributes of the query."""
-    private: str
-    """q^s: sent as it is."""
-
-
-@dataclass(frozen=True)
-class GeneralisedQuery:
-    """What a service sees: the person's generalised attributes, q^p', and q^s."""
-
-    person: dict[str, str]
-    public: dict[str, str]
-    private: str
-
-
-def divide(template: Template, query: str) -> ExtendedQuery:
-    """Take the values of the template's query attributes out of ``query``; the rest is the private part.
+def generalise_query(template: Template, region: Region, query: str) -> str:
+    """The text of a query under ``region``: values of query attributes (q^p) are generalised.
 
     The longest value wins ("new york city" over "new york"); an attribute takes one value, further ones
-    of it are refused, since they would stay in the private part and be sent as they are.
+    of it are refused, since they would be sent as they are (Definition 4).
     """
-    public: dict[str, str] = {}
-    private = query
-    for attribute in template.attributes:
+    named = []
+    for attribute, low, high in zip(template.attributes, region.low, region.high, strict=True):
         if attribute.part != "query":
             continue
         alternatives = "|".join(re.escape(label) for label in sorted(attribute.labels, key=len, reverse=True))
-        named = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
-        found = {attribute.labels[attribute.code(match)] for match in named.findall(private)}
+        value = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+        found = {attribute.code(match) for match in value.findall(query)}
         if len(found) > 1:
             raise InputError(
                 f"a query names {len(found)} values of {attribute.name!r}; one can be generalised.",
                 "Ask about one at a time.",
             )
         if found:
-            public[attribute.name] = found.pop()
-            private = named.sub(" ", private)
-    return ExtendedQuery(public, " ".join(private.split()))
-
-
-def generalised_query(template: Template, region: Region, query: ExtendedQuery) -> GeneralisedQuery:
-    """The query under ``region``, which must contain its public part."""
-    values = template.values(region)
-    for number, attribute in enumerate(template.attributes):
-        if attribute.name in query.public:
-            code = attribute.code(query.public[attribute.name])
-            if not region.low[number] <= code <= region.high[number]:
+            if not low <= found.pop() <= high:
                 raise InputError(
                     f"the region does not contain the query's {attribute.name!r}.",
                     "Join the pool with the public part that the query has.",
                 )
-    parts = {attribute.name: attribute.part for attribute in template.attributes}
-    return GeneralisedQuery(
-        {name: words for name, words in values.items() if parts[name] == "person"},
-        {name: words for name, words in values.items() if parts[name] == "query"},
-        query.private,
-    )
+            named.append(attribute.words(low, high))
+            query = value.sub(" ", query)
+    return " ".join([*query.split(), *named]) if named else query

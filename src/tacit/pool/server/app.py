@@ -134,21 +134,21 @@ def statistics(pool: PoolMachine, now: float) -> dict[str, Any]:
     """The groups of the present table with their sizes and losses, and how the pool stands."""
     standing, public = pool.store.standing(), pool.publication()
     template, domain = pool.template, pool.template.domain
-    groups: list[dict[str, Any]] = []
-    if public is not None:
-        for number, size in enumerate(public.table.sizes.tolist()):
-            region = public.table.region(number)
-            groups.append(
-                {
-                    "group": number,
-                    "people": size,
-                    "words": template.words(region),
-                    "low": region.low,
-                    "high": region.high,
-                    "information_loss": float(information_loss(region, domain)),
-                    "width_share": width_share(region, domain),
-                }
-            )
+    groups = []
+    for number, size in enumerate([] if public is None else public.table.sizes.tolist()):
+        assert public is not None
+        region = public.table.region(number)
+        groups.append(
+            {
+                "group": number,
+                "people": size,
+                "words": template.words(region),
+                "low": region.low,
+                "high": region.high,
+                "information_loss": float(information_loss(region, domain)),
+                "width_share": width_share(region, domain),
+            }
+        )
     people = sum(group["people"] for group in groups)
     surviving = 0 if public is None else len(public.table.surviving)
     return {

@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError
 from tacit.pool.protocol.messages import FirstMessage, Phase, Reply, SecondMessage
@@ -30,49 +30,11 @@ class Standing:
     until: float
 
 
-class PoolStore(Protocol):
-    """What a pool remembers. Everything but :meth:`advance` concerns the present epoch alone."""
-
-    def standing(self) -> Standing | None:
-        """Where the pool stands; None before its first epoch, or when the store has lost everything."""
-
-    def look(self, now: float) -> float:
-        """Note that a worker's clock says ``now``; the latest time that any clock said in this epoch."""
-
-    def advance(
-        self,
-        seen: Standing | None,
-        then: Standing,
-        documents: Mapping[str, str],
-        asked: set[int] | None = None,
-    ) -> bool:
-        """Go from ``seen`` to ``then``, if the pool still stands there; was it so?
-
-        With a new epoch all messages and documents of the old one are forgotten. ``documents`` are kept
-        for the epoch; ``asked`` are the groups that may identify themselves.
-        """
-
-    def document(self, name: str) -> str | None:
-        """A document of the epoch: the table, the keys."""
-
-    def first(self, message: FirstMessage, capacity: int) -> Reply:
-        """Take M1 if the epoch counts; a token counts once."""
-
-    def counts(self) -> dict[int, int]:
-        """How many tokens each group counted."""
-
-    def second(self, message: SecondMessage) -> Reply:
-        """Take M2 if the group is asked and its token counted for it; the first record of a token stays."""
-
-    def batches(self, least: int) -> dict[int, list[str]]:
-        """The sealed records of the groups that have at least ``least`` of them, in the order of tokens.
-
-        Of other groups nothing is handed over, not even how many there are.
-        """
-
-
 class MemoryStore:
-    """A store inside one process; with the process it is gone."""
+    """What a pool remembers, inside one process; with the process it is gone.
+
+    Everything but :meth:`advance` concerns the present epoch alone.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,13 +50,13 @@ class MemoryStore:
         self._latest = float("-inf")
 
     def look(self, now: float) -> float:
-        """The latest time that any clock said in this epoch."""
+        """Note that a worker's clock says ``now``; the latest time that any clock said in this epoch."""
         with self._lock:
             self._latest = max(self._latest, now)
             return self._latest
 
     def standing(self) -> Standing | None:
-        """Where the pool stands."""
+        """Where the pool stands; None before its first epoch, or when the store has lost everything."""
         return self._standing
 
     def advance(
@@ -104,7 +66,11 @@ class MemoryStore:
         documents: Mapping[str, str],
         asked: set[int] | None = None,
     ) -> bool:
-        """Go from ``seen`` to ``then``, if the pool still stands there."""
+        """Go from ``seen`` to ``then``, if the pool still stands there; was it so?
+
+        With a new epoch all messages and documents of the old one are forgotten. ``documents`` are kept
+        for the epoch (the table, the keys); ``asked`` are the groups that may identify themselves.
+        """
         with self._lock:
             if self._standing != seen:
                 return False
@@ -122,7 +88,7 @@ class MemoryStore:
         return self._documents.get(name)
 
     def first(self, message: FirstMessage, capacity: int) -> Reply:
-        """Take M1 if the epoch counts."""
+        """Take M1 if the epoch counts; a token counts once."""
         with self._lock:
             if not self._stands(message.epoch, Phase.COUNT):
                 return Reply.GONE
@@ -141,7 +107,7 @@ class MemoryStore:
             return dict(self._counts)
 
     def second(self, message: SecondMessage) -> Reply:
-        """Take M2 if the group is asked and its token counted for it."""
+        """Take M2 if the group is asked and its token counted for it; the first record of a token stays."""
         with self._lock:
             if not self._stands(message.epoch, Phase.IDENTIFY):
                 return Reply.GONE
@@ -154,7 +120,10 @@ class MemoryStore:
             return Reply.ACCEPTED
 
     def batches(self, least: int) -> dict[int, list[str]]:
-        """The sealed records of the groups that have at least ``least`` of them."""
+        """The sealed records of the groups that have at least ``least`` of them, in the order of tokens.
+
+        Of other groups nothing is handed over, not even how many there are.
+        """
         with self._lock:
             return {
                 group: [sealed[token] for token in sorted(sealed)]
@@ -240,7 +209,7 @@ return found
 
 
 class RedisStore:
-    """A store in Redis; see :class:`tacit.pool.server.store.PoolStore` for what it does.
+    """A store in Redis; see :class:`MemoryStore` for what each method does.
 
     Args:
         url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
@@ -342,6 +311,9 @@ class RedisStore:
             sealed = dict(zip(flat[::2], flat[1::2], strict=True))
             batches[int(group)] = [sealed[token] for token in sorted(sealed)]
         return batches
+
+
+PoolStore = MemoryStore | RedisStore
 
 
 def _text(standing: Standing) -> str:

@@ -152,25 +152,12 @@ class Crowd:
 
     def keep(self, chosen: npt.NDArray[np.bool_]) -> Crowd:
         """Those who are chosen."""
-        return Crowd(
-            self.number[chosen],
-            self.records[chosen],
-            self.arrive[chosen],
-            self.leave[chosen],
-            self.group[chosen],
-            self.guarded[chosen],
-        )
+        return Crowd(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
 
     def join(self, others: Crowd) -> Crowd:
         """This crowd and another."""
-        return Crowd(
-            np.concatenate([self.number, others.number]),
-            np.concatenate([self.records, others.records]),
-            np.concatenate([self.arrive, others.arrive]),
-            np.concatenate([self.leave, others.leave]),
-            np.concatenate([self.group, others.group]),
-            np.concatenate([self.guarded, others.guarded]),
-        )
+        names = self.__dataclass_fields__
+        return Crowd(**{name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in names})
 
 
 Mode = Literal["default", "paper"]
@@ -204,11 +191,13 @@ class SimulationSetting:
             if not 0 < getattr(self, name) < math.inf:
                 raise ParameterError.outside(name, getattr(self, name), "above 0")
         if not 0 <= self.stay_variance < math.inf:
-            raise ParameterError.outside("the variance of the stay", self.stay_variance, "at least 0")
+            raise ParameterError.outside("stay_variance", self.stay_variance, "at least 0")
         if self.windows < 1:
             raise ParameterError.outside("windows", self.windows, "at least 1")
-        if self.mode not in MODES or self.leavers not in LEAVERS:
-            raise ParameterError(f"mode is one of {', '.join(MODES)}; leavers one of {', '.join(LEAVERS)}.")
+        if self.mode not in MODES:
+            raise ParameterError.outside("mode", repr(self.mode), f"one of {', '.join(MODES)}")
+        if self.leavers not in LEAVERS:
+            raise ParameterError.outside("leavers", repr(self.leavers), f"one of {', '.join(LEAVERS)}")
 
     def rules(self) -> Rules:
         """The pool's rules, with phases that take no time."""
@@ -415,15 +404,8 @@ def simulate(
     loss, ncp, unregistered, forced, groups, people, again = found.mean(axis=0).tolist()
     log = None
     if keep_log:
-        columns = [np.concatenate(column) for column in zip(*run.entries, strict=True)]
-        log = AuditedLog(
-            columns[0],
-            columns[1],
-            columns[2].astype(np.int64),
-            columns[3],
-            columns[4],
-            columns[5],
-        )
+        time, sender, record, *rest = (np.concatenate(each) for each in zip(*run.entries, strict=True))
+        log = AuditedLog(time, sender, record.astype(np.int64), *rest)
     waits = np.concatenate(run.waits)
     newcomers = max(1, run.newcomers_at_once + run.newcomers_later)
     return Simulated(
