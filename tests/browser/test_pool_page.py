@@ -60,7 +60,7 @@ def test_the_operator_sees_groups() -> None:
             assert page.locator("#map rect").count() == len(public.table) == page.locator("#rows tr").count()
             assert page.inner_text("#people") == "200"
             assert page.inner_text("#expired") == "0 of 0"
-            assert "rests on your word" in page.inner_text("#kept")  # no relay
+            assert "must trust you" in page.inner_text("#kept")  # no relay
             before = page.locator("#map").inner_html()
             page.focus("#across")
             page.keyboard.press("ArrowDown")

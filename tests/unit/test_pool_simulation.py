@@ -126,7 +126,7 @@ def test_a_crowd_decides_as_agents_do() -> None:
         ({"arrivals": 0.0}, "arrivals must be above 0"),
         ({"stay": -1.0}, "stay must be above 0"),
         ({"windows": 0}, "windows must be at least 1"),
-        ({"mode": "best"}, "mode is one of default, paper"),
+        ({"mode": "best"}, "mode must be one of default, paper; found 'best'"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(change: dict[str, object], message: str) -> None:

@@ -64,7 +64,7 @@ ProfilesFile = Annotated[
     Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
 ]
 Probability = Annotated[
-    float, typer.Option("--p", help="The most sure an attacker may be that a member holds a term.")
+    float, typer.Option("--p", help="Bound on an attacker's belief that a member holds a shown term.")
 ]
 Augment = Annotated[
     int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")
@@ -91,19 +91,18 @@ KnownTerms = Annotated[
 Keep = Annotated[
     float,
     typer.Option(
-        help="Least share of members' terms a group must release; larger groups.", rich_help_panel=_SHOWN
+        help="Least share of members' terms that a group must show; makes larger groups.",
+        rich_help_panel=_SHOWN,
     ),
 ]
 FewestHolders = Annotated[
     int,
-    typer.Option(
-        help="Release only terms that at least so many users have, whatever p allows.", rich_help_panel=_SHOWN
-    ),
+    typer.Option(help="Show only terms that at least this many users have.", rich_help_panel=_SHOWN),
 ]
 FewestInGroup = Annotated[
     int,
     typer.Option(
-        help="Release only terms that at least so many members of the group have.", rich_help_panel=_SHOWN
+        help="Show only terms that at least this many members of the group have.", rich_help_panel=_SHOWN
     ),
 ]
 Representative = Annotated[
@@ -125,7 +124,7 @@ Weights = Annotated[
 ]
 MaxTerms = Annotated[
     int | None,
-    typer.Option(min=1, help="Keep at most so many terms of each user, the heaviest.", rich_help_panel=_LOG),
+    typer.Option(min=1, help="Keep at most this many terms of each user, by weight.", rich_help_panel=_LOG),
 ]
 
 
@@ -253,9 +252,9 @@ def _said(place: Place | None) -> dict[str, Any]:
 
 def _in_words(found: dict[str, Any]) -> str:
     if not found["known"]:
-        return "not known here: serve the engine's own order"
+        return "unknown: use the engine's order"
     if found["group"] is None:
-        return "waiting, near to no group: serve the engine's own order"
+        return "waiting, no similar group: use the engine's order"
     if found["member"]:
         return f"member of group {found['group']}"
     return f"guest of group {found['group']}: served by its profile, not counted in it"
@@ -277,7 +276,7 @@ def assign(
     ],
     as_json: o.JsonFlag = False,
 ) -> None:
-    """Take in newcomers: guests of the nearest group until they meet the bound as a group of their own."""
+    """Add newcomers: guests of the nearest group until they meet the bound as a group of their own."""
     from tacit.groups import Groups
     from tacit.groups.reading import read_profiles
 
@@ -297,7 +296,7 @@ def assign(
         as_json=as_json,
         render=lambda console: console.print(
             f"{result['assigned']:,} newcomers: {result['members']:,} in new groups, "
-            f"{result['guests']:,} guests of groups, {result['waiting']:,} near to none",
+            f"{result['guests']:,} guests of groups, {result['waiting']:,} without a similar group",
             soft_wrap=True,
         ),
     )
@@ -311,7 +310,7 @@ def move(
     ] = None,
     as_json: o.JsonFlag = False,
 ) -> None:
-    """Let a user leave a group and be a guest of another."""
+    """Move a user to another group, as a guest."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:
@@ -364,7 +363,7 @@ def rerank(
 
 
 def rebundle(folder: Folder, as_json: o.JsonFlag = False) -> None:
-    """Bundle everybody anew, guests included."""
+    """Bundle all users anew, guests included."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:

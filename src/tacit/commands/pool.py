@@ -25,9 +25,10 @@ def agent(
         str | None, typer.Option(help="Pass searches on to this search server, with your region attached.")
     ] = None,
     without: Annotated[
-        WithoutRegion, typer.Option(help="While no region guards you: hold queries back, or send d*.")
+        WithoutRegion,
+        typer.Option(help="While you have no region: hold queries back, or send them with d*, unprotected."),
     ] = "hold",
-    wait: Annotated[float, typer.Option(help="Hold a query at most so many seconds.")] = 60.0,
+    wait: Annotated[float, typer.Option(help="Hold a query back for at most this many seconds.")] = 60.0,
     channel: Annotated[
         str, typer.Option(help="How to reach the pool: direct, socks5://HOST:PORT or ohttp:RELAY_ADDRESS.")
     ] = "direct",
@@ -47,7 +48,7 @@ def agent(
         Path | None, typer.Option(help="With ohttp: the keys of the gateway before that relay.")
     ] = None,
     issuer: Annotated[
-        str | None, typer.Option(help="Who gives you passes, if that relay wants them.")
+        str | None, typer.Option(help="The issuer of your passes, if that relay requires them.")
     ] = None,
     account: Annotated[
         Path | None, typer.Option(help="With --issuer: the file with the secret of your account.")
@@ -55,9 +56,9 @@ def agent(
     port: Port = 8470,
     as_json: JsonFlag = False,
 ) -> None:
-    """Keep you in a pool, and attach your region to searches, until Ctrl-C.
+    """Join a pool and attach your region to searches, until Ctrl-C.
 
-    Listens on 127.0.0.1 alone. GET /region says what would be sent now; /search (as `tacit engine serve`
+    Listens on 127.0.0.1 alone. GET /region shows what would be sent now; /search (as `tacit engine serve`
     takes it, so that `tacit serve` can ask it) attaches your region and passes the query on. Your record
     leaves only sealed, in the pool's phase of identifying.
     """
@@ -87,37 +88,37 @@ def relay(
         str | None, typer.Option(help="Pass Oblivious HTTP on to this gateway, without addresses.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option(help="Keep sealed records, and hand over batches of at least so many.")
+        int | None, typer.Option(help="Keep sealed records, and hand over batches of at least k.")
     ] = None,
     secret: Annotated[
         Path | None,
-        typer.Option(help="With --k: a file with what the pool must show; made if it is not there."),
+        typer.Option(help="With --k: the file with the secret the pool must present; created if missing."),
     ] = None,
     issuer: Annotated[
         str | None, typer.Option(help="With --k: take records with a pass of this issuer only.")
     ] = None,
-    hold: Annotated[float, typer.Option(help="Keep sealed records for at most so many seconds.")] = 60.0,
+    hold: Annotated[float, typer.Option(help="Keep sealed records for at most this many seconds.")] = 60.0,
     host: Host = "127.0.0.1",
     port: Port = 8462,
     as_json: JsonFlag = False,
 ) -> None:
-    """Stand between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
+    """Relay between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
 
     With --gateway it passes sealed requests on: it sees addresses, and nothing of the content. With --k it
-    keeps the sealed records of each group, and gives the pool none before k are there.
+    keeps the sealed records of each group, and gives the pool none before there are k.
     """
     from tacit.pool.server.relay import relay_app
 
     app = relay_app(gateway, k=k, secret=secret, issuer=issuer, hold=hold)
     says = []
     if gateway is not None:
-        says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays sealed")
+        says.append(f"passes Oblivious HTTP on to {gateway}; addresses stay here, content stays encrypted")
     if k is not None:
         says.append(
-            f"keeps sealed records for {hold:g} s at most and hands over batches of at least {k}; takes the "
-            f"first in {hold:g} s, when whatever was announced before it began is over"
+            f"keeps sealed records for {hold:g} s at most and hands over batches of at least {k}; accepts "
+            f"the first in {hold:g} s, when what was announced before its start is over"
         )
-        who = "anybody, as often as they like" if issuer is None else f"whoever has a pass of {issuer}"
+        who = "anybody, any number of times" if issuer is None else f"whoever has a pass of {issuer}"
         says.append(f"admits {who}")
     result = {"gateway": gateway, "k": k, "hold": hold if k is not None else None, "issuer": issuer}
     _run("Relay", app, host, port, result, says, as_json)
@@ -127,9 +128,7 @@ def gateway(
     target: Annotated[str, typer.Option(help="The address that requests are passed on to, without a path.")],
     key: Annotated[
         Path | None,
-        typer.Option(
-            help="A file with the gateway's secret key; made if it is not there. Default: a new key."
-        ),
+        typer.Option(help="A file with the gateway's secret key; created if missing. Default: a new key."),
     ] = None,
     write_keys: Annotated[
         Path | None,
@@ -157,18 +156,18 @@ def issuer(
         Path, typer.Option(help="The file of accounts: digests of their secrets, a line each.")
     ],
     new: Annotated[
-        Path | None, typer.Option(help="Make an account, write its secret to this file, and end.")
+        Path | None, typer.Option(help="Create an account, write its secret to this file, and exit.")
     ] = None,
     every: Annotated[
-        float, typer.Option(help="Give each account a pass every so many seconds; at most a pool's epoch.")
+        float, typer.Option(help="Seconds between two passes of an account; at most a pool's epoch.")
     ] = 45.0,
     host: Host = "127.0.0.1",
     port: Port = 8466,
     as_json: JsonFlag = False,
 ) -> None:
-    """Give each account one pass a period, so that nobody can be k people at a relay, until Ctrl-C.
+    """Issue one pass per account and period, so that nobody can pose as k people, until Ctrl-C.
 
-    Passes are blind signatures: it sees who gets one, and never what it is used for. Nothing is logged.
+    Passes are blind signatures: the issuer sees who gets one, and never where it is used. Nothing is logged.
     """
     from tacit.pool.channel.secret_files import add_account, read_accounts
     from tacit.pool.protocol.batches import PassIssuer
@@ -186,7 +185,7 @@ def issuer(
 
 
 def _made(console: Console, path: Path, number: int) -> None:
-    console.print(f"account in {path}; hand it to its person, and to nobody else", markup=False)
+    console.print(f"account in {path}; give this file to its person only", markup=False)
     console.print(f"{number:,} account{'' if number == 1 else 's'} in all", markup=False)
 
 
@@ -229,14 +228,18 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     template: Annotated[str, typer.Option(help="The template of records: a TOML file, or adult.")] = "adult",
-    k: Annotated[int, typer.Option(help="How many people share a region, at least.")] = 30,
-    window: Annotated[float, typer.Option(help="How far apart their queries may lie, in seconds.")] = 120.0,
+    k: Annotated[int, typer.Option(help="The least number of people who share a region.")] = 30,
+    window: Annotated[
+        float, typer.Option(help="w: how far apart in time their queries may lie, in seconds.")
+    ] = 120.0,
     overlap: Annotated[float, typer.Option(help="The share of the usable time that is overlap.")] = 0.5,
-    count: Annotated[float, typer.Option(help="Seconds to count who is online.")] = 4.0,
-    identify: Annotated[float, typer.Option(help="Seconds to take sealed records.")] = 4.0,
-    form: Annotated[float, typer.Option(help="Seconds to form the next table.")] = 2.0,
-    skew: Annotated[float, typer.Option(help="Twice the seconds by which a table may be late.")] = 2.0,
-    margin: Annotated[int, typer.Option(help="Ask groups from k and so many more counts on.")] = 0,
+    count: Annotated[float, typer.Option(help="Length of the counting phase, in seconds.")] = 4.0,
+    identify: Annotated[float, typer.Option(help="Length of the identification phase, in seconds.")] = 4.0,
+    form: Annotated[float, typer.Option(help="Time to form the next table, in seconds.")] = 2.0,
+    skew: Annotated[
+        float, typer.Option(help="Twice the delay with which a table may be published, in seconds.")
+    ] = 2.0,
+    margin: Annotated[int, typer.Option(help="Ask groups to identify from k plus this many counts on.")] = 0,
     host: Host = "127.0.0.1",
     port: Port = 8460,
     redis: Annotated[
@@ -247,10 +250,12 @@ def serve(
         str | None, typer.Option(help="Take sealed records only in batches, from this relay.")
     ] = None,
     relay_secret: Annotated[
-        Path | None, typer.Option(help="With --relay: the file with the secret that it wants to be shown.")
+        Path | None, typer.Option(help="With --relay: the file with the secret that the relay requires.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="So many processes; more than one needs Redis.", min=1)] = 1,
-    listeners: Annotated[int, typer.Option(help="How many may follow each worker's broadcast.")] = 20_000,
+    workers: Annotated[
+        int, typer.Option(help="Number of processes; more than one needs --redis.", min=1)
+    ] = 1,
+    listeners: Annotated[int, typer.Option(help="Clients that may follow each worker's broadcast.")] = 20_000,
     requests_at_once: Annotated[int, typer.Option(help="Requests each worker serves at once.")] = 1_000,
     as_json: JsonFlag = False,
 ) -> None:
@@ -278,7 +283,11 @@ def serve(
         workers=workers,
     )
     server = listen(host, port)
-    kept = f"kept by {relay}" if relay else "kept by this pool itself: batches of k rest on your word"
+    kept = (
+        f"kept by {relay}"
+        if relay
+        else "kept by this pool itself: people must trust you not to open them before k are there"
+    )
     says = [
         f"a table is open for {pool.rules.open_length:g} s, the overlap is {pool.rules.overlap_length:g} s; "
         f"people who share a region sent their queries at most {window:g} s apart",
@@ -300,7 +309,7 @@ def verify(
     log: Annotated[
         Path, typer.Argument(help="A query log with senders, as `tacit simulate --log` writes it.")
     ],
-    k: Annotated[int, typer.Option(min=1, help="How many people must match.")] = 30,
+    k: Annotated[int, typer.Option(min=1, help="The least number of people who must match each entry.")] = 30,
     window: Annotated[
         float, typer.Option(min=0, help="How well an attacker knows the time, plus or minus.")
     ] = 50.0,

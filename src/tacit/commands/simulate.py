@@ -26,13 +26,13 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    k: Annotated[int, typer.Option(help="How many people share a region, at least.")] = 30,
+    k: Annotated[int, typer.Option(help="The least number of people who share a region.")] = 30,
     window: Annotated[
         float, typer.Option(help="How far apart their queries may lie, in units of time.")
     ] = 50,
     overlap: Annotated[float, typer.Option(help="The share of a window that is the next one's too.")] = 0.5,
-    arrivals: Annotated[float, typer.Option(help="How many people arrive a unit of time, on average.")] = 50,
-    stay: Annotated[float, typer.Option(help="How long they stay, on average.")] = 50,
+    arrivals: Annotated[float, typer.Option(help="People who arrive per unit of time, on average.")] = 50,
+    stay: Annotated[float, typer.Option(help="How long people stay, on average.")] = 50,
     windows: Annotated[int, typer.Option(help="How many windows to run, after a first one.")] = 100,
     mode: Annotated[ModeName, typer.Option(help="Tacit's design, or the paper's.")] = "default",
     leavers: Annotated[
@@ -45,7 +45,7 @@ def simulate(
         Path | None, typer.Option(help="The template (TOML) that the population's records follow.")
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Run so many times, with seeds from --seed on; show means.")
+        int, typer.Option(min=1, help="Number of runs, with seeds from --seed on; means are shown.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="The first seed; the same seed gives the same run.")] = 1,
     verify: Annotated[
@@ -61,7 +61,7 @@ def simulate(
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Simulate people who come, ask under a region of at least k, and go.
+    """Simulate people who come, search under a region shared by at least k of them, and go.
 
     The pool is the one that `tacit pool serve` runs; only time and people are made up.
     """
@@ -116,7 +116,7 @@ def _render(console: Console, result: dict[str, Any]) -> None:
         ("information_loss", "information loss (share of volume)"),
         ("ncp", "share of each attribute's width (NCP)"),
         ("unregistered", "people without a group"),
-        ("forced_expired", "people whose group found no k again"),
+        ("forced_expired", "people whose group found fewer than k again"),
         ("forced_unregistered", "of those, then without a group"),
     ):
         table.add_row(said, f"{result[name]:.2%}")

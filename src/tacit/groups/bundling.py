@@ -7,27 +7,20 @@
 [2, 2]
 
 **Greedy** (Algorithm 1): start at a user, take the furthest as the first seed; add the user closest to the
-  group so
-far until the group meets its criterion; take the user furthest from that seed as the next one. "Closest" is
-the
-largest sum of similarities to the members. Ties go to the user who is first in the canonical order, so the
-result
-depends on the population and the seed alone. Cost: one similarity matrix of n users, then O(n) for each
-user added.
+group so far until the group meets its criterion; take the user furthest from that seed as the next one.
+"Closest" is the largest sum of similarities to the members. Ties go to the user who is first in the canonical
+order, so the result depends on the population and the seed alone. Cost: one similarity matrix of n users,
+then O(n) for each user added.
 
 **Leftovers** join the closest group that still meets its criterion with them; the paper assigns them to the
-  closest
-group and stops, which can break a criterion that held. If no group can take a user in, groups merge around
-the user,
-the closest first. If even everybody together does not meet the criterion, there is no grouping to give.
+closest group and stops, which can break a criterion that held. If no group can take a user in, groups merge
+around the user, the closest first. If even everybody together does not meet the criterion, there is no
+grouping to give.
 
 **Cells**: a large population is first partitioned into cells of similar users. Each profile is sketched (a
-  count
-sketch, which keeps dot products on average); the sketches are clustered around at most sixteen centres
-(k-means by
-cosine, learnt on a sample), and the parts again, until every part is small enough. Users in different cells
-are never
-bundled together, which is what this loses against the greedy algorithm on everybody
+count sketch, which keeps dot products on average); the sketches are clustered around at most sixteen centres
+(k-means by cosine, learnt on a sample), and the parts again, until every part is small enough. Users in
+different cells are never bundled together, which is what this loses against the greedy algorithm on everybody
 (``benchmarks/bundling.py``).
 """
 

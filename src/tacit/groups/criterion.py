@@ -7,15 +7,15 @@ bounds an average only; see the guarantee page for what it lets through.
 
 ``strict``: R is every term t with n_t / n <= p that enough people hold (``fewest_holders`` in the whole
 population, ``fewest_in_group`` in the group); the others are withheld; R is not empty, and no member holds
-more than a share p of R. With ``known_terms = h`` a term is released only if for **every** set B of at most
-h other terms that some member holds, n_{B+t} / n_B <= p: an attacker who knows B about a member, and every
-count of the group, is at most p sure of t. B ranges over all terms members hold, withheld ones too, so
-which terms are released does not depend on what else is withheld: one pass is the fixed point.
+more than a share p of R. With ``known_terms = h`` a term is released only if for **every** set B of at most h
+other terms that some member holds, n_{B+t} / n_B <= p: an attacker who knows B about a member, and every
+count of the group, is at most p sure of t. B ranges over all terms members hold, withheld ones too, so which
+terms are released does not depend on what else is withheld: one pass is the fixed point.
 
 Some bounds no grouping can meet, which is found before any user is compared with another: a term t of a
-member is withheld in every group if fewer than 1/p users of the whole population hold some set B of at most
-h of the member's other terms. B is looked for greedily, rarest terms first: what is found is a proof; what
-is not found decides nothing.
+member is withheld in every group if fewer than 1/p users of the whole population hold some set B of at most h
+of the member's other terms. B is looked for greedily, rarest terms first: what is found is a proof; what is
+not found decides nothing.
 """
 
 from __future__ import annotations

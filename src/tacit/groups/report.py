@@ -3,32 +3,25 @@
 Every figure is an aggregate; the report names no user and no term.
 
 **The Bayesian attacker** of eq. 1 to 3 knows a set V_b of the victim's terms, sees every group's released
-  terms with
-n_t and n, and knows how popular each term is in the whole population (f_t). Terms are taken as independent
-given the
-group, as the paper does. For a group G_i and a term t,
+terms with n_t and n, and knows how popular each term is in the whole population (f_t). Terms are taken as
+independent given the group, as the paper does. For a group G_i and a term t,
 
-- P(t in V | V in G_i) is n_t / n where G_i releases t; where it does not, nobody holds t or it was
-  withheld, and the
-  attacker can do no better than a_t, the rate at which t is held in all groups that do not release it;
+- P(t in V | V in G_i) is n_t / n where G_i releases t; where it does not, nobody holds t or it was withheld,
+  and the attacker can do no better than a_t, the rate at which t is held in all groups that do not release
+  it;
 - P(V in G_i | V_b, G) is proportional to n_i times the product of those rates over V_b;
 - the **belief** is eq. 3: the sum over groups that release t of P(V in G_i | V_b, G) n_t / n;
 - the **change** is eq. 1: the same sum over all groups, less the prior f_t.
 
 **The informed attacker** knows the victim's group and, of every member, which terms go together (the
-  operator's file
-without names): the belief is n_{V_b + t} / n_{V_b} inside the group. The two agree only if t is independent
-of V_b.
+operator's file without names): the belief is n_{V_b + t} / n_{V_b} inside the group. The two agree only if t
+is independent of V_b.
 
 **The attacker by weights**: the paper's weights are sums, or largest values, of what a few members weigh a
-  term. A
-number that few sums give marks a person: where two terms of a group carry the same rare weight, one member
-is likely
-to hold both. Chance is the same guess without the weights: one term of the pair is exchanged for another of
-the same
-group that equally many members hold. Under the default weights, which are n_t/n, nothing beyond chance is
-learnt by
-construction, and measured all the same.
+term. A number that few sums give marks a person: where two terms of a group carry the same rare weight, one
+member is likely to hold both. Chance is the same guess without the weights: one term of the pair is exchanged
+for another of the same group that equally many members hold. Under the default weights, which are n_t/n,
+nothing beyond chance is learnt by construction, and measured all the same.
 """
 
 from __future__ import annotations

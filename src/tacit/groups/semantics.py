@@ -1,8 +1,8 @@
 """Profiles by meaning: synonym sets instead of words, with their hypernyms (paper, section 3.2).
 
-Step 1 replaces each term by its synonym set; step 2 adds the hypernym sets within ``a`` steps, each with
-the weight of the term it came from (Table 4). Where terms of a profile meet in one set, their weights add
-up. A term that WordNet does not know stays as it is.
+Step 1 replaces each term by its synonym set; step 2 adds the hypernym sets within ``a`` steps, each with the
+weight of the term it came from (Table 4). Where terms of a profile meet in one set, their weights add up. A
+term that WordNet does not know stays as it is.
 
 A word can mean several synonym sets, and a synonym set can have several paths of hypernyms up to the root
 (figure 1). Each such path is a candidate, described by the words on it, a word s steps above the meaning

@@ -1,24 +1,17 @@
 """Groups that a service runs on: who is in which group, newcomers, leavers, and rankings.
 
 **Joining changes nothing that is shown.** A newcomer is a *guest* of the nearest group: served by what that
-  group
-shows from the first request on, and not counted in it. When the guests of a group meet the criterion among
-themselves
-they become a group of their own. So whoever compares what is shown before and after sees whole groups
-appear, each of
-which met the criterion when it was formed, and never one person's difference.
+group shows from the first request on, and not counted in it. When the guests of a group meet the criterion
+among themselves they become a group of their own. So whoever compares what is shown before and after sees
+whole groups appear, each of which met the criterion when it was formed, and never one person's difference.
 
-**Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights;
-  only terms
-that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
-that cannot
-continue dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
+**Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights; only
+terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
+that cannot continue dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
 
-**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or
-  saw the
-group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that went
-with one
-that came would see whose terms are missing, or who is in both.
+**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or saw
+the group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that
+went with one that came would see whose terms are missing, or who is in both.
 
 After each step every shown term of every group is held by at most a share p of its members.
 """

@@ -11,8 +11,8 @@
 
 All of it appears at once, or nothing does. The two files of lines repeat what ``groups.sqlite`` holds;
 ``Groups.publish`` writes them again. Every change of the database is one transaction, so the state is whole
-after a crash. Deleted rows are overwritten in the file (``secure_delete``), and a term nobody holds any
-more is deleted with its last holder.
+after a crash. Deleted rows are overwritten in the file (``secure_delete``), and a term nobody holds any more
+is deleted with its last holder.
 
 A user is a **member** of a group (counted in what it shows) or a **guest** (served by what it shows, not
 counted; of no group at all where none is near). A guest who was counted in a group before **rests**: until

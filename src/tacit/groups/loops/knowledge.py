@@ -1,10 +1,10 @@
 """Attackers who know terms already: is there a set B of known terms that links a further term t?
 
-Each term of a group is a set of members, kept as bits. For a term t the search walks the sets B of at most
-h other terms, as intersections of such bit sets, and stops at the first with n_{B+t} / n_B > p. It is exact
-and pruned: a member with a rare term b (1 / n_b > p) has all other terms linked by b alone, which one pass
-over the group finds; terms held by the same members are one choice; a B that excludes every holder of t
-cannot link it.
+Each term of a group is a set of members, kept as bits. For a term t the search walks the sets B of at most h
+other terms, as intersections of such bit sets, and stops at the first with n_{B+t} / n_B > p. It is exact and
+pruned: a member with a rare term b (1 / n_b > p) has all other terms linked by b alone, which one pass over
+the group finds; terms held by the same members are one choice; a B that excludes every holder of t cannot
+link it.
 
 Cost: with T distinct terms, D distinct member sets among them and n members, at most T * D^h * n / 64 word
 operations for one group; each further h multiplies the worst case by D.

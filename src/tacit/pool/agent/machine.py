@@ -1,7 +1,7 @@
 """A person's agent: a state machine without clock or network, the pool's counterpart.
 
 It finds the region of its record in the pool's table, attaches it to queries, answers the two phases, and
-goes back to the beginning when it hears nothing. Only its own second message, sealed, ever says its record.
+starts again when it hears nothing. Its record leaves only sealed, in its own second message.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class AgentMachine:
         record: the person's own d.
         sealing: how to seal it for the pool.
         without: what to do with queries while no region guards them.
-        relayed: second messages go through a relay that keeps them until a batch is there.
-        admitted: the relay wants a pass for each of them, so without one the agent stays silent.
+        relayed: second messages go through a relay that keeps them until a batch is complete.
+        admitted: the relay requires a pass for each of them; without one the agent stays silent.
         choose: where random moments come from.
     """
 
@@ -88,7 +88,7 @@ class AgentMachine:
         self._second: SecondMessage | SealedMessage | None = None
 
     def on_table(self, table: Table, public_key: str, expires_in: float, now: float) -> None:
-        """A table was fetched; ``now`` is when it was asked for, so that its way shortens its life."""
+        """Take a fetched table; ``now`` is when it was requested, so that latency shortens its life."""
         if self.state is AgentState.EXPIRED or (
             table.epoch == self.epoch and self.state is not AgentState.NEW
         ):
@@ -96,21 +96,21 @@ class AgentMachine:
         self.epoch, self._public_key = table.epoch, public_key
         self.group = table.group_of(self._record)
         if self.group != UNGROUPED and table.sizes[self.group] < self.rules.k:
-            self.group = UNGROUPED  # whatever the pool thinks: fewer than it promises
+            self.group = UNGROUPED  # fewer people than the pool promises
         if self.relayed:
             self._table_digest = table.digest
         self._region = self.template.domain if self.group == UNGROUPED else table.region(self.group)
         self.state = AgentState.WAITING if self.group == UNGROUPED else AgentState.GUARDED
-        self._deadline = now + min(expires_in, self.rules.lifetime)  # whatever the pool's clock thinks
+        self._deadline = now + min(expires_in, self.rules.lifetime)  # whatever the pool's clock says
         self._asked_at = self._first = self._second = None
 
     def wants_table(self, now: float) -> bool:
-        """Is it time to fetch a table: at the beginning, or when the delay after an expiry is over?"""
+        """Whether to fetch a table: at the start, or when the delay after an expiry is over."""
         self.on_time(now)
         return self.state is AgentState.NEW
 
     def on_time(self, now: float) -> None:
-        """Time passed: no state outlives its deadline."""
+        """Let time pass: no state outlives its deadline."""
         if self.state is AgentState.EXPIRED and now >= self._again:
             self.state = AgentState.NEW
         elif self.state not in (AgentState.NEW, AgentState.EXPIRED) and now >= self._deadline:
@@ -124,16 +124,16 @@ class AgentMachine:
 
     @property
     def guarded(self) -> bool:
-        """Does a region of at least k people guard queries sent now?"""
+        """Whether a region shared by at least k people guards queries sent now."""
         return self.group != UNGROUPED
 
     @property
     def region(self) -> Region:
-        """The region that guards the person now; the whole domain if none does."""
+        """The person's present region; the whole domain if there is none."""
         return self._region
 
     def region_for_query(self, now: float) -> Region | None:
-        """What to attach to a query that is sent now: d', or d*, or None to hold the query back.
+        """Return what to attach to a query that is sent now: d', or d*, or None to hold the query back.
 
         The query counts as sent: call again when it is really sent.
         """
@@ -145,7 +145,7 @@ class AgentMachine:
         return None
 
     def on_count(self, epoch: int, now: float, ends_in: float = math.inf) -> Planned | None:
-        """The count is open: M1 at a random moment, if a query was sent under this table in the overlap.
+        """Answer the count: M1 at a random moment, if a query was sent under this table in the overlap.
 
         ``ends_in`` is how long the phase still lasts, where the agent heard of it late.
         """
@@ -169,7 +169,7 @@ class AgentMachine:
     def on_identify(
         self, epoch: int, asked: list[int], now: float, ends_in: float = math.inf
     ) -> Planned | None:
-        """Groups are asked: M2 at a random moment, if the own group is among them and M1 was sent."""
+        """Answer the request to identify: M2 at a random moment, if M1 was sent for one of the groups."""
         self.on_time(now)
         if epoch != self.epoch or self.state is not AgentState.COUNTED or self._first is None:
             return None
@@ -196,6 +196,6 @@ class AgentMachine:
         return SealedMessage(announcement, shown.token, sealed, shown)
 
     def on_reply(self, reply: Reply, now: float) -> None:
-        """What the pool said to a message: where it was too late or refused, begin again."""
+        """Take the reply to a message: where it was too late or refused, start again."""
         if reply in (Reply.GONE, Reply.REFUSED):
             self._expire(now)

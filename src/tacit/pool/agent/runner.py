@@ -7,9 +7,9 @@
         running = asyncio.create_task(runner.run())
         region = await runner.region(timeout=60)      # d', d*, or None: the query is held back
 
-Pool, relay and issuer are reached over HTTP through whatever channel the given client uses: a direct one,
-one with a SOCKS proxy, or one with a transport of its own. No cookie, no name and nothing that lasts is
-sent: two requests of one person look like those of two.
+Pool, relay and issuer are reached over HTTP through whatever channel the given client uses: a direct one, one
+with a SOCKS proxy, or one with a transport of its own. No cookie, no name and nothing that lasts is sent: two
+requests of one person look like those of two.
 """
 
 from __future__ import annotations

@@ -206,12 +206,14 @@ class Agent:
     async def _search(self, request: Request) -> Response:
         """Attach the region and pass the search on; hold it back while there is none."""
         if self.engine is None:
-            return JSONResponse({"error": "no search server was named; say --engine"}, 404, _HEADERS)
+            return JSONResponse(
+                {"error": "no search server was given; start the agent with --engine"}, 404, _HEADERS
+            )
         template = self._joined().terms.template
         asked = await _question(request)
         region = await self.region()
         if region is None:
-            why = f"held back for {self.wait:g} s: no region of enough people guards you yet"
+            why = f"held back for {self.wait:g} s: no region shared by enough people yet"
             return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
         asked["query"] = generalise_query(template, region, str(asked.get("query", "")))
         asked["person"] = self.describe(region)

@@ -1,9 +1,9 @@
 """Oblivious HTTP (RFC 9458) over binary HTTP messages (RFC 9292), and an httpx transport that speaks it.
 
-HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is
-derived. Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Binary messages
-are written in the known-length form; both forms are read, with the truncation and padding that the RFC
-allows, and within limits. Section numbers are those of RFC 9458.
+HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is derived.
+Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Binary messages are written
+in the known-length form; both forms are read, with the truncation and padding that the RFC allows, and within
+limits. Section numbers are those of RFC 9458.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Secrets in files of their own, 64 hexadecimal digits readable by their owner alone, and an issuer's
-accounts.
-"""
+"""Secrets in files that only their owner can read (64 hexadecimal digits), and an issuer's accounts."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 // The page asks for statistics every second, and at once when the pool moves on.
 const byId = (id) => document.getElementById(id);
 const PHASES = {
-  open: "The table is open: people ask under their regions.",
-  count: "Counting: who asked in the overlap says so, without a name.",
+  open: "The table is open: people send queries under their regions.",
+  count: "Counting: agents with a query in the overlap report it, anonymously.",
   identify: "Identifying: groups with enough people hand in sealed records, in batches of at least k.",
   form: "Forming the next table.",
 };
@@ -98,7 +98,7 @@ function show(found) {
   byId("width").textContent = percent(found.width_share, 1);
   byId("expired").textContent = found.expired + " of " + (found.expired + found.surviving);
   const kept = found.relay === null
-    ? "This pool keeps sealed records itself: that it opens none before k are there rests on your word."
+    ? "This pool keeps sealed records itself: people must trust you not to open any before there are k."
     : found.relay_reachable
       ? "Sealed records are kept by " + found.relay + ", and come in batches of at least k."
       : "The relay " + found.relay + " gave nothing when it was last asked: without it no group can form.";

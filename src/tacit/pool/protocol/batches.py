@@ -17,14 +17,10 @@ different keys or tables, to recognise people by them, splits its own batches an
 **Passes**: a relay cannot distinguish k people from one who sends k messages. An issuer, a third party that
 knows people by their accounts, gives each account one pass a period: a blind signature (RFC 9474,
 RSABSSA-SHA384-PSS-Randomized) of the random token that its holder will send to the relay. The issuer never
-sees
-the token, the relay never sees the account. The issuer makes a key a period and forgets the last one. The
-relay
-accepts passes of this period and the last, each for one message, so somebody with s accounts is in a batch
-at
-most 2 s times. The relay fetches the key itself: an issuer that gives somebody a key of their own only
-makes a
-pass that the relay refuses.
+sees the token, the relay never sees the account. The issuer makes a key a period and forgets the last one.
+The relay accepts passes of this period and the last, each for one message, so somebody with s accounts is in
+a batch at most 2 s times. The relay fetches the key itself: an issuer that gives somebody a key of their own
+only makes a pass that the relay refuses.
 """
 
 from __future__ import annotations

@@ -6,12 +6,10 @@
 
 - OPEN: the table of regions is public. An agent finds the region of its own record in it; no record is
   registered, so nobody but the agent knows that it joined.
-- COUNT: whoever sent a query under a region in the overlap (the last part of OPEN) sends M1 = (epoch,
-  group,
+- COUNT: whoever sent a query under a region in the overlap (the last part of OPEN) sends M1 = (epoch, group,
   token). It says that somebody in the group was online, and not who.
 - IDENTIFY: groups with at least k + margin counts are asked. Whoever sent M1 for one sends M2 = (epoch,
-  group, token, sealed record). A relay keeps the sealed records and hands over a group's only when k of
-  them
+  group, token, sealed record). A relay keeps the sealed records and hands over a group's only when k of them
   are there (:mod:`tacit.pool.protocol.batches`); where the pool has no relay, its own store does the same.
 - FORM: the records that were handed over are partitioned into the regions of the next table.
 
@@ -25,11 +23,9 @@
 1. a region is published only if at least k distinct tokens identified themselves with a record inside it;
 2. the pool sees records only in batches of at least k from one group;
 3. a late, repeated or foreign message changes nothing (``Reply``);
-4. a record d may use a region of a new table only if at least k people sent a query within the overlap
-under an
-   old region that contains d, or under d*, or at least k people of the region itself are about to send one
-   (:class:`tacit.pool.protocol.table.Table` says which). Then Definition 2 holds for overlaps of at most
-   one
+4. a record d may use a region of a new table only if at least k people sent a query within the overlap under
+   an old region that contains d, or under d*, or at least k people of the region itself are about to send one
+   (:class:`tacit.pool.protocol.table.Table` says which). Then Definition 2 holds for overlaps of at most one
    half;
 5. no region is used past its deadline, and every state of an agent ends by itself;
 6. nothing of an epoch is left after the next table is published.
@@ -60,10 +56,10 @@ VERSION = 1
 """The version of the messages; a message of another version is refused."""
 
 UNGROUPED = -1
-"""The U-group: people without a region who asked with d*, the whole domain."""
+"""The U-group: people without a region who sent queries with d*, the whole domain."""
 
 READY = -2
-"""People without a region who hold a query back, and will ask it as soon as they have one."""
+"""People without a region who hold a query back, and will send it as soon as they have one."""
 
 TOKEN = re.compile(r"[0-9a-f]{32}")
 """What a token looks like."""
@@ -110,10 +106,10 @@ class Reply(StrEnum):
 class Rules:
     """What a pool promises and how its time runs; all times in seconds (or any unit of time).
 
-    Within ``window`` lie, one after another, the overlap in which companions asked, the two phases and the
-    forming, the time a table is open, and once more the phases, during which the old table stays in use;
-    the publication of either table may come up to ``skew`` / 2 late. So two people who count on each other
-    asked at most ``window`` apart::
+    Within ``window`` lie, one after another, the overlap in which the k people sent their queries, the two
+    phases and the forming, the time a table is open, and once more the phases, during which the old table
+    stays in use; the publication of either table may come up to ``skew`` / 2 late. So the queries of two
+    people who share a region lie at most ``window`` apart::
 
         overlap + (phases + skew / 2) + (open + phases + skew / 2) = window
 

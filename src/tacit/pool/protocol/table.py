@@ -1,4 +1,4 @@
-"""The table of regions that a pool publishes: from it each agent finds its own region, telling nobody.
+"""The table of regions that a pool publishes: each agent finds its own region in it, and tells nobody.
 
 A region of a new table may be used by a record d only if enough people can be meant by a query under it
 (rule R). The table says so by three things, none of which names a person:
@@ -6,8 +6,8 @@ A region of a new table may be used by a record d only if enough people can be m
 - ``surviving``: old regions under which at least k people asked within the overlap; d in one of them may
   use
   the new region of d, because those people's queries match d too, at a distance of at most the window;
-- ``everyone``: at least k people asked with d* within the overlap; their queries match every d;
-- ``primed``: new regions of which at least k members hold a query back and ask it on publication.
+- ``everyone``: at least k people sent queries with d* within the overlap, which match every d;
+- ``primed``: new regions of which at least k members hold a query back and send it on publication.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """By which two people can tell that they were shown the same table."""
+        """The table's digest: two people can compare what they were shown."""
         return hashlib.sha256(self.as_json().encode()).hexdigest()
 
     @classmethod

@@ -1,5 +1,4 @@
-"""The pool over HTTP (Starlette): a public table, two kinds of messages, a broadcast, and the operator's
-page.
+"""The pool over HTTP (Starlette): a public table, two kinds of messages, a broadcast, the operator's page.
 
 Nothing is logged: no address, message or record. What the store remembers is gone with its epoch. Everybody
 gets the same broadcast; nothing is ever sent to one person alone.
@@ -84,7 +83,7 @@ class Broadcast:
         self._changed = asyncio.Event()
 
     async def drive(self) -> None:
-        """Look at the clock again and again, until cancelled."""
+        """Poll the clock until cancelled."""
         while True:
             try:
                 standing = await asyncio.to_thread(lambda: self.pool.tick(self.clock()))
@@ -110,7 +109,7 @@ class Broadcast:
         self._changed = asyncio.Event()
 
     async def follow(self) -> AsyncIterator[bytes]:
-        """Where the pool stands now, and each change from now on, as server-sent events."""
+        """Yield epoch and phase now and at each change, as server-sent events."""
         self.listeners += 1
         try:
             if self._said:
@@ -121,7 +120,7 @@ class Broadcast:
                     await asyncio.wait_for(changed.wait(), _HEARTBEAT)
                     yield self._said
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield b": keep-alive\n\n"
         finally:
             self.listeners -= 1
 
@@ -131,7 +130,7 @@ def _store_is_away(error: Exception) -> bool:
 
 
 def statistics(pool: PoolMachine, now: float) -> dict[str, Any]:
-    """The groups of the present table with their sizes and losses, and how the pool stands."""
+    """Return the groups of the present table with their sizes and losses, and the pool's phase."""
     standing, public = pool.store.standing(), pool.publication()
     template, domain = pool.template, pool.template.domain
     groups = []
@@ -269,8 +268,8 @@ _HEADERS = {
 }
 
 
-class _Calm:
-    """Refuses more requests at once than can be served well, and what the store cannot take now."""
+class _Limit:
+    """Refuses more requests at once than can be served well."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self.app, self.most, self.now = app, most, 0
@@ -331,7 +330,7 @@ class _Service:
         """The table of regions, the key to seal records for, and for how long they may be used."""
         public = await self.ask(self.pool.publication)
         if public is None:
-            return _busy("the pool has just begun")
+            return _busy("the pool is starting")
         left = self.pool.expires_in(await self.ask(self.broadcast.clock))
         left = math.floor(2 * left) / 2  # never more than it is, and the same for a while
         if self.table is None or self.table[0] != (public.table.epoch, left):
@@ -347,14 +346,14 @@ class _Service:
     async def events(self, _request: Request) -> Response:
         """Epoch and phase as they change, as server-sent events."""
         if self.broadcast.listeners >= self.broadcast.most:
-            return _busy("too many listeners; ask for the table now and then instead")
+            return _busy("too many listeners; poll the table instead")
         return StreamingResponse(self.broadcast.follow(), media_type="text/event-stream", headers=_HEADERS)
 
     async def standing(self, _request: Request) -> Response:
         """Epoch and phase, for clients that cannot follow events."""
         standing = await self.ask(self.pool.store.standing)
         if standing is None:
-            return _busy("the pool has just begun")
+            return _busy("the pool is starting")
         asked = await self.ask(self.pool.asked) if standing.phase.value == "identify" else None
         left = max(0.0, standing.until - await self.ask(self.broadcast.clock))
         said = {"epoch": standing.epoch, "phase": standing.phase.value, "ends_in": round(left, 3)}
@@ -401,7 +400,7 @@ def _replied(reply: Reply) -> Response:
     return JSONResponse({"reply": reply.value}, _STATUS[reply], headers)
 
 
-async def _misshapen(_request: Request, error: Exception) -> Response:
+async def _malformed(_request: Request, error: Exception) -> Response:
     return _error(422, str(error))
 
 
@@ -447,8 +446,8 @@ def pool_app(
             ),
             *(Route(path, _page) for path in _PAGE),
         ],
-        middleware=[Middleware(_Calm, most=requests_at_once)],
-        exception_handlers={InputError: _misshapen, RedisError: _store_away},
+        middleware=[Middleware(_Limit, most=requests_at_once)],
+        exception_handlers={InputError: _malformed, RedisError: _store_away},
         lifespan=lifespan,
     )
 

@@ -108,13 +108,13 @@ def nested(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: Tem
 
 
 def warm_up(template: Template) -> None:
-    """Load and compile what forming a table needs, before somebody waits for one."""
+    """Compile what forming a table needs, before anybody waits for one."""
     few = np.zeros((8, len(template.attributes)), np.uint16)
     together(whole_domain(0, template), {UNGROUPED: few}, 1, template, 2)
 
 
-_HURRY = 0.5
-"""Seconds by which a worker may look at the clock before another moves on, and come after it."""
+_RACE = 0.5
+"""Seconds that may pass between a worker's reading of the clock and its use, while another advances."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class PoolMachine:
         formation: how tables are made.
         clock: what time it is after a table was made, which takes a while; without one, no time passes.
         relay: the party that keeps sealed records until a batch is there; without one, the store does, and
-            what the pool never sees rests on the word of whoever runs it.
+            its operator must be trusted not to open records early.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class PoolMachine:
         self._public: Publication | None = None
 
     def tick(self, now: float) -> Standing:
-        """Move on until the present phase is not over at ``now``; where the pool stands then."""
+        """Advance until the present phase is not over at ``now``; return epoch and phase then."""
         while not self.step(now):
             if self.clock is not None:  # forming a table takes time
                 now = max(now, self.clock())
@@ -169,13 +169,13 @@ class PoolMachine:
         return self.tick(now) if standing is None else standing
 
     def step(self, now: float) -> bool:
-        """Move on by one phase at most; True if there was nothing to do."""
+        """Advance by one phase at most; True if there was nothing to do."""
         standing, latest = self.store.standing(), self.store.look(now)
         if standing is None:
             # A store that lost everything cannot tell which numbers were used, nor can a clock that was set
             # back: a number drawn from 2^52 does not come twice, so no old message fits a new epoch.
             self._publish(None, whole_domain(secrets.randbelow(2**52), self.template), now)
-        elif now < max(latest, standing.since) - _HURRY:
+        elif now < max(latest, standing.since) - _RACE:
             # The clock was set back: phases would last longer than they say, and people count on each other
             # who asked further apart than the window. Nobody can say by how much: begin again.
             self._publish(standing, whole_domain(standing.epoch + 1, self.template), now)
@@ -208,14 +208,14 @@ class PoolMachine:
             forming = Standing(epoch, Phase.FORM, now, opened + rules.phases)
             if self.store.advance(standing, forming, {}):
                 self._form(forming, now)
-        else:  # whoever was forming did not finish: the messages are still there
+        else:  # the worker that was forming died: the messages are still there
             self._form(standing, now)
 
     def _counted_from(self) -> float:
         return float(self.store.document("counted from") or "-inf")
 
     def _too_late(self, opened: float, now: float) -> bool:
-        """Those who answered asked longer ago than the window allows."""
+        """Whether the queries of those who answered lie further back than the window allows."""
         return now - opened > self.rules.phases + self.rules.skew / 2
 
     def _form(self, standing: Standing, now: float) -> None:
@@ -260,7 +260,7 @@ class PoolMachine:
         )
 
     def publication(self) -> Publication | None:
-        """What is public now; None where the store has lost it."""
+        """Return what is public now; None where the store has lost it."""
         standing = self.store.standing()
         if standing is None:
             return None
@@ -274,7 +274,7 @@ class PoolMachine:
         return self._public
 
     def expires_in(self, now: float) -> float:
-        """How long the present table may still be used."""
+        """Return how many seconds the present table may still be used."""
         public = self.publication()
         if public is None:
             return 0.0

@@ -1,12 +1,11 @@
-"""The parties beside a pool over HTTP: relay and gateway of Oblivious HTTP, the keeper of batches, the
-issuer.
+"""The parties beside a pool over HTTP: relay and gateway of Oblivious HTTP, keeper of batches, issuer.
 
 A **relay** (RFC 9458, section 6.2) sees who asks and nothing of what: it passes sealed requests on to one
 gateway, over connections of its own, and adds nothing about who sent them. A **gateway** (section 6.3) sees
-what is asked and not by whom: it opens sealed requests and asks the one application behind it; a request
-that was seen before is refused while its key lives (section 6.5). A relay may also keep **sealed records**
-for a pool, which fetches batches with a shared secret, and an **issuer** gives each account one blind
-signature a period. Nothing is logged.
+what is asked and not by whom: it opens sealed requests and asks the one application behind it; a request that
+was seen before is refused while its key lives (section 6.5). A relay may also keep **sealed records** for a
+pool, which fetches batches with a shared secret, and an **issuer** gives each account one blind signature a
+period. Nothing is logged.
 """
 
 from __future__ import annotations

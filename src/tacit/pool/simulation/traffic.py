@@ -3,8 +3,8 @@ ours.
 
 Each unit of time a Poisson number of people arrive, drawn from a population; each stays for a normally
 distributed time. Whoever is there in a part of a window sends one query in it, at a random moment. The pool
-is the real one, with phases that take no time and a store that takes whole arrays of messages; the
-decisions of :class:`tacit.pool.agent.machine.Agent` are made for arrays of people.
+is the real one, with phases that take no time and a store that takes whole arrays of messages; the decisions
+of :class:`tacit.pool.agent.machine.Agent` are made for arrays of people.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ themselves."""
 
 Leavers = Literal["silent", "answer"]
 LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
-"""Whoever asked in the overlap and has left before its end: says nothing in the phases, or answers still."""
+"""People who sent a query in the overlap and left before its end: silent in the phases, or still answer."""
 
 
 @dataclass(frozen=True)
@@ -211,15 +211,15 @@ class Simulated:
     Attributes:
         information_loss: AvgIL (eq. 3).
         ncp: the mean share of each attribute's width that d' covers.
-        unregistered: people in the U-group.
-        forced_expired: people who asked in the overlap and whose group found no k (section 5.2, literally).
+        unregistered: people without a group (the U-group).
+        forced_expired: people with a query in the overlap whose group found fewer than k (section 5.2).
         forced_unregistered: those of them who are without a group in the next window too.
         groups: the mean number of groups.
         people: the mean number of people in a window.
         guarded_at_once: newcomers whose first query can carry a region.
         never_guarded: newcomers who leave without ever having one.
         wait: how long the others wait for one, on average; 0 where there are none.
-        log: every query, if it was asked for.
+        log: every query, if ``keep_log``.
     """
 
     setting: SimulationSetting

@@ -1,11 +1,9 @@
 """Check every entry of a query log against Definitions 2 and 3.
 
 - **Definition 2** (k-identification): the attacker knows d of a target and the time of a query to within w
-  (Definition 1; the strongest such attacker knows exactly t - w to t + w). The entries that match, those
-  with
+  (Definition 1; the strongest such attacker knows exactly t - w to t + w). The entries that match, those with
   d in d' and a time in that interval, must come from at least k people.
-- **Definition 3** ((k, w)-online anonymity): at least k people sent a query under the same d' within w of
-  the
+- **Definition 3** ((k, w)-online anonymity): at least k people sent a query under the same d' within w of the
   entry. It implies the former.
 
 An audited log holds what a service collects, and besides what only an audit knows: who asked, with which
