@@ -46,7 +46,7 @@ def both(event: Event) -> tuple[Loss, Loss]:
 
 
 def composed(events: list[Event]) -> tuple[Loss, Loss]:
-    """All events. What is known by its (ε, δ) alone the reference rounds upward only: it is left out below."""
+    """All events; of those known by (ε, δ) alone the reference has no lower one, so these are left out."""
     low, high = both(events[0])
     for event in events[1:]:
         high = high.compose(both(event)[1])

@@ -1,4 +1,25 @@
-"""Public sets that do not depend on the log: domains of queries, and urls."""
+"""Public sets for A_Click, which do not depend on the log: queries, the urls they surface, and pairs of
+queries.
+
+**Queries** may be published whether anybody asked them or not. A pure guarantee holds over a finite set of
+queries that is public and does not depend on the log (notes on A_Click; the thesis's pool, section 3.3.2).
+The bundled one is built from WordNet's nouns: their lemmas, and the word pairs and triples that occur at
+least twice in its glosses and end with a noun. Another can be given as a text file that names its origin in
+its first line, then one query per line. It must be public: a list taken from search logs reveals them, and
+what looks like a log, or holds most of what single users of the log to be released asked
+(:func:`refuse_domain_of_log`), is refused.
+
+With p_g < 1 the queries that nobody asked take part by chance, drawn anew for each release from the
+operating system's randomness, and who took part is never shown.
+
+**Urls.** Listing the urls that were clicked reveals a single click with certainty. Listing public ones does
+not: the results of an engine that anybody may ask, or a file. They are looked up for the selected queries
+alone, which are published anyway.
+
+**Pairs.** Which queries were selected is published, so the pairs of them are public from then on and may all
+get noise, whether the step occurred or not. There are many: pairs are made of the queries with the largest
+published counts, up to a fixed number of them, which again uses nothing but what is published.
+"""
 
 from __future__ import annotations
 
@@ -226,7 +247,18 @@ FEWEST = 100
 
 
 def refuse_domain_of_log(engine: Engine, log: Any, domain: PublicDomain) -> None:
-    """Refuse a domain file that holds most of the queries that one user alone asked."""
+    """Refuse a domain file that holds most of the queries that one user alone asked.
+
+    Its queries may be published whether anybody asked them or not, so a list taken from the very log would
+    publish what single people asked, whatever the noise. It is known by the queries that one user alone
+    asked: a public list holds few of them (WordNet's nouns and phrases 9%, of the Excite log as of the
+    synthetic one), the log's own list holds all.
+
+    The refusal depends on the log, and no guarantee covers it: it is said to the log's owner alone, before
+    anything is charged or published, and without a figure. The share is taken over all users together and is
+    far from the limit on either side, so that whether a release is made does not hang on one person. A small
+    log, where it could, is not judged.
+    """
     asked = log.group_by("query").aggregate(users=log.user.nunique())
     alone = engine.keep(asked.filter(asked.users == 1).select("query"))
     listed = engine.load(domain.table())

@@ -1,4 +1,35 @@
-"""Composition: what several events promise together, and the account of a budget."""
+"""What several events on one data set promise together, and the account of a budget.
+
+Three rules, each a theorem, each for one neighbour relation at a time:
+
+- **basic**: ε and δ add up. It holds also when later events are chosen after seeing earlier
+  results, so that a total may be kept by refusing what would exceed it.
+- **pld**: privacy loss distributions, convolved (:mod:`tacit.privacy.accounting.loss`, every error on the
+  safe side). Far tighter for many equal releases, and it needs δ > 0. It is proven for a series of events
+  that was fixed in advance (stopping early is allowed), so a ledger takes repetitions of one event by it.
+- **renyi**: a privacy filter. Different events, chosen after seeing earlier results,
+  add up by Rényi divergence: less tight than pld, far tighter than basic for many small ones. It needs δ > 0.
+
+A probabilistic guarantee enters as the (ε, δ)-differential privacy it implies. k-query anonymity has no ε
+and does not compose.
+
+**What events are made of**, as accounting needs it:
+
+- counts under discrete Laplace noise, by rate (1/scale) and by how far one user moves a count;
+- Gaussian noise, of which only Σμ² matters;
+- a disclosure: something is revealed outright with this chance.
+
+An event that is known by its (ε, δ) alone is taken for the worst that (ε, δ) admits: randomised response of
+ε, which is one count of rate ε moved by 1, and a disclosure of δ (Kairouz, Oh and Viswanath, "The
+composition theorem for differential privacy").
+
+**The privacy filter.** What each costs is its **Rényi divergence** of one order α, fixed with the budget,
+and the chance of a disclosure outright. Both add up along every course that the releases may take, and a
+release is refused when either sum would pass its limit. docs/guarantees/ledger.md proves that all that is
+ever released is then within the budget:
+
+    Σ ρ ≤ B = ε + (ln(δ/2) + ln(α-1) - α·ln(1-1/α))/(α-1),      Σ δ' ≤ δ/2.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,32 @@
-"""Privacy loss of integer noise, rounded outward: Gaussian noise on a lattice, and counts under Laplace
-noise."""
+"""Privacy loss of integer noise, with every error on the safe side.
+
+**Tails of the normal distribution**, in integer arithmetic. P(Z ≥ x) = 1/2 - φ(x)·Σ_k x^(2k+1)/(2k+1)!! for
+x ≥ 0, φ(x) = exp(-x²/2)/√(2π). All terms are positive, every step rounds outwards, and enough digits are
+carried that the subtraction leaves as many as were asked for.
+
+**Gaussian noise.** A mechanism is μ-Gaussian private if telling two neighbouring logs apart is no easier than
+telling N(0, 1) from N(μ, 1). At every ε it is then (ε, δ)-differentially private with
+
+    δ(ε; μ) = P(Z ≥ ε/μ - μ/2) - e^ε·P(Z ≥ ε/μ + μ/2).
+
+Rounds of noise s_r on vectors that a user moves by at most 1 in L2, each chosen after seeing the earlier
+ones, compose to μ² = Σ 1/s_r² (Dong, Roth and Su, "Gaussian differential privacy", corollary 3.3).
+
+**On the integers.** Discrete Gaussian noise of σ does not promise what the normal of the same σ does. But up
+to a factor e^a it *is* a function of normal noise of variance σ² - η²: docs/guarantees/adaptive.md, "From
+the normal to the integers". Hence δ ≤ e^a·δ(ε - 2a; μ), with μ from the smaller variances and a of order
+10^-26.
+
+**Privacy loss distributions.** The **privacy loss** of an outcome is the logarithm of how much likelier it
+is under one log than under its neighbour. Losses of independent parts add, so their distributions are
+convolved; at a total ε the release is (ε, δ)-differentially private with δ = E[(1 - e^(ε - loss))₊].
+
+Here every number errs upwards, by proof. Losses lie on a lattice, exactly where noise is discrete Laplace,
+rounded up otherwise. Masses are floats that are not below the true ones: a sum of n products of positive
+floats is off by a part of (n + 1)·2^-53 at most, in whatever order it is taken, and is raised by more than
+that. Convolutions are direct; a Fourier transform would leave an error of 10^-16 of the *largest* mass in
+every cell, which is far above the masses that a small δ is made of.
+"""
 
 from __future__ import annotations
 

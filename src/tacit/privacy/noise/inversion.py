@@ -13,6 +13,13 @@ digits are drawn only as far as they are needed to place it between two threshol
 
 Every step decides on proven inequalities alone, so the value is the one that the infinite sequence
 of digits would have given: exactness rests on the bits being uniform and independent, on nothing else.
+
+**Thresholds.** Those of the geometric distribution rest on exp(-x) for rational x > 0, which is
+transcendental (Lindemann), so that no quotient of 1 - exp(-x) and 1 - exp(-y) is rational for x ≠ y: such a
+threshold is no finite binary fraction, and a gradually drawn uniform number parts from it after finitely
+many digits. A rational threshold may be a finite binary fraction; then U reaches it or not by its known
+digits alone. Of those of the discrete Gaussian, quotients of theta sums, none is known to be one; a table
+that was built has shown that its own are told apart from every binary fraction of 64 digits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,23 @@
-"""Which topic a query is about, and how many users count for each."""
+"""Which topic a query is about, and who counts for which topics: functions of one user's records and public
+data.
+
+**WordNet.** The nouns and noun phrases that WordNet knows are found in the query, longest first from the
+left. The longest one decides, of equally long ones that with the rarest word, of equally rare ones the last;
+it has its most frequent meaning.
+
+**Other taxonomies.** The topic whose direction among word vectors is nearest to that of the query's words
+(:mod:`tacit.retrieval.topic_vectors`), if it is near enough.
+
+The topic of a query must depend on nothing but the query, to the last bit: if queries beside it influenced
+it, a user could move others' counts. Sums of floats depend on how many rows are multiplied at once, so
+directions are rounded to 1/127 here, and products of whole numbers below 2^24 are exact in any order.
+
+**Bounding.** Each search has a place among the published topics, or none. Of the first level a user counts
+for the m topics chosen (those searched most, unless said otherwise). In each of them the user counts for one
+topic right below, again the one searched most there, and so on down: at most m paths, each in another topic
+of the first level. So nobody counts twice for a topic, and the people who count for a topic are divided
+among those right below it.
+"""
 
 from __future__ import annotations
 
