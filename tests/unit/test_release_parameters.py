@@ -97,8 +97,8 @@ def test_noise_off_promises_nothing() -> None:
 
 def test_thresholds_of_clicks_and_transitions_are_k_unless_given() -> None:
     plan = CLICK.plan()
-    assert (plan.threshold_of("clicks"), plan.threshold_of("transitions")) == (40, 40)
-    assert replace(CLICK, threshold_clicks=7).plan().threshold_of("clicks") == 7
+    assert [part.above for part in plan.besides.values()] == [40, 40]
+    assert replace(CLICK, threshold_clicks=7).plan().besides["clicks"].above == 7
     assert CLICK.steps_per_user == 2
     assert replace(CLICK, transitions=False).steps_per_user == 0
 

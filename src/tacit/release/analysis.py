@@ -165,7 +165,7 @@ def _counts_and_disclosure(schedule: Schedule) -> Event:
     relation = schedule.neighbours
     for part in schedule:
         if part.chance == 1:
-            parts += _moved(part, _scale(part), _step(part), relation)
+            parts += _moved(part, part.scale, _step(part), relation)
         else:  # a sampled set is more than noise on counts: known by its ε
             cost = _selected(part).epsilon * relation.users_changed
             parts.append(ApproximateDp(Guarantee(GuaranteeKind.PURE, relation, epsilon=cost)))
@@ -191,12 +191,12 @@ def _exact_event(schedule: Schedule, epsilon: float) -> ThresholdedCounts:
     part = _alike(schedule)
     counts = part.contribution.total * len(schedule.parts)
     chance = appearance(_first_loss(part))
-    return ThresholdedCounts(_scale(part), counts, chance, epsilon, schedule.neighbours)
+    return ThresholdedCounts(part.scale, counts, chance, epsilon, schedule.neighbours)
 
 
 def _first_loss(part: Part) -> float:
     """-ln(1 - p), p the chance that a key at its least true count is published."""
-    return miss_loss(_scale(part), (part.least or 0) - part.minimum)
+    return miss_loss(part.scale, (part.least or 0) - part.minimum)
 
 
 def _keys_at_minimum(part: Part, users: int) -> int:
@@ -216,7 +216,7 @@ def _keys_at_minimum(part: Part, users: int) -> int:
 
 def _probabilistic_charge(schedule: Schedule, part: Part, users: int) -> Charge:
     """What a histogram costs as probabilistic differential privacy."""
-    m, noise = part.contribution.total, _scale(part)
+    m, noise = part.contribution.total, part.scale
     delta = appearance(_keys_at_minimum(part, users) * _first_loss(part))
     charge = Charge.of_counts(part.table, m, noise, delta)
     # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ. Of a
@@ -302,7 +302,7 @@ def _spread(part: Part | None) -> Spread:
     """How a user's records fall on the keys of a part; nothing where there is no such part."""
     if part is None or part.least is None:
         return NOTHING
-    return Spread(part.contribution.total, _scale(part), part.least - part.minimum)
+    return Spread(part.contribution.total, part.scale, part.least - part.minimum)
 
 
 def fresh_loss(part: Part) -> float:
@@ -316,7 +316,7 @@ def fresh_loss(part: Part) -> float:
         return 0.0
     if part.least is None:
         return math.inf
-    return fresh_keys_loss(part.contribution, _scale(part), part.least - part.minimum)
+    return fresh_keys_loss(part.contribution, part.scale, part.least - part.minimum)
 
 
 def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> float:
@@ -331,10 +331,6 @@ def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> floa
     )
 
 
-def _scale(part: Part) -> float:
-    return 0.0 if part.noise is None else part.noise.scale
-
-
 def _step(part: Part) -> int:
     """A public key below the minimum takes part with 0, so its last record moves it by the minimum."""
     return 1 if part.keys is Keys.OCCURRING else part.minimum
@@ -345,8 +341,8 @@ def _selected(part: Part) -> Charge:
     what = part.table if part.fresh is None else f"which {part.table}"
     delta = appearance(fresh_loss(part))
     if part.chance == 1:
-        return Charge.of_counts(what, part.contribution.total * _step(part), _scale(part), delta)
-    if not _scale(part):
+        return Charge.of_counts(what, part.contribution.total * _step(part), part.scale, delta)
+    if not part.scale:
         return Charge(what, math.inf, delta)
     single = _sampled_loss(part, 1)
     if part.contribution.once:
@@ -364,7 +360,7 @@ def _sampled_loss(part: Part, records: int) -> float:
     Appearing tells ln(1/p_g) more, and not appearing tells φ + ln(1 - p_g s(0)). All of these are convex in
     the records, so the worst users are the two extremes.
     """
-    noise, moved = _scale(part), part.minimum - 1 + records
+    noise, moved = part.scale, part.minimum - 1 + records
     appearing = moved / noise - math.log(part.chance)
     if part.least is None:  # every key that takes part appears: one that is missing has no record
         return math.inf

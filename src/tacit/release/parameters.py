@@ -136,6 +136,11 @@ def declared_take() -> Any:
     return declared(Choice.FREQUENT, "Which of a user's records count when there are too many.")
 
 
+def first_given(given: float | None, otherwise: float) -> float:
+    """What was given, or else another value."""
+    return otherwise if given is None else given
+
+
 def check_given_together(mechanism: Any, noise: str, threshold: str) -> None:
     """Noise and threshold belong together: both are given, or both are planned."""
     if (getattr(mechanism, noise) is None) != (getattr(mechanism, threshold) is None):

@@ -69,7 +69,7 @@ def settle_noise(schedule: Schedule, table: str, epsilon: float) -> Schedule:
         return max(guarantee_of(candidate).epsilon, event_of(candidate).guarantee.epsilon)
 
     while cost(schedule) > epsilon:
-        scale = next(schedule.part(table).noises()).scale
+        scale = schedule.part(table).scale
         schedule = schedule.having(table, noise=Noise(larger(scale)))
     return schedule
 

@@ -185,6 +185,21 @@ class Part:
             return max(self.minimum, self.least or 0)
         return self.least if self.fresh is None else None
 
+    @property
+    def scale(self) -> float:
+        """The scale of the noise by which keys are selected; 0 without noise."""
+        return 0.0 if self.noise is None else self.noise.scale
+
+    @property
+    def error(self) -> float:
+        """The scale of the noise in published counts."""
+        return self.scale if self.fresh is None else self.fresh.scale
+
+    @property
+    def above(self) -> int:
+        """The thesis's K: noisy counts greater than it are published."""
+        return (self.least or 0) - 1
+
     def noises(self) -> Iterator[Noise]:
         """All noise that is drawn for it."""
         for noise in (self.noise, self.fresh):

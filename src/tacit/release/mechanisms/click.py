@@ -39,6 +39,7 @@ from tacit.release.parameters import (
     declared_neighbours,
     declared_noise,
     declared_take,
+    first_given,
     refuse_given_alone,
     refuse_two_kinds_of_counts,
 )
@@ -245,9 +246,12 @@ class Click(Mechanism):
         noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
         return self.schedule_with(
             queries=(noise, K),
-            fresh=None if self.same_counts else _first(self.noise_counts, noise),
-            clicks=(_first(self.noise_clicks, noise), math.floor(_first(self.threshold_clicks, K))),
-            steps=(_first(self.noise_transitions, noise), math.floor(_first(self.threshold_transitions, K))),
+            fresh=None if self.same_counts else first_given(self.noise_counts, noise),
+            clicks=(first_given(self.noise_clicks, noise), math.floor(first_given(self.threshold_clicks, K))),
+            steps=(
+                first_given(self.noise_transitions, noise),
+                math.floor(first_given(self.threshold_transitions, K)),
+            ),
         )
 
     def schedule_with(
@@ -289,65 +293,43 @@ class Click(Mechanism):
         return Schedule(tuple(parts), self.neighbours)
 
 
-def _first(given: float | None, otherwise: float) -> float:
-    return otherwise if given is None else given
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ClickPlan(Plan[Click]):
     """An A_Click release, settled."""
 
     @property
-    def noise(self) -> float:
-        """b."""
-        return next(self.schedule.part("queries").noises()).scale
-
-    def threshold_of(self, table: str) -> int:
-        """The K of a table: noisy counts above it are published."""
-        return (self.schedule.part(table).least or 0) - 1
-
-    @property
-    def threshold(self) -> int:
-        """K."""
-        return self.threshold_of("queries")
+    def queries(self) -> Part:
+        """The selection of queries: b, K, and fresh noise where counts get it."""
+        return self.schedule.part("queries")
 
     @property
     def same_counts(self) -> bool:
         """Whether the numbers that were compared are published."""
-        return self.schedule.part("queries").fresh is None
+        return self.queries.fresh is None
 
     @property
-    def error(self) -> float:
-        """The scale of the noise in published query counts."""
-        return list(self.schedule.part("queries").noises())[-1].scale
+    def besides(self) -> dict[str, Part]:
+        """Clicks and transitions, where they are published."""
+        return {part.table: part for part in self.schedule.parts[1:]}
 
     @property
     def given(self) -> Click:
         """With noise and thresholds of all tables given."""
-        asked = self.mechanism
-        clicks, steps = ("clicks" in self._tables, "transitions" in self._tables)
+        asked, queries = self.mechanism, self.queries
+        beside: dict[str, Any] = {}
+        for table, part in self.besides.items():
+            beside |= {f"noise_{table}": part.scale, f"threshold_{table}": part.above}
         return asked.settled(
             clicks_per_user=asked.counted_clicks,
             mode=ClickMode.PURE if asked.pure else ClickMode.APPROXIMATE,
             domain=asked.public_queries,
             surfaced=asked.public_urls,
             same_counts=self.same_counts,
-            noise=self.noise,
-            threshold=self.threshold,
-            noise_counts=None if self.same_counts else self.error,
-            noise_clicks=self.noise_of("clicks") if clicks else None,
-            noise_transitions=self.noise_of("transitions") if steps else None,
-            threshold_clicks=self.threshold_of("clicks") if clicks else None,
-            threshold_transitions=self.threshold_of("transitions") if steps else None,
+            noise=queries.scale,
+            threshold=queries.above,
+            noise_counts=None if self.same_counts else queries.error,
+            **beside,
         )
-
-    @property
-    def _tables(self) -> set[str]:
-        return {part.table for part in self.schedule}
-
-    def noise_of(self, table: str) -> float:
-        """The scale of a table's noise."""
-        return next(self.schedule.part(table).noises()).scale
 
     @cached_property
     def domain(self) -> Any:
@@ -416,11 +398,11 @@ class ClickPlan(Plan[Click]):
         if domain is not None:
             counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
             counting["domain"] = domain
-        if "clicks" in self._tables:
+        if "clicks" in self.besides:
             counting["clicks"] = engine.keep(
                 clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
             )
-        if "transitions" in self._tables:
+        if "transitions" in self.besides:
             counting["transitions"] = engine.keep(
                 steps.group_by(["query", "next_query"]).aggregate(count=steps.count())
             )
@@ -587,8 +569,7 @@ def _settle(asked: Click, size: int, schedule: Schedule, epsilon: float, delta: 
 
     def spurious(candidate: Schedule) -> float:
         queries = candidate.part("queries")
-        noise = next(queries.noises()).scale
-        return spurious_queries(asked, size, noise, (queries.least or 0) - 1)
+        return spurious_queries(asked, size, queries.scale, queries.above)
 
     def kept(candidate: Schedule) -> bool:
         found = guarantee_of(candidate)

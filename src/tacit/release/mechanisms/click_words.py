@@ -24,13 +24,13 @@ from tacit.release.thresholds import smallest, survival
 
 def figures(plan: ClickPlan) -> dict[str, float]:
     """How often a query must be asked, and how far off its count is."""
-    asked, noise, K = plan.mechanism, plan.noise, plan.threshold
+    asked, noise, K = plan.mechanism, plan.queries.scale, plan.queries.above
     sure = smallest(lambda x: survival(noise, -x) >= 0.95)
     return {
         "spurious_queries": spurious_queries(asked, domain_size(asked.public_queries), noise, K),
         "even_chance_at": K + 1,
         "nearly_sure_at": K + 1 + sure,
-        "expected_error": plan.error,
+        "expected_error": plan.queries.error,
     }
 
 
@@ -51,20 +51,20 @@ def words(plan: ClickPlan) -> list[str]:
     if size:
         lines.append(
             f"Of {size:,} domain queries, about {cost['spurious_queries']:.2g} that nobody asked get "
-            f"in at K = {plan.threshold}; a lower K would keep rarer queries and let in more of these."
+            f"in at K = {plan.queries.above}; a lower K would keep rarer queries and let in more of these."
         )
     lines.append(f"A published query count is off by about {cost['expected_error']:.3g} on average.")
     if plan.same_counts:
-        lines.append(biased_counts(plan.noise))
+        lines.append(biased_counts(plan.queries.scale))
     if asked.counted_clicks:
         lines.append(
-            f"A click count is published above {plan.threshold_of('clicks')}, off by about "
-            f"{plan.noise_of('clicks'):.3g} on average."
+            f"A click count is published above {plan.besides['clicks'].above}, off by about "
+            f"{plan.besides['clicks'].scale:.3g} on average."
         )
     if asked.steps_per_user:
         lines.append(
-            f"A transition is published above {plan.threshold_of('transitions')}, off by about "
-            f"{plan.noise_of('transitions'):.3g} on average."
+            f"A transition is published above {plan.besides['transitions'].above}, off by about "
+            f"{plan.besides['transitions'].scale:.3g} on average."
         )
     if asked.pure:
         lines.append(
@@ -111,8 +111,8 @@ def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
         name = named if isinstance(named, str) else getattr(named, "name", "")
         listed.append(DescribedStep("Public domain", f"{size:,} queries of {name}: {used}"))
     of_each = ("users" if asked.once_per_user else "searches") + " of each query"
-    select = f"noise of scale {plan.noise:g}; keep queries counted more than {plan.threshold}"
-    fresh = "as compared" if plan.same_counts else f"with fresh noise of scale {plan.error:g}"
+    select = f"noise of scale {plan.queries.scale:g}; keep queries counted more than {plan.queries.above}"
+    fresh = "as compared" if plan.same_counts else f"with fresh noise of scale {plan.queries.error:g}"
     listed += [
         DescribedStep("Bound", kept),
         DescribedStep("Count", of_each + (", with 0 for unasked ones" if size else "")),
@@ -123,9 +123,9 @@ def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
         "clicks": "of public urls" if pure else "of clicked urls",
         "transitions": "of all pairs of published queries" if pure else "that were taken",
     }
-    for part in plan.schedule.parts[1:]:
-        rule = f"noise of scale {plan.noise_of(part.table):g}; published if greater than "
-        text = f"{where[part.table]}: {rule}{plan.threshold_of(part.table)}"
+    for part in plan.besides.values():
+        rule = f"noise of scale {part.scale:g}; published if greater than {part.above}"
+        text = f"{where[part.table]}: {rule}"
         listed.append(DescribedStep(f"Publish {part.table}", text, noisy=True))
     return tuple(listed)
 
@@ -138,11 +138,11 @@ def paper_figure(plan: ClickPlan) -> PaperFigure:
     asked = plan.mechanism
     if any(noise.scale == 0 for noise in plan.schedule.noises()):
         raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
-    K = plan.threshold if asked.threshold is None else asked.threshold
-    epsilon = asked.queries_per_user * log_alpha(plan.noise, K, asked.pool_probability)
-    epsilon += asked.queries_per_user / plan.error
-    for part in plan.schedule.parts[1:]:
-        epsilon += part.contribution.total / plan.noise_of(part.table)
+    K = plan.queries.above if asked.threshold is None else asked.threshold
+    epsilon = asked.queries_per_user * log_alpha(plan.queries.scale, K, asked.pool_probability)
+    epsilon += asked.queries_per_user / plan.queries.error
+    for part in plan.besides.values():
+        epsilon += part.contribution.total / part.scale
     return PaperFigure(
         epsilon,
         0.0,

@@ -29,6 +29,7 @@ from tacit.release.parameters import (
     declared_neighbours,
     declared_noise,
     declared_take,
+    first_given,
     refuse_given_alone,
     refuse_two_kinds_of_counts,
 )
@@ -163,12 +164,12 @@ class Session(Mechanism):
     def _given_schedule(self) -> Schedule:
         """What is not given of noise and thresholds is that of the sequences."""
         noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
-        clicks = _first(self.noise_clicks, noise)
+        clicks = first_given(self.noise_clicks, noise)
         return self.schedule_with(
             sequences=(noise, K),
-            clicks=(clicks, math.floor(_first(self.threshold_clicks, K))),
-            fresh=None if self.same_counts else _first(self.noise_counts, noise),
-            fresh_clicks=None if self.same_counts else _first(self.noise_click_counts, clicks),
+            clicks=(clicks, math.floor(first_given(self.threshold_clicks, K))),
+            fresh=None if self.same_counts else first_given(self.noise_counts, noise),
+            fresh_clicks=None if self.same_counts else first_given(self.noise_click_counts, clicks),
         )
 
     def schedule_with(
@@ -205,55 +206,36 @@ class Session(Mechanism):
         return Schedule(tuple(parts), self.neighbours)
 
 
-def _first(given: float | None, otherwise: float) -> float:
-    return otherwise if given is None else given
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SessionPlan(Plan[Session]):
     """An A_Session release, settled."""
 
     @property
-    def noise(self) -> float:
-        """b."""
-        return self.noise_of("sessions")
-
-    @property
-    def threshold(self) -> int:
-        """K."""
-        return self.threshold_of("sessions")
+    def sequences(self) -> Part:
+        """The selection of sequences: b, K, and fresh noise where counts get it."""
+        return self.schedule.part("sessions")
 
     @property
     def same_counts(self) -> bool:
         """Whether the numbers that were compared are published."""
-        return self.schedule.part("sessions").fresh is None
-
-    def noise_of(self, table: str) -> float:
-        """The scale of the noise by which a table's keys are selected."""
-        return next(self.schedule.part(table).noises()).scale
-
-    def error_of(self, table: str) -> float:
-        """The scale of the noise in a table's published counts."""
-        return list(self.schedule.part(table).noises())[-1].scale
-
-    def threshold_of(self, table: str) -> int:
-        """The K of a table: noisy counts above it are published."""
-        return (self.schedule.part(table).least or 0) - 1
+        return self.sequences.fresh is None
 
     @property
     def given(self) -> Session:
         """With noise and thresholds of both parts given."""
-        asked, clicks = self.mechanism, bool(self.mechanism.counted_clicks)
+        asked, sequences = self.mechanism, self.sequences
+        of_clicks: dict[str, Any] = {}
+        for part in self.schedule.parts[1:]:
+            of_clicks = {"noise_clicks": part.scale, "threshold_clicks": part.above}
+            of_clicks["noise_click_counts"] = None if self.same_counts else part.error
         return asked.settled(
             clicks_per_user=asked.counted_clicks,
             once_per_user=asked.counted_once,
             same_counts=self.same_counts,
-            noise=self.noise,
-            threshold=self.threshold,
-            noise_counts=None if self.same_counts else self.error_of("sessions"),
-            noise_clicks=self.noise_of("clicks") if clicks else None,
-            threshold_clicks=self.threshold_of("clicks") if clicks else None,
-            noise_click_counts=self.error_of("clicks") if clicks and not self.same_counts else None,
+            noise=sequences.scale,
+            threshold=sequences.above,
+            noise_counts=None if self.same_counts else sequences.error,
+            **of_clicks,
         )
 
     def check(self) -> None:

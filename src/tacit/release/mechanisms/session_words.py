@@ -19,12 +19,12 @@ THESIS_CLICKS = 4
 
 def figures(plan: SessionPlan) -> dict[str, float]:
     """How often a sequence must occur, and how far off its count is."""
-    sure = smallest(lambda x: survival(plan.noise, -x) >= 0.95)
+    sure = smallest(lambda x: survival(plan.sequences.scale, -x) >= 0.95)
     return {
         "counts_per_user": plan.mechanism.sensitivity,
-        "even_chance_at": plan.threshold + 1,
-        "nearly_sure_at": plan.threshold + 1 + sure,
-        "expected_error": plan.error_of("sessions"),
+        "even_chance_at": plan.sequences.above + 1,
+        "nearly_sure_at": plan.sequences.above + 1 + sure,
+        "expected_error": plan.sequences.error,
     }
 
 
@@ -40,13 +40,13 @@ def words(plan: SessionPlan) -> Sequence[str]:
         f"and {cost['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
         "the cost.",
         f"A published sequence count is off by about {cost['expected_error']:.3g} on average.",
-        *([biased_counts(plan.noise)] if plan.same_counts else []),
+        *([biased_counts(plan.sequences.scale)] if plan.same_counts else []),
         "Each further query of a session doubles what a user adds, and so the noise.",
     ]
-    if asked.counted_clicks:
+    for part in plan.schedule.parts[1:]:
         lines.append(
             f"The click part counts the {taken(asked.take, asked.counted_clicks, 'click')} of a user; a pair "
-            f"appears above {plan.threshold_of('clicks')}, off by about {plan.error_of('clicks'):.3g} on "
+            f"appears above {part.above}, off by about {part.error:.3g} on "
             "average. Both parts are paid for."
         )
     return tuple(lines)
@@ -67,12 +67,10 @@ def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
         DescribedStep("Count", f"all ordered subsequences of two queries and more{once}"),
     ]
     for title, part in zip(("Select", "Select clicks"), plan.schedule, strict=False):
-        rule = f"keep counts greater than {plan.threshold_of(part.table)}"
-        listed.append(
-            DescribedStep(title, f"noise of scale {plan.noise_of(part.table):g}; {rule}", noisy=True)
-        )
+        rule = f"keep counts greater than {part.above}"
+        listed.append(DescribedStep(title, f"noise of scale {part.scale:g}; {rule}", noisy=True))
     fresh = not plan.same_counts
-    scale = f"with fresh noise of scale {plan.error_of('sessions'):g}" if fresh else "as compared"
+    scale = f"with fresh noise of scale {plan.sequences.error:g}" if fresh else "as compared"
     listed.append(DescribedStep("Publish", f"sequences with their counts {scale}", noisy=fresh))
     return tuple(listed)
 
@@ -89,9 +87,9 @@ def notes(plan: SessionPlan) -> Notes:
         both = replace(
             plan.given,
             clicks_per_user=THESIS_CLICKS,
-            noise_clicks=plan.noise,
-            threshold_clicks=plan.threshold,
-            noise_click_counts=None if plan.same_counts else plan.error_of("sessions"),
+            noise_clicks=plan.sequences.scale,
+            threshold_clicks=plan.sequences.above,
+            noise_click_counts=None if plan.same_counts else plan.sequences.error,
         ).plan()
     alone = guarantee_of(replace(plan.schedule, parts=plan.schedule.parts[:1]))
     whole = both.guarantee
@@ -136,8 +134,8 @@ def _printed(records: int, noise: float, threshold: float) -> tuple[float, float
 def printed_sessions(plan: SessionPlan) -> PaperFigure:
     """What the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
     asked = plan.mechanism
-    K = plan.threshold if asked.threshold is None else asked.threshold
-    epsilon, delta = _printed(asked.sensitivity, plan.noise, K)
+    K = plan.sequences.above if asked.threshold is None else asked.threshold
+    epsilon, delta = _printed(asked.sensitivity, plan.sequences.scale, K)
     return PaperFigure(
         epsilon,
         min(1.0, delta),
@@ -151,8 +149,9 @@ def printed_sessions(plan: SessionPlan) -> PaperFigure:
 def printed_with_clicks(plan: SessionPlan) -> PaperFigure:
     """What the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
     asked = plan.mechanism
-    epsilon, delta = _printed(asked.sensitivity, plan.noise, plan.threshold)
-    more = _printed(asked.counted_clicks, plan.noise_of("clicks"), plan.threshold_of("clicks"))
+    sequences, clicks = plan.schedule.parts
+    epsilon, delta = _printed(asked.sensitivity, sequences.scale, sequences.above)
+    more = _printed(asked.counted_clicks, clicks.scale, clicks.above)
     return PaperFigure(
         epsilon + more[0],
         min(1.0, delta + more[1]),

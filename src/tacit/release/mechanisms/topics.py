@@ -107,7 +107,7 @@ class TopicsPlan(Plan[Topics]):
     @property
     def noise(self) -> float:
         """λ."""
-        return next(self.schedule.noises()).scale
+        return self.schedule.parts[0].scale
 
     @property
     def given(self) -> Topics:

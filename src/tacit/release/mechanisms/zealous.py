@@ -143,7 +143,7 @@ class ZealousPlan(Plan[Zealous]):
     @property
     def noise(self) -> float:
         """λ."""
-        return next(self.schedule.noises()).scale
+        return self.schedule.parts[0].scale
 
     @property
     def threshold_1(self) -> int:
@@ -244,7 +244,7 @@ def _planned_by_loss(asked: Zealous, closed: Schedule, epsilon: float, delta: fl
     counts = asked.per_user * len(asked.items)
     if counts < _FEWEST or asked.neighbours is not Neighbours.ADD_REMOVE:
         return closed
-    high = next(closed.noises()).scale
+    high = closed.parts[0].scale
     low = high / 64
     while high / low > 1.0005:
         middle = math.sqrt(low * high)
