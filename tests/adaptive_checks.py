@@ -210,8 +210,10 @@ def _counts_in_one_cell(mechanism: Plan[Any]) -> None:
         return clipping(schedule, norms)
 
     def noisy_weights(*arguments: Any, **more: Any) -> np.ndarray:
-        weights.append(counting(*arguments, **more))
-        return weights[-1]
+        found = counting(*arguments, **more)
+        if "least" in more:  # of the counts, not of a round
+            weights.append(found)
+        return found
 
     # Everybody has one item, and one user has all of them: whatever limit is chosen, that user is clipped.
     most = min(stated.held, 30)

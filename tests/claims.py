@@ -10,7 +10,7 @@ from tacit.privacy.accounting.events import Event
 from tacit.release.analysis import Charge, charges_of, event_of, guarantee_of
 from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms import click_words, session_words, zealous_words
-from tacit.release.prose import PaperFigure
+from tacit.release.prose import PaperFigure, turning_point
 from tacit.release.schedule import Schedule
 
 __all__ = ["click", "session", "zealous"]
@@ -58,6 +58,8 @@ class _Zealous(_Claims):
 
 
 class _Click(_Claims):
+    turning_point = staticmethod(turning_point)
+
     def paper_figure(self, asked: Any, threshold: float | None = None) -> PaperFigure:
         given = asked if threshold is None else replace(asked, threshold=threshold)
         return click_words.paper_figure(given.plan())

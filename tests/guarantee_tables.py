@@ -24,6 +24,7 @@ from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
+from tacit.release import prose
 from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.prose import PaperSetting
@@ -210,7 +211,7 @@ def choose_queries_a_user() -> str:
     rows: list[tuple[object, ...]] = []
     for bound in (1, 2, 5, 10):
         plan = plan_click(1.0, bound, delta=1e-7, domain_size=0, transitions=False)
-        error = f"{plan.figures()['expected_error']:.3g}"
+        error = f"{prose.figures(plan)['expected_error']:.3g}"
         rows.append((bound, plan.given.threshold, error, plan.given.threshold_clicks))
     return table("$q_f = c_f$ | K | error of a count | K of clicks", rows)
 
@@ -246,7 +247,7 @@ def _known(plan: Mechanism[Any]) -> tuple[Event, Guarantee]:
 
 def setting(plan: Mechanism[Any]) -> PaperSetting:
     """What the paper would choose."""
-    found = plan.paper_setting()
+    found = prose.paper_setting(plan)
     assert found is not None
     return found
 

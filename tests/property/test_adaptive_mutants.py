@@ -32,6 +32,7 @@ ONCE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1).plan()
 TWICE = Adaptive(epsilon=4.0, delta=1e-6, per_user=2, single=True).plan()
 COUNTED_ONCE = {"one item a user": ONCE, "two items a user": TWICE}
 """A single noisy count of each item."""
+NOISY_WEIGHTS = execution.noisy_weights
 Alter = Callable[[AdaptiveRounds], AdaptiveRounds]
 
 
@@ -179,6 +180,8 @@ def _unnormalised(starts: Any, items: Any, values: Any, least: int, totals: np.n
 
 
 def _not_clipped(holdings: Any, values: Any, present: Any, sigma: int, source: Any, least: int = 0) -> Any:
+    if not least:  # a round
+        return NOISY_WEIGHTS(holdings, values, present, sigma, source)
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     np.add.at(totals, holdings.items, ONE * values[holdings.items].astype(np.int64) // math.isqrt(least))
     return totals[present] + execution.discrete_gaussian(sigma, present.size, source)

@@ -281,9 +281,9 @@ def test_delta_must_be_a_probability_above_zero(delta: float) -> None:
 
 
 def test_k_query_adds_the_attackers_accounts() -> None:
-    plan = KQuery(hide_among=10, attacker_accounts=5)
-    assert plan.given.k == 15
-    assert plan.given.honest_users(5) == 10
+    plan = KQuery(hide_among=10, attacker_accounts=5).plan()
+    assert plan.k == plan.given.k == 15
+    assert plan.honest_users(5) == 10
     assert plan.guarantee.epsilon == math.inf
     assert plan.guarantee.kind is GuaranteeKind.K_QUERY
 
