@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-ROOMS = ("device", "groups", "pool", "world")
+ROOMS = ("device", "groups", "pool", "retrieval", "world")
 LOOPS = sorted(path for room in ROOMS for path in (SOURCE / "tacit" / room).rglob("loops/*.py"))
 
 
@@ -45,10 +45,10 @@ PROTECT = """
 from pathlib import Path
 from tacit.device import Guard
 with Guard(Path("me.profile")) as guard:
-    guard.clicked("dog food", {"url": "http://a.example/", "title": "Dog food", "snippet": "for hungry dogs"})
-    guard.sensitive("dog.n.01", 1.0)
-    guard.protect("dog food")
-    guard.rerank("dog food", [{"url": "u", "title": "Food", "snippet": "for dogs"}] * 3)
+    page = {"url": "https://coffee.example/", "title": "Espresso", "snippet": "Grind the coffee beans"}
+    guard.clicked("coffee beans", page)
+    assert guard.protect("coffee beans").sent
+    guard.rerank("coffee beans", [page] * 3)
 """
 
 

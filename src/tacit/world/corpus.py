@@ -32,17 +32,13 @@ class WordNetCorpus:
         return len(self.wordnet)
 
     def __getitem__(self, number: int) -> Document:
-        wordnet = self.wordnet
-        return Document(
-            number=number,
-            title=", ".join(wordnet.lemmas(number)),
-            text=wordnet.gloss(number),
-            url=_SITE + wordnet.name(number),
-            topic=number,
-        )
+        return self._document(number, self.wordnet.lemmas(number), self.wordnet.gloss(number))
 
     def __iter__(self) -> Iterator[Document]:
-        return (self[number] for number in range(len(self)))
+        return (self._document(number, *entry) for number, entry in enumerate(self.wordnet.entries()))
+
+    def _document(self, number: int, lemmas: tuple[str, ...], gloss: str) -> Document:
+        return Document(number, ", ".join(lemmas), gloss, _SITE + self.wordnet.name(number), number)
 
     def number_of(self, url: str) -> int | None:
         """The document at ``url``, or None if it is not one of this corpus."""
