@@ -7,7 +7,7 @@
     │   ├── ParameterError    a parameter lies outside its range
     │   ├── LogError          a search log cannot be read as one
     │   └── TaxonomyError     a topic tree cannot be read as one
-    ├── InfeasibleError       nothing satisfies what was asked (say so, write nothing)
+    ├── InfeasibleError       no result satisfies the parameters; nothing is written
     ├── BudgetError           a ledger refuses to spend more than it holds
     ├── IntegrityError        a stored file is not what it claims to be
     └── Interrupted           stopped by the user; nothing half-written is left
@@ -70,7 +70,7 @@ class TaxonomyError(InputError):
 
 
 class InfeasibleError(TacitError):
-    """Nothing satisfies what was asked."""
+    """No result satisfies the parameters."""
 
 
 class BudgetError(TacitError):

@@ -106,8 +106,8 @@ def test_excite_gives_its_exact_counts(tmp_path: Path) -> None:
     assert (found.records, found.users, found.queries, found.distinct_queries) == (4_501, 891, 4_482, 2_096)
     assert (found.clicks, found.sessions) == (0, 1_108)
     assert (found.first, found.last) == (datetime(1997, 9, 16, 0, 10, 11), datetime(1997, 9, 17, 0, 9, 23))
-    assert found.asked_once == 1_360 / 2_096
-    assert found.asked_by_one_user == 2_072 / 2_096
+    assert found.occurring_once == 1_360 / 2_096
+    assert found.of_one_user == 2_072 / 2_096
     assert found.records_per_user == pytest.approx(
         {"mean": 4_501 / 891, "median": 3, "90%": 11, "99%": 38, "max": 78}
     )

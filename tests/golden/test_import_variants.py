@@ -206,22 +206,22 @@ def test_a_stated_zone_moves_times_that_state_none(tmp_path: Path) -> None:
     [
         (
             "7\tcanary\t03/04/2006 12:00:00\t\t\n", {},
-            ["third column", "of which day and month cannot be told apart", "time_format=day-first"],
+            ["third column", "in which day and month are ambiguous", "time_format=day-first"],
         ),
         ("2006-03-13 12:00:00\t7\tcanary words\n", {}, ["first column", "user=2,query=3,time=1"]),
         ("canary words\n", {}, ["a single column", "with `delimiter`"]),
         ("canary:words:2006\n", {"delimiter": ":"}, ["no column holds times"]),
         (
             "user,query,time,url,rank\n" + "7,canary,2006-03-13 12:00:00,1,http://canary.example\n" * 200, {},
-            ["fifth column, taken for the rank, holds web addresses"],
+            ["fifth column, read as the rank, holds web addresses"],
         ),
         (
             "7\tcanary\t2006-03-13 12:00:00\t1.5\thttp://canary.example\n" * 200, {},
-            ["fourth column, taken for the rank, holds decimals such as 1.5"],
+            ["fourth column, read as the rank, holds decimals such as 1.5"],
         ),
         (
             "user,query,time\n" + "7,canary,soon\n" * 3, {},
-            ["third column, taken for the time, holds text"],
+            ["third column, read as the time, holds text"],
         ),
     ],
 )  # fmt: skip

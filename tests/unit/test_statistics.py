@@ -55,7 +55,7 @@ def test_figures_of_a_small_log_by_hand(tmp_path: Path) -> None:
         assert source.statistics(SessionCut.of("time")).sessions == 3
     assert (found.records, found.users, found.queries, found.distinct_queries) == (6, 2, 5, 3)
     assert (found.clicks, found.sessions, found.queries_per_session) == (3, 3, 5 / 3)
-    assert (found.asked_once, found.asked_by_one_user, found.top_percent) == (2 / 3, 2 / 3, 3 / 5)
+    assert (found.occurring_once, found.of_one_user, found.top_percent) == (2 / 3, 2 / 3, 3 / 5)
     assert found.records_per_user == {"mean": 3, "median": 2, "90%": 4, "99%": 4, "max": 4}
     assert found.zipf_exponent is None
     assert (found.first, found.last) == (_NOON, _NOON + timedelta(minutes=60.1))
@@ -67,7 +67,7 @@ def test_only_queries_of_enough_users_are_shown(tmp_path: Path) -> None:
     # Asked more often than any other query, but by four users.
     rows += [(f"u{n % 4}", "canary", 200 + n, None) for n in range(50)]
     with opened_for_statistics(_write(tmp_path / "log.parquet", rows)) as source:
-        found = [(q.query, q.users, q.asked) for q in source.frequent_queries(10, 5)]
+        found = [(q.query, q.users, q.searches) for q in source.frequent_queries(10, 5)]
         assert found == [("popular", 7, 7), ("liked", 5, 5)]
         assert [q.query for q in source.frequent_queries(1, 5)] == ["popular"]
         assert source.frequent_queries(10) == []

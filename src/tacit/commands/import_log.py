@@ -42,7 +42,7 @@ _Look = Annotated[
 ]
 _Format = Annotated[
     FormatName | None,
-    typer.Option("--format", help="The format of all files; told from the content if absent."),
+    typer.Option("--format", help="The format of all files; inferred from the content if absent."),
 ]
 _Columns = Annotated[
     str | None,

@@ -33,11 +33,9 @@ def stats(
     log: LogFile,
     frequent_queries: Annotated[
         int | None,
-        typer.Option(help="Show the text of at most so many of the queries that most users asked."),
+        typer.Option(help="Show the text of at most so many of the queries that most users issued."),
     ] = None,
-    min_users: Annotated[
-        int, typer.Option(help="Show no query asked by fewer users than this; at least 5.")
-    ] = 50,
+    min_users: Annotated[int, typer.Option(help="Show no query of fewer users than this; at least 5.")] = 50,
     sessions: Sessions = "words",
     session_gap: SessionGap = None,
     since: Since = None,
@@ -47,7 +45,7 @@ def stats(
 ) -> None:
     """Count users, queries, clicks and sessions, and say how heavy the log's tails are.
 
-    Shows no query's text, unless asked to, and then only of queries that enough users asked.
+    Shows no query's text unless --frequent-queries says so, and then only of those of enough users.
     """
     from tacit.errors import ParameterError
     from tacit.searchlog.sessions import SessionCut
@@ -82,10 +80,10 @@ def _render(console: Console, found: LogStatistics, result: dict[str, Any]) -> N
     console.print(figures)
     if "frequent_queries" in result:
         if not result["frequent_queries"]:
-            console.print(f"\nno query was asked by at least {result['min_users']:,} users")
+            console.print(f"\nno query was issued by at least {result['min_users']:,} users")
             return
-        frequent = Table("query", "users", "asked", box=None, pad_edge=False)
+        frequent = Table("query", "users", "searches", box=None, pad_edge=False)
         for query in result["frequent_queries"]:
-            frequent.add_row(escape(query["query"]), f"{query['users']:,}", f"{query['asked']:,}")
-        console.print(f"\nqueries asked by at least {result['min_users']:,} users:")
+            frequent.add_row(escape(query["query"]), f"{query['users']:,}", f"{query['searches']:,}")
+        console.print(f"\nqueries issued by at least {result['min_users']:,} users:")
         console.print(frequent)

@@ -48,7 +48,7 @@ class ImportOptions:
     """How an import is to be done."""
 
     format_name: str | None = None
-    """The format of all files; told from each file's content when absent."""
+    """The format of all files; inferred from each file's content when absent."""
     mapping: ColumnMapping = field(default_factory=ColumnMapping)
     time_format: str = "auto"
     encoding: str = "utf-8"
@@ -58,9 +58,9 @@ class ImportOptions:
     max_bad: float | None = None
     """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
     time_zone: str | None = None
-    """Where the clock stood that times without a zone were read from; they stand as they are when absent."""
+    """The zone of times that state none; such times are kept as they are when absent."""
     delimiter: str | None = None
-    """What stands between fields; told from the content when absent."""
+    """The character between fields; inferred from the content when absent."""
 
     def __post_init__(self) -> None:
         if self.max_bad is not None and not 0 <= self.max_bad <= 1:
@@ -83,7 +83,7 @@ class FileReport:
     records: int = 0
     bad: BadLines = field(default_factory=BadLines)
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines left out by rights: ``headers``, ``blank``."""
+    """Lines rightly left out: ``headers``, ``blank``."""
 
 
 @dataclass
@@ -152,7 +152,7 @@ def _judge(
     options: ImportOptions,
     explain: Callable[[Reason], str],
 ) -> None:
-    """Count the block's lines; raise if its bad lines, or all so far, are more than the options bear."""
+    """Count the block's lines; raise if its bad lines, or all so far, are more than the options allow."""
     if options.strict:
         report.bad.refuse_any(str(report.path), parsed.bad)
     for reason, lines in parsed.bad:

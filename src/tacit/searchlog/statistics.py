@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 SMALLEST_COUNT_FITTED = 5
-"""The power law is fitted to queries asked at least so often: the head and body, not the single askings."""
+"""The power law is fitted to queries that occur at least so often: the head and body, not the tail."""
 
 _FEWEST_QUERIES_FITTED = 50
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """For each count, ascending, the number of distinct queries asked so often."""
+    """For each count, ascending, the number of distinct queries with that count."""
 
     counts: npt.NDArray[np.int64]
     queries: npt.NDArray[np.int64]
@@ -54,28 +54,28 @@ class Spectrum:
 
     @property
     def total(self) -> int:
-        """Queries asked."""
+        """The number of searches."""
         return int((self.counts * self.queries).sum())
 
     @property
     def share_once(self) -> float:
-        """Share of the distinct queries that were asked once."""
+        """Share of the distinct queries that occur once."""
         return float(self.queries[self.counts == 1].sum()) / self.distinct
 
     def top_share(self, part: float) -> float:
-        """Share of all askings taken by the most frequent ``part`` of the distinct queries (at least one)."""
+        """Share of the searches for the most frequent ``part`` of the distinct queries (at least one)."""
         wanted = max(1, round(part * self.distinct))
         descending = self.queries[::-1]
         taken = np.minimum(descending, np.maximum(0, wanted - (np.cumsum(descending) - descending)))
         return float((taken * self.counts[::-1]).sum()) / self.total
 
     def zipf_exponent(self, smallest: int = SMALLEST_COUNT_FITTED) -> float | None:
-        """The exponent s of Zipf's law: the r-th most frequent query is asked in proportion to r**-s.
+        """The exponent s of Zipf's law: the r-th most frequent query occurs in proportion to r**-s.
 
         Estimator: the counts x >= ``smallest`` are taken to follow P(x) = x**-a / zeta(a, smallest); a is
         its maximum likelihood estimate, and s = 1/(a - 1). (Fitting a line to log count against log rank
         is common, but biased, for the points are neither independent nor equally certain.)
-        None when fewer than 50 queries were asked so often.
+        None when fewer than 50 queries occur so often.
         """
         from scipy.optimize import minimize_scalar
         from scipy.special import zeta
@@ -95,7 +95,7 @@ class Spectrum:
 
 
 FEWEST_USERS = 5
-"""A query's text is never shown for fewer users than this, whatever is asked for."""
+"""The text of a query is never shown for fewer users than this, whatever the parameters."""
 
 _QUANTILES = (0.5, 0.9, 0.99)
 _BATCH = 1 << 17
@@ -108,18 +108,18 @@ class LogStatistics(Displayed):
     records: int
     users: int
     queries: int
-    """Queries asked; one with several clicks counts once."""
+    """Searches; one with several clicks counts once."""
     distinct_queries: int
     clicks: int
     sessions: int
     first: datetime
     last: datetime
-    asked_once: float
-    """Share of the distinct queries that were asked once."""
-    asked_by_one_user: float
-    """Share of the distinct queries that a single user asked, however often."""
+    occurring_once: float
+    """Share of the distinct queries that occur once."""
+    of_one_user: float
+    """Share of the distinct queries that a single user issued, however often."""
     top_percent: float
-    """Share of the queries asked that the most frequent 1% of the distinct queries take up."""
+    """Share of the searches that are for the most frequent 1% of the distinct queries."""
     zipf_exponent: float | None
     """See :meth:`tacit.searchlog.statistics.Spectrum.zipf_exponent`; None when too few queries recur."""
     records_per_user: dict[str, float]
@@ -127,7 +127,7 @@ class LogStatistics(Displayed):
 
     @property
     def queries_per_session(self) -> float:
-        """Mean number of queries asked in a session."""
+        """Mean number of searches in a session."""
         return self.queries / self.sessions
 
     def rows(self) -> list[tuple[str, str]]:
@@ -140,9 +140,9 @@ class LogStatistics(Displayed):
             ("queries per session", f"{self.queries_per_session:.2f}"),
             ("first record", self.first.isoformat(sep=" ")),
             ("last record", self.last.isoformat(sep=" ")),
-            ("distinct queries asked once", f"{self.asked_once:.1%}"),
-            ("distinct queries asked by one user", f"{self.asked_by_one_user:.1%}"),
-            ("askings taken by the top 1% of queries", f"{self.top_percent:.1%}"),
+            ("distinct queries that occur once", f"{self.occurring_once:.1%}"),
+            ("distinct queries of a single user", f"{self.of_one_user:.1%}"),
+            ("searches for the top 1% of queries", f"{self.top_percent:.1%}"),
             ("Zipf exponent", "too few repeated queries" if exponent is None else f"{exponent:.3f}"),
             *(
                 (f"records per user, {name}", f"{value:,.1f}" if name == "mean" else f"{value:,.0f}")
@@ -159,22 +159,22 @@ class LogStatistics(Displayed):
 
 @dataclass(frozen=True)
 class FrequentQuery:
-    """A query that many users asked."""
+    """A query that many users issued."""
 
     query: str
     users: int
-    asked: int
+    searches: int
 
 
-_ASKED = """
+_QUERIES = """
     CREATE TEMP TABLE queries AS
-    SELECT query, sum(asked)::BIGINT AS asked, count(*) AS users
-    FROM (SELECT user, query, count(*) AS asked
+    SELECT query, sum(searches)::BIGINT AS searches, count(*) AS users
+    FROM (SELECT user, query, count(*) AS searches
           FROM (SELECT DISTINCT "user" AS user, query, time FROM log)
           GROUP BY user, query)
     GROUP BY query
 """
-"""For each distinct query, how often it was asked and by how many users. Each grouping can go to disk."""
+"""For each distinct query its searches and its users. Each grouping can go to disk."""
 
 
 _THREADS = """
@@ -192,7 +192,7 @@ class StatisticsSource:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._asked = False
+        self._counted = False
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._connection.execute(sql, list(parameters)).fetchall()
@@ -200,9 +200,9 @@ class StatisticsSource:
 
     def _count_queries(self) -> None:
         """Make the table ``queries``, once."""
-        if not self._asked:
-            self._connection.execute(_ASKED)
-            self._asked = True
+        if not self._counted:
+            self._connection.execute(_QUERIES)
+            self._counted = True
 
     def _pauses(self, gap: timedelta) -> int:
         """How often users paused for longer than ``gap``: a user has one session more."""
@@ -241,34 +241,34 @@ class StatisticsSource:
         step()
         self._count_queries()
         spectrum = self._connection.execute(
-            "SELECT asked, count(*) AS queries, count(*) FILTER (users = 1) AS single"
-            " FROM queries GROUP BY asked"
+            "SELECT searches, count(*) AS queries, count(*) FILTER (users = 1) AS single"
+            " FROM queries GROUP BY searches"
         ).fetchnumpy()
-        askings = Spectrum.of(np.asarray(spectrum["asked"]), np.asarray(spectrum["queries"]))
+        searches = Spectrum.of(np.asarray(spectrum["searches"]), np.asarray(spectrum["queries"]))
         step()
         return LogStatistics(
             records=records,
             users=len(counts),
-            queries=askings.total,
-            distinct_queries=askings.distinct,
+            queries=searches.total,
+            distinct_queries=searches.distinct,
             clicks=clicks,
             sessions=sessions,
             first=first,
             last=last,
-            asked_once=askings.share_once,
-            asked_by_one_user=int(np.sum(spectrum["single"])) / askings.distinct,
-            top_percent=askings.top_share(0.01),
-            zipf_exponent=askings.zipf_exponent(),
+            occurring_once=searches.share_once,
+            of_one_user=int(np.sum(spectrum["single"])) / searches.distinct,
+            top_percent=searches.top_share(0.01),
+            zipf_exponent=searches.zipf_exponent(),
             records_per_user=_quantiles(counts),
         )
 
     def frequent_queries(self, most: int, min_users: int = 50) -> list[FrequentQuery]:
-        """At most ``most`` queries asked by at least ``min_users`` users, those of most users first."""
+        """List at most ``most`` queries of at least ``min_users`` users, those of most users first."""
         check_frequent(most, min_users)
         self._count_queries()
         found = self._rows(
-            "SELECT query, users, asked FROM queries WHERE users >= ?"
-            " ORDER BY users DESC, asked DESC, query LIMIT ?",
+            "SELECT query, users, searches FROM queries WHERE users >= ?"
+            " ORDER BY users DESC, searches DESC, query LIMIT ?",
             min_users,
             most,
         )
@@ -276,7 +276,7 @@ class StatisticsSource:
 
 
 def check_frequent(most: int, min_users: int) -> None:
-    """Refuse to show queries that too few users asked."""
+    """Refuse to show queries of too few users."""
     if min_users < FEWEST_USERS:
         raise ParameterError.outside(
             "min_users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."

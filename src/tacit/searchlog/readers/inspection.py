@@ -38,7 +38,7 @@ class ColumnKind(StrEnum):
     DATES = "times such as 2006-03-01 07:17:12"
     DAY_FIRST = "dates with the day first, such as 31/12/2006"
     MONTH_FIRST = "dates with the month first, such as 12/31/2006"
-    EITHER_ORDER = "dates such as 03/04/2006, of which day and month cannot be told apart"
+    EITHER_ORDER = "dates such as 03/04/2006, in which day and month are ambiguous"
     COMPACT = "times of twelve digits such as 970916105432"
     SECONDS = "seconds since 1970 such as 1141197432, or other long numbers"
     MILLISECONDS = "milliseconds since 1970 such as 1141197432000, or other long numbers"
@@ -191,9 +191,7 @@ class Look:
         place = placed.get(_COLUMN_OF.get(reason, ""))
         if place is None or place >= len(self.columns):
             return ""
-        return (
-            f" Its {ordinal(place)} column, taken for the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
-        )
+        return f" Its {ordinal(place)} column, read as the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
 
 
 def _cut(lines: Sequence[bytes], delimiter: str) -> list[list[str]]:

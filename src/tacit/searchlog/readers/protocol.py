@@ -28,10 +28,10 @@ FIRST_LINES_KEPT = 3
 """How many line numbers are remembered for each reason and file."""
 
 USUAL_BAD_SHARE = 0.05
-"""The share of bad lines that an import bears when nobody says otherwise."""
+"""The share of bad lines that an import accepts by default."""
 
 FEWEST_LINES_TO_JUDGE = 100
-"""That share says nothing about a file of a few lines: below this many it stops nothing."""
+"""The default share applies from this many lines on: it says nothing about a file of a few lines."""
 
 
 class Reason(StrEnum):
@@ -52,13 +52,13 @@ class Reason(StrEnum):
 
 
 _EXPLANATIONS: Mapping[Reason, str] = {
-    Reason.SYNTAX: "not written as its format demands",
+    Reason.SYNTAX: "not well-formed in its format",
     Reason.COLUMNS: "wrong number of columns",
     Reason.ENCODING: "bytes that are not UTF-8",
     Reason.USER: "no user",
     Reason.QUERY: "no query",
-    Reason.TIME: "no time, or one that cannot be read",
-    Reason.RANK: "a rank that is no whole number from 1",
+    Reason.TIME: "no time, or one that cannot be parsed",
+    Reason.RANK: "a rank that is not a positive integer",
 }
 
 
@@ -101,8 +101,8 @@ class BadLines:
             line, reason = earliest
             raise LogError(
                 f"{file}, line {line:,} is a bad line ({reason}: {reason.explanation}), and strict reading"
-                " takes none.",
-                "Mend the line, or import without `strict` to leave bad lines out and count them.",
+                " accepts none.",
+                "Correct the line, or import without `strict` to leave bad lines out and count them.",
             )
 
     def by_reason(self) -> str:
@@ -131,7 +131,7 @@ class BadLines:
     ) -> None:
         """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
 
-        A share that somebody asked for holds from the first line on, the usual one (None) only from
+        A share that was given holds from the first line on, the default (None) only from
         :data:`FEWEST_LINES_TO_JUDGE` lines on. ``explain`` says more about the most frequent reason.
         """
         if largest_share is None:
@@ -142,9 +142,9 @@ class BadLines:
             return
         raise LogError(
             f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
-            f" {largest_share:.2%} that an import bears: {self.by_reason()}.{explain(self.usual)}",
-            f"{self.hint}Name the right `format` and `columns`, mend the file, or raise `max_bad` if so many "
-            "are due.",
+            f" {largest_share:.2%} that an import accepts: {self.by_reason()}.{explain(self.usual)}",
+            f"{self.hint}Name the right `format` and `columns`, correct the file, or raise `max_bad` if so "
+            "many are to be expected.",
         )
 
 
@@ -246,7 +246,7 @@ class Reading:
     time_zone: str | None = None
     """Where the clock stood that times without a zone were read from; as they stand when absent."""
     delimiter: str | None = None
-    """What stands between fields, when it was said."""
+    """The character between fields, when it was given."""
 
     def __post_init__(self) -> None:
         if self.time_format not in TIME_FORMATS:
@@ -294,7 +294,7 @@ class Parsed:
     bad: tuple[tuple[Reason, npt.NDArray[np.int64]], ...] = ()
     """Reason and ascending numbers of the lines that are no records."""
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines that are no records by rights: ``headers`` and ``blank`` ones."""
+    """Lines that are rightly no records: ``headers`` and ``blank`` ones."""
 
 
 class Reader(Protocol):

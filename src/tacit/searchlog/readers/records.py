@@ -281,7 +281,7 @@ def to_records(
         written: the fields of the lines that have the right form.
         read_times: how this log writes times.
         bad: lines already found to have the wrong form.
-        passed_over: lines already left out by rights.
+        passed_over: lines already left out, rightly.
     """
     found = list(bad)
     if not written.is_ascii and (decodable := _decodable(written.columns)) is not None:

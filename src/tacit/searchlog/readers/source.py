@@ -94,13 +94,13 @@ ENCODINGS = ("utf-8", "latin-1")
 _LONGEST_LINE = 64 << 20
 _OPENING_BYTES = 64 << 10
 _REMEMBERED_BYTES = 1 << 20
-"""How much of the standard input, as it comes, is kept to tell its format from."""
+"""How much of the standard input, as it comes, is kept to infer its format from."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How a file begins, which is what its format is told from."""
+    """The beginning of a file, from which its format is inferred."""
 
     path: Path
     head: bytes
@@ -147,7 +147,7 @@ class _Remembered(io.RawIOBase):
 
 @dataclass
 class Source:
-    """One file of a log, plain or compressed (told by content, not by name), or a stream."""
+    """One file of a log, plain or compressed (recognised by content, not by name), or a stream."""
 
     path: Path
     asked_for: bool = True

@@ -32,7 +32,7 @@ _LATEST = int(np.datetime64("9999-12-29", "us").astype(np.int64))
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock in a zone (``Europe/Berlin``), or one of which nobody said where it stood."""
+    """The clock that a log's times were read from: in a zone (``Europe/Berlin``), or in an unknown one."""
 
     zone: str | None = None
 
@@ -215,7 +215,7 @@ def _epoch_of_usual_length(column: pa.BinaryArray, unit: int | None) -> Instants
 
 
 def epoch_instants(column: pa.BinaryArray, unit: int | None = None) -> Instants:
-    """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, told by size when absent."""
+    """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, inferred if absent."""
     return one_by_one(column, *_epoch_of_usual_length(column, unit), lambda text: _epoch(text, unit))
 
 

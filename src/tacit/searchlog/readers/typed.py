@@ -110,7 +110,7 @@ def _times(column: pa.Array, clock: Clock) -> pa.Array:
 
 
 class ParquetReader:
-    """Any Parquet file whose columns can be told apart."""
+    """Any Parquet file whose columns are named or mapped."""
 
     name = "parquet"
 
