@@ -30,7 +30,6 @@ NOT_IMPORTED = {
     "mkdocs": "a command",
     "mkdocs-material": "a theme",
     "mkdocstrings-python": "a plugin",
-    "dp-accounting": "the reference that the accounting is held against",
 }
 """Declared dependencies that no line imports, and what uses them."""
 
