@@ -78,5 +78,5 @@ def test_all_that_one_upstream_was_told_is_forgotten(guard: Guard) -> None:
 
 
 def test_one_thing_at_a_time_is_forgotten(guard: Guard) -> None:
-    with pytest.raises(ParameterError, match="an upstream or everything"):
+    with pytest.raises(ParameterError, match="one kind of thing"):
         guard.forget(upstream="a", exposure=1)

@@ -148,16 +148,3 @@ def test_forgetting_an_exposure_takes_it_out_of_the_union_and_the_file(store: Pr
     for path in store.path.parent.iterdir():
         assert b"secret question" not in path.read_bytes()
         assert b"Illness 5" not in path.read_bytes()
-
-
-def test_a_ledger_of_an_earlier_version_is_brought_up_to_date(store: ProfileStore) -> None:
-    with store.transaction() as connection:
-        connection.execute("INSERT INTO exposure VALUES (1, 'HTTP://Engine.example/', '2025', 'q', 0, 0, 0)")
-        connection.execute("INSERT INTO exposed VALUES (1, ?)", (TREE.label(ILLNESS[7]),))
-        for table in ("document", "told", "together"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("DELETE FROM meta WHERE key = 'identity'")
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
-    store.close()
-    with ProfileStore.open(store.path, TREE) as opened:
-        assert ExposureLedger(opened).exposed("engine.example").tolist() == [ILLNESS[7]]

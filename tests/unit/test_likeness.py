@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.device.profile.arrays import Bags
-from tacit.device.ranking.attention import Attended, Attention, QueryWords
-from tacit.device.ranking.personal_order import _strongest
+from tacit.device.ranking.attention import Attended, Attention, QueryWords, _strongest
 from tacit.text.vectors import load_word_table
 
 TABLE = load_word_table()

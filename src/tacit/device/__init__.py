@@ -17,6 +17,7 @@ from tacit.device.profile.construction import (
     clicked_documents,
     plain_documents,
 )
+from tacit.device.profile.history import ClickedPage, Forgotten, TopicNode
 from tacit.device.profile.repository import (
     Repository,
     TopicDocuments,
@@ -24,19 +25,13 @@ from tacit.device.profile.repository import (
     taxonomy_repository,
     wordnet_repository,
 )
-from tacit.device.profile.store import ProfileStore, outgoing
+from tacit.device.profile.store import ProfileStore
 from tacit.device.profile.user import SeedProfile, UserProfile
+from tacit.device.ranking.attention import Placement
 from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.sending.exposure import CoursePoint, Exposure, ExposureBound, ExposureCourse, ExposureLedger
-from tacit.device.sending.protection import (
-    ClickedPage,
-    Forgotten,
-    Placement,
-    Protection,
-    SentTopic,
-    TopicNode,
-)
+from tacit.device.sending.protection import Protection, SentTopic, outgoing
 from tacit.device.sending.withholding import Sending
 from tacit.taxonomy.files import load_taxonomy
 

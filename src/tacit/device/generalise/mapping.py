@@ -25,11 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.device.loops import generalise as loops
-from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
+from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, SeedProfile, UserProfile
 from tacit.taxonomy import TopicTree
-
-PSEUDO_DOCUMENTS = 20.0
-"""How many documents the taxonomy's own proportions count for, beside the user's."""
 
 LEAST_SHARE = 0.05
 """The least share of all preference that a topic must have to be exposed."""

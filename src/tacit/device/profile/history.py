@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -228,3 +228,50 @@ class HistoryIndex:
             cosines[place, : len(filing)] = filing["cosine"]
         self._topics.extend(topics)
         self._cosines.extend(cosines)
+
+
+@dataclass(frozen=True)
+class ClickedPage:
+    """One document of the person's history."""
+
+    number: int
+    time: datetime
+    query: str
+    url: str
+    title: str
+    topics: tuple[str, ...] = ()
+    """The topics it is filed under, nearest first."""
+    withheld: bool = False
+    """Whether it may be about a sensitive topic, so that it has no part in what is sent."""
+
+
+@dataclass(frozen=True)
+class TopicNode:
+    """A topic of the taxonomy as its owner sees it."""
+
+    label: str
+    name: str
+    documents: float
+    """How many of the person's documents are filed at it or below."""
+    sensitivity: float
+    """0 where it is not sensitive itself."""
+    protected: bool
+    """Whether it is sensitive, or lies below a topic that is."""
+    children: int
+    """How many topics lie directly below."""
+    description: str = ""
+    risk: float = 0.0
+    """The share of the total sensitivity at risk if this topic alone is exposed (its cost, normalised)."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What is gone from the file."""
+
+    clicks: int = 0
+    exposures: int = 0
+    topics: int = 0
+    warnings: tuple[str, ...] = field(default=())
+    """What forgetting cannot undo, in words."""
+    documents: tuple[HistoryDocument, ...] = field(default=(), repr=False)
+    """What was removed, in memory only, so that :meth:`Guard.restore` can put it back."""

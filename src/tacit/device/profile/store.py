@@ -16,16 +16,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import TopicTree
-
-if TYPE_CHECKING:
-    from tacit.device.sending.decision import RuntimeProfile
-
 
 FORMAT = "2"
 
@@ -41,9 +36,6 @@ CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
 CREATE TABLE exposed (
     exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
     PRIMARY KEY (exposure, label)) WITHOUT ROWID;
-"""
-
-SINCE_FORMAT_2 = """
 CREATE TABLE document (
     number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, time TEXT NOT NULL,
     query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
@@ -61,28 +53,6 @@ FORGOTTEN_PERIOD = "CREATE TABLE IF NOT EXISTS forgotten_period (since TEXT NOT 
 def utc_text(time: datetime) -> str:
     """UTC in one fixed form, so that text order is time order."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def outgoing(
-    query: str, found: RuntimeProfile, tree: TopicTree, *, preferences: bool = False
-) -> dict[str, Any]:
-    """The message to an upstream, ready for JSON.
-
-    Args:
-        query: the query, which is sent as it is.
-        found: what may go out with it, after :meth:`OnlineProfiler.expose` has recorded it.
-        tree: the taxonomy, public on both sides.
-        preferences: whether to tell the user's preferences among the exposed leaves. The risk bound
-            does not cover them.
-    """
-    message: dict[str, Any] = {"query": query, "topics": [tree.label(topic) for topic in found.exposed]}
-    if preferences and found.personalised and found.generalisation is not None:
-        exposed = found.generalisation
-        message["preferences"] = {
-            tree.label(topic): round(share, 2)
-            for topic, share in zip(exposed.leaves.tolist(), exposed.preferences.tolist(), strict=True)
-        }
-    return message
 
 
 def canonical_upstream(name: str) -> str:
@@ -143,7 +113,7 @@ class ProfileStore:
             connection = _connect(path)
             connection.execute(_JOURNAL)
             with _transaction(connection):
-                _execute(connection, TABLES + SINCE_FORMAT_2)
+                _execute(connection, TABLES)
                 connection.executemany(
                     "INSERT INTO meta VALUES (?, ?)",
                     [
@@ -177,7 +147,7 @@ class ProfileStore:
             raise IntegrityError(
                 f"{path} is not a profile.", "Make one with `tacit profile build`."
             ) from error
-        if found not in {"1", FORMAT}:
+        if found != FORMAT:
             raise IntegrityError(f"{path} has the profile format {found}; this version reads {FORMAT}.")
         if fingerprint != _fingerprint(tree):
             raise InputError(
@@ -186,18 +156,7 @@ class ProfileStore:
             )
         path.chmod(0o600)
         connection.execute(_JOURNAL)
-        if found != FORMAT:
-            store._bring_up_to_date()
         return store
-
-    def _bring_up_to_date(self) -> None:
-        """Add what profiles made by earlier versions lack."""
-        with self.transaction() as connection:
-            if self._meta("format") == "1":  # another process may have been faster
-                _execute(connection, SINCE_FORMAT_2)
-                self._canonical_upstreams()
-                self.set_meta("identity", secrets.token_hex(8))
-                connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (FORMAT,))
 
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
@@ -247,15 +206,6 @@ class ProfileStore:
                 f"{self.path} could not be changed ({error}); it is as it was before.",
                 "Make room, or close what else has it open, and try again.",
             ) from error
-
-    def _canonical_upstreams(self) -> None:
-        """Bring the names in an earlier version's ledger into one spelling, and sum up what each was told."""
-        names = self.connection.execute("SELECT DISTINCT upstream FROM exposure").fetchall()
-        for (name,) in names:
-            self.connection.execute(
-                "UPDATE exposure SET upstream = ? WHERE upstream = ?", (canonical_upstream(name), name)
-            )
-        self.sum_up_told()
 
     def sum_up_told(self) -> None:
         """Work out anew when each upstream was last told each topic; part of a transaction."""

@@ -269,3 +269,7 @@ class UserProfile:
     def sensitive(self) -> list[int]:
         """The sensitive topics that are in the profile."""
         return sorted(topic for topic in self.sensitivity if self.support[topic] > 0)
+
+
+PSEUDO_DOCUMENTS = 20.0
+"""How many documents the taxonomy's own proportions count for, beside the user's."""

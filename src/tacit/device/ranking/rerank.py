@@ -20,11 +20,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.device.generalise.mapping import PSEUDO_DOCUMENTS
 from tacit.device.loops.topics import interest_ratios, word_scores
 from tacit.device.profile.construction import SMOOTHING
 from tacit.device.profile.repository import TopicIndex
-from tacit.device.profile.user import Floats, Integers, UserProfile
+from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, UserProfile
 from tacit.taxonomy import TopicTree
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.device.profile.store import outgoing
 from tacit.device.profile.user import UserProfile
 from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
 from tacit.display import Displayed
+from tacit.taxonomy import TopicTree
 
 if TYPE_CHECKING:
-    from tacit.device.profile.history import HistoryDocument
+    pass
 
 
 @dataclass(frozen=True)
@@ -75,69 +74,6 @@ class Protection(Displayed):
 
     def _summary(self) -> str:
         return f"Query for {self.upstream}"
-
-
-@dataclass(frozen=True)
-class ClickedPage:
-    """One document of the person's history."""
-
-    number: int
-    time: datetime
-    query: str
-    url: str
-    title: str
-    topics: tuple[str, ...] = ()
-    """The topics it is filed under, nearest first."""
-    withheld: bool = False
-    """Whether it may be about a sensitive topic, so that it has no part in what is sent."""
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where a result was put, and why."""
-
-    result: dict[str, Any]
-    """The very object that was given."""
-    rank: int
-    """Its place now, from 1."""
-    was: int
-    """Its place in the engine's order, from 1."""
-    reason: str
-    """Why it is here, in words for the person."""
-    because: tuple[ClickedPage, ...] = ()
-    """The documents of the history that say most for it, the strongest first."""
-
-
-@dataclass(frozen=True)
-class TopicNode:
-    """A topic of the taxonomy as its owner sees it."""
-
-    label: str
-    name: str
-    documents: float
-    """How many of the person's documents are filed at it or below."""
-    sensitivity: float
-    """0 where it is not sensitive itself."""
-    protected: bool
-    """Whether it is sensitive, or lies below a topic that is."""
-    children: int
-    """How many topics lie directly below."""
-    description: str = ""
-    risk: float = 0.0
-    """The share of the total sensitivity at risk if this topic alone is exposed (its cost, normalised)."""
-
-
-@dataclass(frozen=True)
-class Forgotten:
-    """What is gone from the file."""
-
-    clicks: int = 0
-    exposures: int = 0
-    topics: int = 0
-    warnings: tuple[str, ...] = field(default=())
-    """What forgetting cannot undo, in words."""
-    documents: tuple[HistoryDocument, ...] = field(default=(), repr=False)
-    """What was removed, in memory only, so that :meth:`OwnedProfile.restore` can put it back."""
 
 
 def protection(
@@ -213,3 +149,25 @@ def _drawn(profile: UserProfile, found: RuntimeProfile) -> SentTopic | None:
             return node
         below.setdefault(int(seed.parent[place]), []).append(node)
     return None
+
+
+def outgoing(
+    query: str, found: RuntimeProfile, tree: TopicTree, *, preferences: bool = False
+) -> dict[str, Any]:
+    """The message to an upstream, ready for JSON.
+
+    Args:
+        query: the query, which is sent as it is.
+        found: what may go out with it, after :meth:`OnlineProfiler.expose` has recorded it.
+        tree: the taxonomy, public on both sides.
+        preferences: whether to tell the user's preferences among the exposed leaves. The risk bound
+            does not cover them.
+    """
+    message: dict[str, Any] = {"query": query, "topics": [tree.label(topic) for topic in found.exposed]}
+    if preferences and found.personalised and found.generalisation is not None:
+        exposed = found.generalisation
+        message["preferences"] = {
+            tree.label(topic): round(share, 2)
+            for topic, share in zip(exposed.leaves.tolist(), exposed.preferences.tolist(), strict=True)
+        }
+    return message
