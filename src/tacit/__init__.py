@@ -15,10 +15,10 @@ In a notebook or a program::
     import tacit
 
     log = tacit.read_log("log.parquet")
-    plan = tacit.Zealous(epsilon=1, delta=1e-6)
-    ledger = tacit.Ledger.open_or_create("log.ledger", epsilon=4, delta=4e-6)
-    week = log.release(plan, ledger=ledger, to="week-01")
-    tacit.verify("week-01", ledger)
+    plan = tacit.Zealous(epsilon=1).plan()                      # plan.epsilon, plan.delta; print(plan)
+    week = log.release(plan, to="week-01", budget_epsilon=4, budget_delta=4e-6)
+    tacit.verify("week-01", "log.parquet.ledger")
+    tacit.resample("week-01", to="synthetic.parquet")
     groups = log.bundle(p=0.4)
     guard = tacit.Guard("me.profile")
 
@@ -32,7 +32,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tacit.errors import TacitError
+from tacit.errors import (
+    BudgetError,
+    InfeasibleError,
+    InputError,
+    IntegrityError,
+    ParameterError,
+    PrivacyWarning,
+    TacitError,
+)
 
 if TYPE_CHECKING:
     from tacit.device import Guard
@@ -47,30 +55,34 @@ if TYPE_CHECKING:
     from tacit.log import Log, read_log, synthetic_log
     from tacit.pool import Agent, Pool, simulate_pool
     from tacit.privacy import Guarantee
-    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger import Ledger
+    from tacit.release.forecast import expected_rows
+    from tacit.release.mechanism import Plan
     from tacit.release.mechanisms.adaptive import Adaptive
     from tacit.release.mechanisms.click import Click
     from tacit.release.mechanisms.k_query import KQuery
     from tacit.release.mechanisms.session import Session
     from tacit.release.mechanisms.topics import Topics
     from tacit.release.mechanisms.zealous import Zealous
+    from tacit.release.publication import Release
+    from tacit.release.resampling import resample
     from tacit.release.verify import verify
-
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Adaptive": "tacit.release.mechanisms.adaptive",
+    "Agent": "tacit.pool",
     "Click": "tacit.release.mechanisms.click",
     "Groups": "tacit.groups",
-    "simulate_pool": "tacit.pool",
-    "Pool": "tacit.pool",
-    "Agent": "tacit.pool",
     "Guarantee": "tacit.privacy",
     "Guard": "tacit.device",
     "KQuery": "tacit.release.mechanisms.k_query",
-    "Ledger": "tacit.privacy.ledger.ledger",
+    "Ledger": "tacit.privacy.ledger",
     "Log": "tacit.log",
+    "Plan": "tacit.release.mechanism",
+    "Pool": "tacit.pool",
+    "Release": "tacit.release.publication",
     "Session": "tacit.release.mechanisms.session",
     "Topics": "tacit.release.mechanisms.topics",
     "Zealous": "tacit.release.mechanisms.zealous",
@@ -79,7 +91,10 @@ _HOMES = {
     "evaluate_personalised": "tacit.evaluate",
     "evaluate_pool": "tacit.evaluate",
     "evaluate_release": "tacit.evaluate",
+    "expected_rows": "tacit.release.forecast",
     "read_log": "tacit.log",
+    "resample": "tacit.release.resampling",
+    "simulate_pool": "tacit.pool",
     "synthetic_log": "tacit.log",
     "verify": "tacit.release.verify",
 }
@@ -87,16 +102,23 @@ _HOMES = {
 
 __all__ = [
     "Adaptive",
+    "Agent",
+    "BudgetError",
     "Click",
     "Groups",
-    "simulate_pool",
-    "Pool",
-    "Agent",
     "Guarantee",
     "Guard",
+    "InfeasibleError",
+    "InputError",
+    "IntegrityError",
     "KQuery",
     "Ledger",
     "Log",
+    "ParameterError",
+    "Plan",
+    "Pool",
+    "PrivacyWarning",
+    "Release",
     "Session",
     "TacitError",
     "Topics",
@@ -107,7 +129,10 @@ __all__ = [
     "evaluate_personalised",
     "evaluate_pool",
     "evaluate_release",
+    "expected_rows",
     "read_log",
+    "resample",
+    "simulate_pool",
     "synthetic_log",
     "verify",
 ]

@@ -11,6 +11,7 @@
     ├── BudgetError           a ledger refuses to spend more than it holds
     ├── IntegrityError        a stored file is not what it claims to be
     └── Interrupted           stopped by the user; nothing half-written is left
+    PrivacyWarning            what was asked for protects weakly, or not at all
 
 An error says what was found, which rule it breaks and what to do about it. It never contains
 query text, a user id, a profile or a secret: messages end up in terminals, logs and bug reports.
@@ -83,3 +84,7 @@ class IntegrityError(TacitError):
 
 class Interrupted(TacitError):  # noqa: N818  (named for what happened, as KeyboardInterrupt is)
     """Stopped by the user; nothing half-written is left."""
+
+
+class PrivacyWarning(UserWarning):
+    """What was asked for protects weakly, or not at all."""

@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
+from tacit.files import check_output
+from tacit.validation import flag, moment, place, real, whole
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
     from tacit.groups import Groups
@@ -44,7 +47,7 @@ class Log(Displayed):
     def __init__(self, path: str | Path, *, name: str = "") -> None:
         from tacit.searchlog import check_log
 
-        self.path: Path = check_log(path)
+        self.path: Path = check_log(place("path", path))
         self._name = name or str(path)
         self._temporary = bool(name)
 
@@ -71,30 +74,81 @@ class Log(Displayed):
     def _notes(self) -> tuple[str, ...]:
         return ("Its records are private; .stats() shows figures.",)
 
-    def table(self) -> pa.Table:
-        """All records as an Arrow table. This is what people searched for: handle it as such."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        from tacit.searchlog import SCHEMA
+
+        return tuple(SCHEMA.names)
+
+    def head(self, rows: int = 5) -> pa.Table:
+        """Return the first records as an Arrow table. They are private, as all records are.
+
+        Args:
+            rows: how many at most.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows = whole("rows", rows)
+        with pq.ParquetFile(self.path) as file:
+            first = next(file.iter_batches(batch_size=max(rows, 1)), None)
+            table = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
+        return table.slice(0, rows)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all records as an Arrow table. This is what people searched for: handle it as such."""
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(self.path) as file:
             return file.read()
 
+    def to_pandas(self) -> Any:
+        """Return all records as a pandas frame; they are private."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return all records as a polars frame; they are private."""
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def export(self, to: str | Path, *, format: str = "aol", force: bool = False) -> int:
+        """Write the records as text, in which they are as private as in the log.
+
+        Args:
+            to: the file to write, gzipped if it ends in ``.gz``.
+            format: ``aol`` (AOL's columns), ``tsv`` or ``jsonl``.
+            force: replace the file if it exists.
+
+        Returns:
+            How many records were written.
+        """
+        from tacit.searchlog.export import export_log
+
+        output = place("to", to)
+        check_output(output, force=flag("force", force), inputs=[self.path])
+        return export_log(self.path, output, format).records
+
     def stats(
         self,
         *,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         sessions: str = "words",
         session_gap: float | None = None,
-        memory: str = _MEMORY,
+        memory: int | str = _MEMORY,
     ) -> LogStatistics:
-        """The log in figures: users, queries, clicks, sessions, how heavy its tails are. No query's text.
+        """Count users, queries, clicks and sessions, and how heavy the log's tails are. No query's text.
 
         Args:
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
             sessions: what ends a session: ``words`` (a pause and other words) or ``time`` (a pause alone).
             session_gap: minutes of pause that always end a session; 90 for words and 30 for time if None.
-            memory: how much counting may take; what does not fit goes to disk.
+            memory: what counting may take, in bytes or as text such as ``2GB``; the rest goes to disk.
         """
         from tacit.searchlog import opened_for_statistics
         from tacit.searchlog.sessions import SessionCut
@@ -104,9 +158,11 @@ class Log(Displayed):
             return source.statistics(cut)
 
     def frequent_queries(self, most: int = 20, *, min_users: int = 50) -> list[FrequentQuery]:
-        """The queries that most users asked, none of fewer than ``min_users`` (at least 5).
+        """Return the queries that most users asked. For your eyes: this is not a release.
 
-        For your eyes: this is not a release.
+        Args:
+            most: how many at most.
+            min_users: leave out queries asked by fewer users than this; at least 5.
         """
         from tacit.searchlog import opened_for_statistics
         from tacit.searchlog.statistics import check_frequent
@@ -116,13 +172,15 @@ class Log(Displayed):
             return source.frequent_queries(most, min_users)
 
     def sessions(self, *, sessions: str = "words", session_gap: float | None = None) -> pa.Table:
-        """The records with a column ``session``, counted from 0 within each user; private, as they are.
+        """Return the records with a column ``session``, from 0 within each user; private, as they are.
 
-        Takes what :meth:`stats` takes.
+        Args:
+            sessions: what ends a session; see :meth:`stats`.
+            session_gap: minutes of pause that always end one; see there.
         """
         from tacit.searchlog.sessions import SessionCut
 
-        records = self.table()
+        records = self.to_arrow()
         cut = SessionCut.of(sessions, session_gap)
         starts = cut.starts(records["user"], records["time"], records["query"])
         return records.append_column("session", _numbered(records, starts))
@@ -135,38 +193,53 @@ class Log(Displayed):
         *,
         to: str | Path,
         ledger: Ledger | str | Path | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        budget_epsilon: float | None = None,
+        budget_delta: float = 0.0,
+        data_set: str = "",
+        controller: str = "",
+        purpose: str = "",
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         scrub: bool = True,
         sessions: str = "time",
         session_gap: float | None = None,
-        purpose: str = "",
-        memory: int | None = None,
+        users: int | None = None,
+        even_if_empty: bool = False,
+        unsafe_exact_counts: bool = False,
+        memory: int | str | None = None,
         threads: int | None = None,
         report: Callable[[str], object] = str,
     ) -> Release:
         """Publish the log: tables, a manifest and a page in a folder, charged to the data set's ledger.
 
         Args:
-            plan: how, such as ``tacit.Zealous(epsilon=1, delta=1e-6)``.
+            plan: how, such as ``tacit.Zealous(epsilon=1)``, or its plan.
             to: the folder to make; it must not exist.
-            ledger: the data set's ledger, or its place; ``LOG.ledger`` beside the log unless given.
+            ledger: the data set's ledger, or its path; where it is known, or ``LOG.ledger``, unless given.
+            budget_epsilon: open the ledger, if there is none, with this ε for all releases together.
+            budget_delta: δ of that budget.
+            data_set: what people call the data set, for the page.
+            controller: who is responsible for the data set, for the page.
+            purpose: what the release is for: in the ledger, the manifest and the page.
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
             scrub: pass over records whose own text has an e-mail address, a phone, card or social security
                 number, or a long number.
             sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
             session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
-            purpose: what the ledger's entry says it was for.
-            memory: bytes that the engine may hold.
-            threads: of the engine.
-            report: told what is under way.
-        """
-        from tacit.release.preparation import Preparation
-        from tacit.release.publication import publish
-        from tacit.searchlog.sessions import SessionCut
+            users: about how many users the log has (public knowledge): say how many rows to expect, and
+                refuse a release of next to none.
+            even_if_empty: go on although next to nothing can be expected.
+            unsafe_exact_counts: needed for a mechanism that publishes exact counts, and protects against
+                nobody who knows the method.
+            memory: what the work may take, in bytes or as text such as ``2GB``.
+            threads: how many threads work; one per processor unless given.
+            report: called with each stage of the work, and with what there is to say about it.
 
-        cut = SessionCut.of(sessions, session_gap)
+        Raises, and does, what :func:`tacit.release.publish` does.
+        """
+        from tacit.release.publication import publish
+
         if ledger is None and self._temporary:
             raise ParameterError(
                 "a log read from a table or another format has no file beside which its ledger could lie.",
@@ -177,8 +250,19 @@ class Log(Displayed):
             plan,
             to=to,
             ledger=ledger,
-            preparation=Preparation(since, until, scrub, cut.settled()),
+            budget_epsilon=budget_epsilon,
+            budget_delta=budget_delta,
+            data_set=data_set,
+            controller=controller,
             purpose=purpose,
+            since=since,
+            until=until,
+            scrub=scrub,
+            sessions=sessions,
+            session_gap=session_gap,
+            users=users,
+            even_if_empty=even_if_empty,
+            unsafe_exact_counts=unsafe_exact_counts,
             memory=memory,
             threads=threads,
             report=report,
@@ -201,8 +285,8 @@ class Log(Displayed):
         weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         sessions: str = "words",
         session_gap: float | None = None,
         force: bool = False,
@@ -229,7 +313,7 @@ class Log(Displayed):
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
             sessions: what ends a session, for weights by session; see :meth:`stats`.
-            session_gap: see there.
+            session_gap: minutes of pause that always end one; see there.
             force: replace the groups that are in the folder ``to``.
         """
         from tacit.groups import Groups
@@ -250,8 +334,8 @@ class Log(Displayed):
             weights=weights,
             max_terms=max_terms,
             scrub=scrub,
-            since=since,
-            until=until,
+            since=moment("since", since),
+            until=moment("until", until),
             sessions=sessions,
             session_gap=session_gap,
             force=force,
@@ -290,7 +374,7 @@ def read_log(
     normalise: bool = True,
     max_bad: float | None = None,
 ) -> Log:
-    """A search log from a file or a table.
+    """Read a search log from a file or a table.
 
     A file as ``tacit import`` writes it is used where it lies. Any other source is read, checked record by
     record and kept in a private temporary file for as long as the log is in use.
@@ -344,8 +428,9 @@ def synthetic_log(
     weeks: int = 13,
     sensitive_share: float = 0.15,
     to: str | Path | None = None,
+    force: bool = False,
 ) -> Log:
-    """A log in which nobody is real, in the shape of AOL's: to try a guard, to teach, to report a problem.
+    """Make a log in which nobody is real, in the shape of AOL's: to try a guard, or to teach.
 
     Args:
         users: how many people search.
@@ -353,15 +438,21 @@ def synthetic_log(
         weeks: how long.
         sensitive_share: the share of people with a sensitive interest.
         to: the file to write; a private temporary one unless given.
+        force: replace the file if it exists.
     """
-    from tacit.files import check_output
     from tacit.world.synth import SyntheticLog
 
-    made = SyntheticLog(users, seed, weeks, sensitive_share)
+    made = SyntheticLog(
+        whole("users", users, 1),
+        whole("seed", seed),
+        whole("weeks", weeks, 1),
+        real("sensitive_share", sensitive_share),
+    )
     if to is not None:
-        check_output(to, force=False)
-        made.write(to)
-        return Log(to)
+        output = place("to", to)
+        check_output(output, force=flag("force", force))
+        made.write(output)
+        return Log(output)
     folder = _private_folder()
     made.write(folder / "log.parquet")
     return _kept(folder, f"of {users:,} synthetic users")

@@ -29,7 +29,7 @@ def log(tmp_path: Path) -> tacit.Log:
 
 def own(log: tacit.Log) -> list[str]:
     """The queries that one user alone asked."""
-    return sorted({query for query in log.table()["query"].to_pylist() if query.startswith("own words")})
+    return sorted({query for query in log.to_arrow()["query"].to_pylist() if query.startswith("own words")})
 
 
 def release(log: tacit.Log, domain: Path) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def release(log: tacit.Log, domain: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_logs_own_list_is_refused_before_anything_is_charged(log: tacit.Log, tmp_path: Path) -> None:
-    done = release(log, listed(tmp_path / "cut-out.txt", sorted(set(log.table()["query"].to_pylist()))))
+    done = release(log, listed(tmp_path / "cut-out.txt", sorted(set(log.to_arrow()["query"].to_pylist()))))
     assert done.returncode == 1, done.stderr
     assert "holds most of the queries that single users of this log asked" in done.stderr
     assert CANARY_QUERY not in done.stderr and "own words" not in done.stderr
@@ -65,11 +65,11 @@ def test_more_than_half_of_what_single_users_asked_is_too_much(
             with pytest.raises(InputError, match="not public"):
                 run(mechanism, engine, engine.log(log.path), OperatingSystemRandomness())
         else:
-            mechanism.admit(engine, engine.log(log.path))
+            mechanism.plan().admit(engine, engine.log(log.path))
 
 
 def test_a_small_log_is_not_judged(tmp_path: Path) -> None:
     log = tacit.read_log(write_log(tmp_path / "log.parquet", FEWEST - 1, canary=False))
     path = listed(tmp_path / "domain.txt", own(log))
     with open_engine() as engine:
-        tacit.Click(epsilon=4, domain=str(path)).admit(engine, engine.log(log.path))
+        tacit.Click(epsilon=4, domain=str(path)).plan().admit(engine, engine.log(log.path))

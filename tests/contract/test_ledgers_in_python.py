@@ -64,7 +64,7 @@ def test_a_copy_of_the_log_is_the_same_data_set(tmp_path: Path, log: tacit.Log) 
         opened(tmp_path / "fresh.ledger", log=copy)
     with pytest.raises(InputError, match="has its ledger already"):
         released(tacit.read_log(copy), opened(tmp_path / "fresh.ledger"), "two")
-    frame = tacit.read_log(log.table())
+    frame = tacit.read_log(log.to_arrow())
     with pytest.raises(TacitError, match="has its ledger already"):
         frame.release(tacit.Zealous(**PLAN), ledger=tmp_path / "fresh.ledger", to=tmp_path / "three")  # type: ignore[arg-type]
 
@@ -84,7 +84,7 @@ def test_another_data_set_opens_its_own(tmp_path: Path, log: tacit.Log) -> None:
     path = tmp_path / "log.parquet.ledger"
     released(log, opened(path), "one")
     path.unlink()
-    records = log.table()
+    records = log.to_arrow()
     renamed = pa.array([f"somebody else {number}" for number in range(len(records))])
     other = tmp_path / "other.parquet"
     pq.write_table(records.set_column(0, records.schema.field(0), renamed), other)

@@ -45,7 +45,7 @@ def test_the_page_runs_and_shows_what_it_says(
 )
 def test_a_table_of_any_kind_gives_the_same_log(made: Any) -> None:
     log = tacit.read_log(made(RECORDS))
-    assert log.table().to_pylist() == [
+    assert log.to_arrow().to_pylist() == [
         {name: values[row] for name, values in RECORDS.items()} | {"query": query}
         for row, query in enumerate(["java", "java island", "java"])
     ]
@@ -54,7 +54,7 @@ def test_a_table_of_any_kind_gives_the_same_log(made: Any) -> None:
 def test_columns_are_named_and_missing_ones_told() -> None:
     frame = pd.DataFrame({"uid": RECORDS["user"], "q": RECORDS["query"], "ts": RECORDS["time"]})
     log = tacit.read_log(frame, columns={"user": "uid", "query": "q", "time": "ts"})
-    assert log.table()["url"].null_count == 3
+    assert log.to_arrow()["url"].null_count == 3
     with pytest.raises(LogError, match="has no column"):
         tacit.read_log(frame)
     with pytest.raises(InputError, match="cannot be read from int"):
@@ -95,7 +95,7 @@ def test_sessions_are_counted_within_each_user() -> None:
 
 def test_nothing_shows_what_people_searched_for(tmp_path: Path) -> None:
     log = tacit.read_log(write_log(tmp_path / "log.parquet", 50))
-    queries = {query for query in log.table()["query"].to_pylist() if len(query) > 4}
+    queries = {query for query in log.to_arrow()["query"].to_pylist() if len(query) > 4}
     shown = f"{log!r}{log}{log._repr_html_()}{log.stats()!r}{log.stats()}{log.stats()._repr_html_()}"
     assert not [query for query in queries if query in shown]
 

@@ -219,7 +219,7 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
         "the guarantee follows from the parameters",
         "the strength of the protection is the one that follows from it",
         "the cost of each part follows from the parameters",
-        "what was drawn and compared follows from the parameters",
+        "noise and thresholds match the parameters",
         "queries.tsv is the file that was released",
         "queries.tsv says the same as queries.parquet",
         "nothing else is in the folder",

@@ -28,7 +28,7 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.preparation import Preparation
 from tacit.privacy.ledger.ledger import default_ledger
 from tacit.release.publication import Order, open_ledger, publish_log
-from tacit.release import Zealous
+from tacit import Zealous
 
 log, output, journal = map(Path, sys.argv[1:])
 

@@ -178,7 +178,7 @@ def test_what_cannot_be_resampled_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=r"no manifest\.json"):
         resample(tmp_path, tmp_path / "log")
     release = publish(tmp_path / "r", queries=table(["query"], {"a": 3}))
-    with pytest.raises(ParameterError, match="users must be at least 1"):
+    with pytest.raises(ParameterError, match="users must be a whole number, 1 or more"):
         resample(release, tmp_path / "log", users=0)
     (release / "queries.parquet").unlink()
     with pytest.raises(IntegrityError, match="table queries is missing"):

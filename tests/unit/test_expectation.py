@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.commands import forecast as foresight
 from tacit.errors import InfeasibleError
 from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release import forecast
@@ -52,8 +51,8 @@ def test_a_log_is_judged_by_one_of_at_least_a_third_of_its_size(monkeypatch: pyt
     judged = {users: forecast._world_for(users) for users in (1, 30_000, 30_001, 300_000, 657_426)}
     assert judged == {1: 10_000, 30_000: 10_000, 30_001: 100_000, 300_000: 100_000, 657_426: 100_000}
     assert [users for users in judged if forecast.is_rough(users)] == [657_426]
-    assert "judged by a log of 100,000 users" in foresight.in_words({"queries": 9.0}, 657_426)
-    assert "rough" not in foresight.in_words({"queries": 9.0}, 300_000)
+    assert "judged by a log of 100,000 users" in forecast.in_words({"queries": 9.0}, 657_426)
+    assert "rough" not in forecast.in_words({"queries": 9.0}, 300_000)
 
 
 def test_more_users_and_more_epsilon_give_more() -> None:
@@ -82,8 +81,8 @@ def test_a_release_without_a_row_is_refused_before_the_charge() -> None:
     made = Zealous(epsilon=0.01, delta=1e-9)
     expected = forecast.expected_rows(made, 100)
     with pytest.raises(InfeasibleError, match="even_if_empty"):
-        forecast.refuse_if_empty(expected, made, 100)
-    forecast.refuse_if_empty(forecast.expected_rows(KQuery(k=2), 400), KQuery(k=2), 400)
+        forecast.refuse_if_empty(expected, 100)
+    forecast.refuse_if_empty(forecast.expected_rows(KQuery(k=2), 400), 400)
 
 
 @pytest.mark.parametrize("users", [200, 400, 1_200])
@@ -104,4 +103,4 @@ def test_an_adaptive_release_is_foreseen_by_its_rounds(users: int, tmp_path: Pat
 def test_an_adaptive_release_of_too_few_users_is_refused() -> None:
     made = Adaptive(epsilon=0.1, delta=1e-9)
     with pytest.raises(InfeasibleError, match="next to nothing"):
-        forecast.refuse_if_empty(forecast.expected_rows(made, 50), made, 50)
+        forecast.refuse_if_empty(forecast.expected_rows(made, 50), 50)

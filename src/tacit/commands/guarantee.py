@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from tacit.commands.options import declared_command, json_flag
+from tacit.commands.plan import draw, planned
 from tacit.commands.verbs import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit
@@ -34,7 +35,7 @@ def _guarantee(name: str) -> Any:
     def guarantee(asked: Mapping[str, Any], *, as_json: bool) -> None:
         from tacit.release.document.statement import state_guarantee
 
-        stated = state_guarantee(mechanism_class(name)(**asked).plan())
-        emit(stated.document, as_json=as_json, render=stated.render)
+        stated = state_guarantee(planned(name, asked))
+        emit(stated.document, as_json=as_json, render=lambda console: draw(console, stated))
 
     return guarantee

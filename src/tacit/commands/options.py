@@ -141,13 +141,21 @@ def declared_command(
     def command(**words: Any) -> None:
         asked = {name: value for name, value in words.items() if name in names}
         others = {name: value for name, value in words.items() if name not in names}
-        _refuse_noise_off(parameters, asked)
         run({name: _as_declared(value) for name, value in asked.items()}, **others)
 
     listed = [*before, *(_option(parameters, field) for field in dataclasses.fields(parameters)), *after]
     command.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in listed}
     return command
+
+
+def users_option(mechanism: type[Any]) -> list[inspect.Parameter]:
+    """``--users``, for mechanisms whose parameters do not have it already."""
+    if any(field.name == "users" for field in dataclasses.fields(mechanism)):
+        return []
+    says = "About how many users the log has (public knowledge): say how many rows to expect."
+    kind = Annotated[int | None, typer.Option("--users", min=1, help=says)]
+    return [inspect.Parameter("log_users", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)]
 
 
 def json_flag() -> inspect.Parameter:
@@ -157,15 +165,6 @@ def json_flag() -> inspect.Parameter:
 
 def _as_declared(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _refuse_noise_off(parameters: type[Any], asked: Mapping[str, Any]) -> None:
-    for field in dataclasses.fields(parameters):
-        value = asked.get(field.name)
-        if field.metadata["noise"] and value is not None and not value > 0:
-            raise ParameterError.outside(
-                field.name, value, "a finite number above 0", "Without noise there is no guarantee."
-            )
 
 
 def _option(parameters: type[Any], field: dataclasses.Field[Any]) -> inspect.Parameter:

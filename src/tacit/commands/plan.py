@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
-from tacit.commands.forecast import foreseen, in_words, users_option
-from tacit.commands.options import declared_command, json_flag
+from tacit.commands.options import declared_command, json_flag, users_option
 from tacit.commands.verbs import Panel
+from tacit.release.parameters import refuse_noise_off
 from tacit.release.registry import MECHANISMS, mechanism_class
-from tacit.terminal import emit
+from tacit.terminal import emit, stderr
+
+if TYPE_CHECKING:
+    from tacit.release.document.statement import Statement
+    from tacit.release.mechanism import Plan
 
 PANEL = Panel.RELEASE
 
@@ -35,20 +40,45 @@ def register(app: typer.Typer) -> None:
 def _plan(name: str) -> Any:
     def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
         from tacit.release.document.statement import state_plan
+        from tacit.release.forecast import expected_rows, in_words
 
-        made = mechanism_class(name)(**asked).plan()
+        made = planned(name, asked)
         stated = state_plan(made)
         users = log_users or asked.get("users")
         if not users:
-            emit(stated.document, as_json=as_json, render=stated.render)
+            emit(stated.document, as_json=as_json, render=lambda console: draw(console, stated))
             return
-        expected = foreseen(made, users)
+        expected = expected_rows(made, users, lambda stage: stderr().print(f"{stage} …", markup=False))
         document = {**stated.document, "expected_users": users, "expected_rows": expected}
 
         def render(console: Console) -> None:
-            stated.render(console)
+            draw(console, stated)
             console.print(in_words(expected, users), markup=False, soft_wrap=True)
 
         emit(document, as_json=as_json, render=render)
 
     return plan
+
+
+def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:
+    """Return the plan for the options that were given; noise that is switched off is for tests."""
+    mechanism = mechanism_class(name)(**asked)
+    refuse_noise_off(mechanism)
+    return mechanism.plan()
+
+
+def draw(console: Console, stated: Statement) -> None:
+    """Draw a statement: a table of ours beside the paper's, then the words."""
+    console.print(stated.title, style="bold", markup=False)
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("")
+    table.add_column(stated.ours, justify="right")
+    table.add_column("paper", justify="right", style="dim")
+    for row in stated.rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+    for line in stated.words:
+        console.print(f"• {line}", markup=False)
+    if stated.why:
+        console.print(f"\nWhy the paper differs: {stated.why}", markup=False, style="dim")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer.core import TyperGroup
 
-from tacit.commands.forecast import foreseen, in_words, users_option
 from tacit.commands.options import (
     LogFile,
     Memory,
@@ -24,14 +24,17 @@ from tacit.commands.options import (
     Since,
     Threads,
     Until,
-    bytes_of,
     declared_command,
     json_flag,
+    users_option,
 )
 from tacit.commands.verbs import Panel
-from tacit.errors import ParameterError
+from tacit.errors import PrivacyWarning
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, stderr
+
+if TYPE_CHECKING:
+    from tacit.release.publication import Release
 
 PANEL = Panel.RELEASE
 
@@ -122,7 +125,7 @@ _EVEN_IF_EMPTY = _word(
     False,
 )
 _NOT_PRIVATE = _word(
-    "known_not_private",
+    "unsafe_exact_counts",
     bool,
     typer.Option(
         "--i-know-this-is-not-private",
@@ -178,138 +181,65 @@ def _publish(
     *,
     log: Path,
     output: Path,
-    ledger: Path | None,
-    budget_epsilon: float | None,
-    budget_delta: float,
-    purpose: str,
-    data_set: str,
-    controller: str,
-    since: datetime | None,
-    until: datetime | None,
-    scrub: bool,
-    sessions: str,
-    session_gap: float | None,
-    memory: str | None,
-    threads: int | None,
     as_json: bool,
-    known_not_private: bool = False,
     log_users: int | None = None,
-    even_if_empty: bool = False,
+    **words: Any,
 ) -> None:
-    from tacit.privacy.ledger.register import open_ledger
-    from tacit.release.document.manifest import About
-    from tacit.release.preparation import Preparation
-    from tacit.release.publication import Order, publish_log, refuse_overwriting
-    from tacit.searchlog import check_log
-    from tacit.searchlog.sessions import SessionCut
+    from tacit.release.publication import publish
 
-    check_log(log)
-    refuse_overwriting(output)
-    made = mechanism(**asked).plan()
-    made.check()
-    engine_memory = bytes_of(memory) if memory else None
-    prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
-    _warn(made, known_not_private)
-    if users := log_users or asked.get("users"):
-        _foresee(made, users, even_if_empty)
-    budget = _budget(budget_epsilon, budget_delta, made.neighbours)
-    _require_room(made.guarantee, budget)
-    order = Order(
-        log,
-        output,
-        made,
-        prepared,
-        open_ledger(ledger, log, budget),
-        purpose,
-        engine_memory,
-        threads,
-        About(data_set, controller, purpose),
-    )
     with _stages() as report:
-        done = publish_log(order, report=report)
-    remaining = order.ledger.left
-    result = {"folder": str(done.folder), **done.manifest, "remaining": remaining.to_dict()}
-    emit(result, as_json=as_json, render=lambda console: _render(console, result, done, remaining))
-
-
-def _warn(made: Any, known_not_private: bool) -> None:
-    """Say what a weak guarantee means; refuse what is not private unless that is known."""
-    from tacit.release.document.words import verdict_on
-
-    verdict = verdict_on(made.guarantee)
-    if not made.mechanism.private and not known_not_private:
-        raise ParameterError(
-            f"{made.title} is not private: {verdict.sentence}",
-            "Choose another mechanism; or, if that is acceptable, say --i-know-this-is-not-private.",
-        )
-    if verdict.warns:
-        stderr().print(f"[bold red]{verdict.headline}.[/] {verdict.sentence}", soft_wrap=True)
-
-
-def _foresee(made: Any, users: int, even_if_empty: bool) -> None:
-    """Say how many rows a log of so many users would give; refuse if that is next to nothing."""
-    from tacit.release.forecast import refuse_if_empty
-
-    expected = foreseen(made, users)
-    stderr().print(in_words(expected, users), markup=False, soft_wrap=True)
-    if not even_if_empty:
-        refuse_if_empty(expected, made, users)
+        done = publish(log, mechanism(**asked), to=output, users=log_users, report=report, **words)
+    result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
+    emit(result, as_json=as_json, render=lambda console: _render(console, done))
 
 
 @contextmanager
 def _stages() -> Iterator[Callable[[str], None]]:
-    """What is under way, on stderr: a running line on a terminal, else one line per stage with its time."""
+    """What is under way, on stderr: a running line on a terminal, else one line per stage with its time.
+
+    Whole sentences stay on the screen, and so do warnings.
+    """
     console, begun = stderr(), time.monotonic()
-    if console.is_terminal:
-        with console.status("checking …") as status:
-            yield lambda stage: status.update(f"{stage} …")
-        return
-    yield lambda stage: console.print(f"{time.monotonic() - begun:6.1f} s  {stage}", markup=False)
 
+    def warned(message: Warning | str, *_details: Any, **_more: Any) -> None:
+        console.print(f"[bold red]warning:[/] {escape(str(message))}", soft_wrap=True)
 
-def _budget(epsilon: float | None, delta: float, neighbours: Any) -> Any:
-    from tacit.privacy import Guarantee, GuaranteeKind
-
-    if epsilon is None:
-        return None
-    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
-    return Guarantee(kind, neighbours, epsilon, delta)
-
-
-def _require_room(guarantee: Any, budget: Any) -> None:
-    """Refuse a budget that the first release already exceeds, before a ledger is opened with it for good."""
-    from tacit.errors import BudgetError
-    from tacit.privacy import GuaranteeKind
-
-    if budget is None or guarantee.kind is GuaranteeKind.K_QUERY:
-        return
-    for name, asked, given in (
-        ("epsilon", guarantee.epsilon, budget.epsilon),
-        ("delta", guarantee.delta, budget.delta),
-    ):
-        if asked > given:
-            raise BudgetError(
-                f"this release costs a {name} of {asked:.4g}; the budget has {given:.4g}.",
-                f"Give a larger `budget_{name}`; no ledger was opened and nothing was spent.",
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PrivacyWarning)
+        warnings.showwarning = warned
+        if not console.is_terminal:
+            yield lambda stage: console.print(
+                stage if stage.endswith(".") else f"{time.monotonic() - begun:6.1f} s  {stage}",
+                markup=False,
+                soft_wrap=True,
             )
+            return
+        with console.status("checking …") as status:
+
+            def report(stage: str) -> None:
+                if stage.endswith("."):
+                    console.print(stage, markup=False, soft_wrap=True)
+                else:
+                    status.update(f"{stage} …")
+
+            yield report
 
 
-def _render(console: Console, result: dict[str, Any], done: Any, remaining: Any) -> None:
+def _render(console: Console, done: Release) -> None:
     from tacit.privacy import Guarantee
     from tacit.release.document.words import verdict_on
 
-    guarantee = Guarantee.from_dict(result["guarantee"])
-    console.print(f"[bold]{result['folder']}[/]: {guarantee}")
-    verdict = verdict_on(guarantee)
+    console.print(f"[bold]{escape(str(done.folder))}[/]: {done.guarantee}")
+    verdict = verdict_on(done.guarantee)
     style = "bold red" if verdict.warns else "bold"
     console.print(f"[{style}]{verdict.headline}[/]: from an even chance to {verdict.sure}", soft_wrap=True)
-    for name, table in result["published"].items():
-        console.print(f"  {name}: {table['rows']:,} row{'' if table['rows'] == 1 else 's'}")
-    if not any(table["rows"] for table in result["published"].values()):
+    for name, table in done.tables.items():
+        console.print(f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}")
+    if not any(table.num_rows for table in done.tables.values()):
         console.print(
-            "Nothing was frequent enough to appear: "
-            f"`tacit plan {result['mechanism']}` says how many users it takes. More users, other items or a "
-            "larger ε would show more."
+            f"Nothing was frequent enough to appear: `tacit plan {done.manifest['mechanism']}` says how many "
+            "users it takes. More users, other items or a larger ε would show more."
         )
-    console.print(f"charged as entry {done.entry.number}; left: {remaining}", markup=False)
+    left = Guarantee.from_dict(done.manifest["budget"]["left"])
+    console.print(f"charged as entry {done.entry.number}; left: {left}", markup=False)
     console.print("Read release.html; check with `tacit verify`.", style="dim")

@@ -40,11 +40,9 @@ def resample(
     """
     from dataclasses import asdict
 
-    from tacit.files import check_output
     from tacit.release.resampling import resample as make
 
-    check_output(output, force=force)
-    made = make(release, output, users=users, days=days, seed=seed)
+    made = make(release, output, users=users, days=days, seed=seed, force=force)
     result = {**asdict(made), "path": str(made.path)}
 
     def render(console: Console) -> None:
@@ -56,10 +54,9 @@ def resample(
             markup=False,
             soft_wrap=True,
         )
-        table = Table("released", "rows", "counts", "kept", "largest difference of a row")
-        for name, kept in made.kept.items():
-            share = kept.kept / kept.released if kept.released else 1.0
-            table.add_row(name, f"{kept.rows:,}", f"{kept.released:,}", f"{share:.1%}", f"{kept.off:,}")
+        table = Table(*made._heading())
+        for row in made._rows():
+            table.add_row(*row)
         console.print(table)
 
     emit(result, as_json=as_json, render=render)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until, bytes_of
+from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
@@ -47,15 +47,12 @@ def stats(
 
     Shows no query's text unless --frequent-queries says so, and then only of those of enough users.
     """
-    from tacit.errors import ParameterError
     from tacit.searchlog.sessions import SessionCut
     from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
 
     cut = SessionCut.of(sessions, session_gap)
-    if since and until and since >= until:
-        raise ParameterError.outside("since", since.isoformat(), "before `until`")
-    check_frequent(1 if frequent_queries is None else frequent_queries, min_users)
-    with opened_for_statistics(log, f"{bytes_of(memory or _MEMORY)}B", since, until) as source:
+    check_frequent(1 if frequent_queries is None else frequent_queries, min_users, "frequent_queries")
+    with opened_for_statistics(log, memory or _MEMORY, since, until) as source:
         with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as shown:
             found = source.statistics(cut, shown.advance)
         result: dict[str, Any] = asdict(found) | {

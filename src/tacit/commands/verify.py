@@ -35,13 +35,13 @@ def verify(
     from dataclasses import asdict
 
     from tacit.release.document.manifest import read_manifest
-    from tacit.release.verify import verify_release
+    from tacit.release.verify import verify as verified
 
-    checks, manifest = verify_release(folder, ledger), read_manifest(folder)
-    holds = all(check.holds for check in checks)
+    found, manifest = verified(folder, ledger), read_manifest(folder)
+    checks, holds = found.checks, found.holds
     result = {
         "holds": holds,
-        "authenticity_checked": ledger is not None,
+        "authenticity_checked": found.authenticity_checked,
         "mechanism": manifest.get("mechanism"),
         "guarantee": manifest.get("guarantee"),
         "checks": [asdict(check) for check in checks],

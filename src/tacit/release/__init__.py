@@ -25,15 +25,12 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Click": "tacit.release.mechanisms.click",
-    "KQuery": "tacit.release.mechanisms.k_query",
-    "Preparation": "tacit.release.preparation",
+    "Plan": "tacit.release.mechanism",
     "Release": "tacit.release.publication",
-    "Session": "tacit.release.mechanisms.session",
-    "Topics": "tacit.release.mechanisms.topics",
-    "Zealous": "tacit.release.mechanisms.zealous",
+    "expected_rows": "tacit.release.forecast",
     "publish": "tacit.release.publication",
-    "verify_release": "tacit.release.verify",
+    "resample": "tacit.release.resampling",
+    "verify": "tacit.release.verify",
 }
 
 __all__ = sorted(_HOMES)

@@ -21,7 +21,7 @@ It speaks of logs like AOL's of three months: a log of another kind, or of one w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit.errors import InfeasibleError
 from tacit.files import atomic_file, cache_directory
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
@@ -37,6 +37,7 @@ from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Held, Holdings, count_once, find
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.schedule import AdaptiveRounds, Keys, Part, Round, Schedule, Selection, SingleCount
+from tacit.validation import whole
 
 WORLDS = (10_000, 100_000)
 """Users of the synthetic logs that are counted: the smallest that reaches far enough."""
@@ -104,9 +105,16 @@ def _published(part: Part, users: npt.NDArray[np.int64]) -> npt.NDArray[np.float
 def expected_rows(
     asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str
 ) -> dict[str, float]:
-    """By table, how many rows to expect of a log with so many users."""
-    if isinstance(users, bool) or not users >= 1:
-        raise ParameterError.outside("users", users, "at least 1")
+    """Return how many rows to expect of a release, by table, before anything is spent.
+
+    It is judged by a synthetic log of AOL's shape, made once and kept, so no private log is looked at.
+
+    Args:
+        asked: the mechanism, such as ``Zealous(epsilon=1)``, or its plan.
+        users: about how many users the log has; public knowledge.
+        report: called with what takes long.
+    """
+    users = whole("users", users, 1)
     plan, size = plan_of(asked), _world_for(users)
     share = users / size
     with open_engine() as engine:
@@ -182,14 +190,22 @@ def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:
     return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds))
 
 
-def refuse_if_empty(expected: dict[str, float], asked: Mechanism | Plan[Any], users: int) -> None:
+def in_words(expected: Mapping[str, float], users: int) -> str:
+    """Say in a sentence how many rows to expect."""
+    listed = ", ".join(
+        f"{name} {'next to none' if rows < 0.5 else f'about {rows:,.0f}'}" for name, rows in expected.items()
+    )
+    rough = f" This is rough: it is judged by a log of {WORLDS[-1]:,} users." if is_rough(users) else ""
+    return f"To expect of a log of {users:,} users of AOL's shape, in rows: {listed}.{rough}"
+
+
+def refuse_if_empty(expected: dict[str, float], users: int) -> None:
     """Refuse a release of which next to nothing can be expected: less than one row in all."""
-    if sum(expected.values()) >= 1:
+    rows = sum(expected.values())
+    if rows >= 1:
         return
     raise InfeasibleError(
-        f"next to nothing can be expected: {sum(expected.values()):.2g} rows of a log of {users:,}"
-        f" users. Nothing was charged.",
-        f"More users, a larger epsilon or delta, fewer tables or `tacit plan {plan_of(asked).name} --users"
-        f" {users}` with other"
-        " parameters would give more; `even_if_empty=True` goes on all the same.",
+        f"next to nothing can be expected: {rows:.2g} rows of a log of {users:,} users. Nothing was charged.",
+        "More users, a larger epsilon or delta, or fewer tables would give more, as a plan with `users` "
+        "says; `even_if_empty=True` goes on all the same.",
     )

@@ -18,7 +18,6 @@ beside each mechanism (:mod:`tacit.release.prose`).
 from __future__ import annotations
 
 import dataclasses
-import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -262,14 +261,10 @@ class Plan(ABC, Generic[M]):
         return f"<plan of {self.mechanism!r}: {self.guarantee}>"
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        text = io.StringIO()
-        self._statement().render(Console(file=text, width=100, highlight=False))
-        return text.getvalue().rstrip()
+        return str(self._statement())
 
     def _repr_html_(self) -> str:
-        return str(self._statement().html())
+        return str(self._statement()._repr_html_())
 
     def _statement(self) -> Any:
         from tacit.release.document.statement import state_plan

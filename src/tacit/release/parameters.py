@@ -169,6 +169,16 @@ def refuse_two_kinds_of_counts(same_counts: bool | None, *fresh_noise: float | N
         )
 
 
+def refuse_noise_off(mechanism: Any) -> None:
+    """Refuse a scale of 0, noise off: tests and audits run it, nobody plans or publishes with it."""
+    for field in dataclasses.fields(mechanism):
+        value = getattr(mechanism, field.name)
+        if field.metadata["noise"] and value == 0:
+            raise ParameterError.outside(
+                field.name, value, "a finite number above 0", "Without noise there is no guarantee."
+            )
+
+
 def check_whole(name: str, value: object, least: int) -> None:
     """Bounds and thresholds are whole numbers: counts are, and the noise is."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.display import Displayed
-from tacit.errors import InfeasibleError, InputError, IntegrityError, LogError, TacitError
+from tacit.errors import (
+    BudgetError,
+    InfeasibleError,
+    InputError,
+    IntegrityError,
+    LogError,
+    ParameterError,
+    PrivacyWarning,
+    TacitError,
+)
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.privacy.ledger.entries import Entry
-from tacit.privacy.ledger.ledger import Ledger
-from tacit.privacy.ledger.register import Register, open_ledger
+from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.document.manifest import (
     MANIFEST,
@@ -47,12 +56,17 @@ from tacit.release.document.manifest import (
 )
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells
+from tacit.release.document.words import verdict_on
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
+from tacit.release.forecast import expected_rows, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of
+from tacit.release.parameters import refuse_noise_off
 from tacit.release.preparation import Preparation, withheld
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import damage_of
+from tacit.searchlog.sessions import SessionCut
+from tacit.validation import flag, moment, place, size, whole
 
 _LEAST_SPACE = 64 << 20
 
@@ -140,34 +154,112 @@ def _check(order: Order) -> None:
 
 def publish(
     log: str | Path,
-    mechanism: Mechanism | Plan[Any],
+    plan: Mechanism | Plan[Any],
     *,
     to: str | Path,
     ledger: Ledger | str | Path | None = None,
-    preparation: Preparation | None = None,
+    budget_epsilon: float | None = None,
+    budget_delta: float = 0.0,
+    data_set: str = "",
+    controller: str = "",
     purpose: str = "",
-    memory: int | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    scrub: bool = True,
+    sessions: str = "time",
+    session_gap: float | None = None,
+    users: int | None = None,
+    even_if_empty: bool = False,
+    unsafe_exact_counts: bool = False,
+    memory: int | str | None = None,
     threads: int | None = None,
     report: Callable[[str], object] = str,
 ) -> Release:
     """Publish a log: tables, manifest and page in a folder, charged to the data set's ledger.
 
+    Every rule of a release is here; ``Log.release`` and ``tacit release`` pass on what they were given.
+
     Args:
-        log: the search log, canonical Parquet.
-        mechanism: how, with all its parameters: ``Zealous(epsilon=1, delta=1e-6)``.
+        log: the search log, as ``tacit import`` writes it.
+        plan: how, such as ``Zealous(epsilon=1)``, or its plan.
         to: the folder to make; it must not exist.
-        ledger: the data set's ledger, or its place; ``LOG.ledger`` unless given.
-        preparation: which records take part.
-        purpose: what the ledger's entry says it is for.
-        memory: bytes for the engine; by the length of the log unless given.
-        threads: of the engine.
-        report: told what is under way.
+        ledger: the data set's ledger, or its path; where it is known, or ``LOG.ledger``, unless given.
+        budget_epsilon: open the ledger, if there is none, with this ε for all releases together.
+        budget_delta: δ of that budget.
+        data_set: what people call the data set, for the page.
+        controller: who is responsible for the data set, for the page.
+        purpose: what the release is for: in the ledger, the manifest and the page.
+        since: only records from this time on (UTC); public, chosen without a look at the log.
+        until: only records before this time (UTC).
+        scrub: pass over queries with e-mail addresses, phone, card or social security numbers, long numbers.
+        sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
+        session_gap: minutes of pause that always end a session; 30 for time and 90 for words unless given.
+        users: about how many users the log has (public knowledge): say how many rows to expect, and refuse a
+            release of next to none.
+        even_if_empty: go on although next to nothing can be expected.
+        unsafe_exact_counts: needed for a mechanism that publishes exact counts, and protects against nobody
+            who knows the method.
+        memory: what the work may take, in bytes or as text such as ``2GB``; what does not fit goes to disk.
+        threads: how many threads work; one per processor unless given.
+        report: called with each stage of the work, and with what there is to say about it.
+
+    Raises:
+        ParameterError: a parameter is outside its range.
+        InputError: the log, the folder or the ledger cannot be used.
+        BudgetError: the ledger does not hold what the release costs.
+        InfeasibleError: no plan satisfies what is asked, or next to nothing can be expected.
     """
-    # Also one that is open already: whether it is this data set's ledger, only the register can say.
-    ledger = open_ledger(ledger.path if isinstance(ledger, Ledger) else ledger, log, None)
-    prepared = preparation or Preparation()
-    order = Order(Path(log), Path(to), plan_of(mechanism), prepared, ledger, purpose, memory, threads)
+    settled = plan_of(plan)
+    refuse_noise_off(settled.mechanism)
+    path, output = check_log(place("log", log)), place("to", to)
+    refuse_overwriting(output)
+    settled.check()
+    about = About(data_set, controller, purpose)
+    cut = SessionCut.of(sessions, session_gap).settled()
+    prepared = Preparation(moment("since", since), moment("until", until), flag("scrub", scrub), cut)
+    most = None if memory is None else size("memory", memory)
+    workers = None if threads is None else whole("threads", threads, 1)
+    _require_consent(settled, flag("unsafe_exact_counts", unsafe_exact_counts))
+    if users is None:
+        users = getattr(settled.mechanism, "users", None)
+    if users is not None:
+        expected = expected_rows(settled, whole("users", users, 1), report)
+        report(in_words(expected, users))
+        if not flag("even_if_empty", even_if_empty):
+            refuse_if_empty(expected, users)
+    budget = budget_of(budget_epsilon, budget_delta, settled.neighbours, "budget_")
+    _require_room(settled.guarantee, budget)
+    # Also a ledger that is open already: whether it is this data set's, only the register can say.
+    opened = open_ledger(
+        ledger if isinstance(ledger, Ledger | None) else place("ledger", ledger), path, budget
+    )
+    order = Order(path, output, settled, prepared, opened, purpose, most, workers, about)
     return publish_log(order, report=report)
+
+
+def _require_consent(plan: Plan[Any], unsafe_exact_counts: bool) -> None:
+    """Refuse what is not private unless that is known; warn of what protects weakly."""
+    verdict = verdict_on(plan.guarantee)
+    if not plan.mechanism.private and not unsafe_exact_counts:
+        raise ParameterError(
+            f"{plan.title} is not private: {verdict.sentence}",
+            "Choose another mechanism; or, if that is acceptable, say `unsafe_exact_counts=True`.",
+        )
+    if verdict.warns:
+        warnings.warn(f"{verdict.headline}. {verdict.sentence}", PrivacyWarning, stacklevel=4)
+
+
+def _require_room(guarantee: Guarantee, budget: Guarantee | None) -> None:
+    """Refuse a budget that the first release already exceeds, before a ledger is opened with it for good."""
+    if budget is None or guarantee.kind is GuaranteeKind.K_QUERY:
+        return
+    for name in ("epsilon", "delta"):
+        asked, given = getattr(guarantee, name), getattr(budget, name)
+        if asked > given:
+            raise BudgetError(
+                f"this release costs a {name} of {asked:.4g}; the budget has {given:.4g}.",
+                f"Give a larger `budget_{name}`; no ledger was opened and nothing was spent.",
+            )
 
 
 def publish_log(

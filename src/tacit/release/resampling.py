@@ -15,18 +15,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tacit.errors import InfeasibleError, IntegrityError, ParameterError
-from tacit.files import atomic_file
+from tacit.display import Displayed
+from tacit.errors import InfeasibleError, IntegrityError
+from tacit.files import atomic_file, check_output
 from tacit.release.document.manifest import read_manifest
 from tacit.release.registry import mechanism_class
 from tacit.searchlog.schema import SCHEMA, LogWriter
+from tacit.validation import flag, place, whole
+
+if TYPE_CHECKING:
+    from tacit.release.publication import Release
 
 Whole = NDArray[np.int64]
 _MEASURES = ("count", "deviation")
@@ -94,7 +99,7 @@ def read_released(folder: str | Path) -> ReleasedCounts:
     for name in manifest["published"]:
         path = folder / f"{name}.parquet"
         if not path.is_file():
-            raise IntegrityError(f"the table {name} is missing in {folder}.", "Run `tacit verify` on it.")
+            raise IntegrityError(f"the table {name} is missing in {folder}.", "Run tacit verify on it.")
         tables.append(pq.read_table(path))
     return released_counts(tables, manifest["mechanism"], manifest.get("schedule") or [])
 
@@ -114,7 +119,7 @@ def released_counts(
         if "count" not in table.column_names:
             raise InfeasibleError(
                 "this release has keys without counts, so no log can follow it.",
-                "Release with counts (without `keys_only`).",
+                "Release with counts, not keys only.",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
     if not mechanism_class(mechanism).publishes_queries:
@@ -135,7 +140,7 @@ def released_counts(
     if not numbers:
         raise InfeasibleError(
             "nothing was published, so there is nothing to make a log of.",
-            "A larger ε, or `tacit plan` with the log's size, shows what would publish more.",
+            "A larger ε, or a plan with the log's size, shows what would publish more.",
         )
     sequences.sort(key=lambda found: (-len(found[0]), -found[1], found[0]))
     found_steps = _steps(steps)
@@ -432,9 +437,9 @@ class Kept:
     off: int
 
 
-@dataclass(frozen=True)
-class Resampled:
-    """What was made."""
+@dataclass(frozen=True, repr=False)
+class Resampled(Displayed):
+    """A resampled log: where it is, its size, and how much of each released table it keeps."""
 
     path: Path
     users: int
@@ -443,24 +448,55 @@ class Resampled:
     records: int
     kept: dict[str, Kept]
 
+    def _summary(self) -> str:
+        return f"Resampled log {self.path}: {self.records:,} records of {self.users:,} users"
+
+    def _heading(self) -> tuple[str, ...]:
+        return ("table", "rows", "released", "kept", "largest difference of a row")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                name,
+                f"{kept.rows:,}",
+                f"{kept.released:,}",
+                f"{kept.kept / kept.released if kept.released else 1.0:.1%}",
+                f"{kept.off:,}",
+            )
+            for name, kept in self.kept.items()
+        ]
+
 
 def resample(
-    folder: str | Path, to: str | Path, *, users: int | None = None, days: int = 90, seed: int | None = None
+    release: Release | str | Path,
+    to: str | Path,
+    *,
+    users: int | None = None,
+    days: int = 90,
+    seed: int | None = None,
+    force: bool = False,
 ) -> Resampled:
-    """Make a synthetic search log from a release.
+    """Make a synthetic search log that follows a release, for tools that read logs.
+
+    It is computed from the release alone, so it costs nothing and tells nothing that the release does not.
 
     Args:
-        folder: the release.
-        to: the log to write (canonical Parquet).
+        release: the release, or its folder.
+        to: the log to write (Parquet).
         users: how many users; by default a fifth of the searches, and as many as the commonest query has.
         days: over how many days.
         seed: makes the log reproducible; the result is post-processing, so a public seed betrays nothing.
+        force: replace the file if it exists.
     """
-    if users is not None and users < 1:
-        raise ParameterError.outside("users", users, "at least 1")
-    if days < 1:
-        raise ParameterError.outside("days", days, "at least 1")
-    return resample_counts(read_released(folder), to, users=users, days=days, seed=seed)
+    folder, output = getattr(release, "folder", release), place("to", to)
+    check_output(output, force=flag("force", force))
+    return resample_counts(
+        read_released(place("release", folder)),
+        output,
+        users=None if users is None else whole("users", users, 1),
+        days=whole("days", days, 1),
+        seed=None if seed is None else whole("seed", seed),
+    )
 
 
 def resample_counts(

@@ -39,6 +39,7 @@ from tacit.release.document.tables import Finding, expected_files, table_checks
 from tacit.release.document.words import verdict_on
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
+from tacit.validation import place
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Check:
     found: str = ""
 
 
-def verify_release(folder: str | Path, ledger: str | Path | None = None) -> tuple[Check, ...]:
+def verify_release(folder: str | Path, ledger: Ledger | str | Path | None = None) -> tuple[Check, ...]:
     """Check a release; every check is made, whether earlier ones hold or not.
 
     Raises IntegrityError if there is no manifest to check, or no JSON in it.
@@ -143,7 +144,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
     yield _made("what was used lies within the budget stated", budget)
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
-    yield _made("what was drawn and compared follows from the parameters", schedule)
+    yield _made("noise and thresholds match the parameters", schedule)
     for what, test in prose.checks(mechanism, stated):
         yield _made(what, test)
 
@@ -169,11 +170,12 @@ def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterat
 
 
 def _ledger(
-    folder: Path, manifest: dict[str, Any], mechanism: Plan[Any], path: str | Path
+    folder: Path, manifest: dict[str, Any], mechanism: Plan[Any], path: Ledger | str | Path
 ) -> Iterator[Check]:
     stated = manifest.get("ledger")
     try:
-        entries = {entry.number: entry for entry in Ledger(path).state().entries}
+        ledger = path if isinstance(path, Ledger) else Ledger(path)
+        entries = {entry.number: entry for entry in ledger.state().entries}
     except IntegrityError as error:
         yield Check("the ledger is sound", False, error.problem)
         return
@@ -231,5 +233,6 @@ def verify(folder: str | Path, ledger: Ledger | str | Path | None = None) -> Ver
         folder: the release.
         ledger: the data set's ledger, or its place.
     """
-    place = ledger if ledger is None or isinstance(ledger, str | Path) else ledger.path
-    return Verification(Path(folder), tuple(verify_release(folder, place)), place is not None)
+    book = ledger if isinstance(ledger, Ledger | None) else Ledger(place("ledger", ledger))
+    path = place("folder", folder)
+    return Verification(path, verify_release(path, book), book is not None)

@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
+from tacit.validation import real
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -83,11 +84,12 @@ class SessionCut:
     @classmethod
     def of(cls, method: str, gap_minutes: float | None = None) -> SessionCut:
         """Read the parameters ``sessions`` (time or words) and ``session_gap`` (minutes)."""
-        if method not in tuple(SessionMethod):
+        if not isinstance(method, str) or method not in tuple(SessionMethod):
             raise ParameterError.outside("sessions", repr(method), f"one of {', '.join(SessionMethod)}")
         most = LONGEST_GAP // timedelta(minutes=1)
-        if gap_minutes is not None and not 0 <= gap_minutes <= most:
-            raise ParameterError.outside("session_gap", gap_minutes, f"from 0 to {most} minutes")
+        rule = f"from 0 to {most} minutes"
+        if gap_minutes is not None and not 0 <= real("session_gap", gap_minutes, rule) <= most:
+            raise ParameterError.outside("session_gap", gap_minutes, rule)
         return cls(SessionMethod(method), None if gap_minutes is None else timedelta(minutes=gap_minutes))
 
     @property

@@ -23,6 +23,7 @@ from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.files import literal_path
 from tacit.searchlog.schema import check_log
 from tacit.searchlog.sessions import SessionCut, SessionMethod, with_begins, with_pauses
+from tacit.validation import moment, size, whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -275,14 +276,13 @@ class StatisticsSource:
         return [FrequentQuery(*row) for row in found]
 
 
-def check_frequent(most: int, min_users: int) -> None:
-    """Refuse to show queries of too few users."""
-    if min_users < FEWEST_USERS:
+def check_frequent(most: int, min_users: int, name: str = "most") -> None:
+    """Refuse to show queries that too few users asked; ``name`` is what the caller calls ``most``."""
+    whole(name, most, 1)
+    if whole("min_users", min_users) < FEWEST_USERS:
         raise ParameterError.outside(
             "min_users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."
         )
-    if most < 1:
-        raise ParameterError.outside("frequent_queries", most, "at least 1")
 
 
 def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
@@ -296,7 +296,10 @@ def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
 
 @contextmanager
 def opened_for_statistics(
-    path: str | Path, memory: str = "2GB", since: datetime | None = None, until: datetime | None = None
+    path: str | Path,
+    memory: int | str = "2GB",
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
 ) -> Iterator[StatisticsSource]:
     """Open the log at ``path``, or its records from ``since`` to before ``until``, for counting within
     ``memory``.
@@ -306,8 +309,11 @@ def opened_for_statistics(
     import duckdb
 
     path = check_log(path)
+    begin, end, most = moment("since", since), moment("until", until), f"{size('memory', memory)}B"
+    if begin and end and begin >= end:
+        raise ParameterError.outside("since", begin.isoformat(), "before `until`")
     with TemporaryDirectory(prefix="tacit-stats-") as scratch:
-        settings = {"memory_limit": memory, "temp_directory": scratch, "preserve_insertion_order": False}
+        settings = {"memory_limit": most, "temp_directory": scratch, "preserve_insertion_order": False}
         try:
             connection = duckdb.connect(config=settings)
         except duckdb.Error as error:
@@ -316,7 +322,7 @@ def opened_for_statistics(
             with connection:
                 connection.execute("SET threads = ?", connection.execute(_THREADS).fetchone())
                 log = connection.read_parquet(literal_path(path), hive_partitioning=False)
-                for bound, sign in ((since, ">="), (until, "<")):
+                for bound, sign in ((begin, ">="), (end, "<")):
                     if bound is not None:
                         log = log.filter(f"time {sign} TIMESTAMP '{bound.isoformat(sep=' ')}'")
                 log.create_view("log")

@@ -375,6 +375,10 @@ def budget_of(
         return None
     rule = "a finite number, at least 0"
     epsilon, delta = real(f"{names}epsilon", epsilon, rule), real(f"{names}delta", delta, rule)
+    if epsilon < 0:
+        raise ParameterError.outside(f"{names}epsilon", epsilon, "at least 0")
+    if not 0 <= delta <= 1:
+        raise ParameterError.outside(f"{names}delta", delta, "in [0, 1]")
     kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
     return Guarantee(kind, member("neighbours", Neighbours, neighbours), epsilon, delta)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.pages import render
+from tacit.display import Displayed
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release import prose
 from tacit.release.analysis import parts_document
@@ -18,13 +18,11 @@ from tacit.release.document.words import meaning_of
 from tacit.release.prose import PaperFigure
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tacit.release.mechanism import Plan
 
 
-@dataclass(frozen=True)
-class Statement:
+@dataclass(frozen=True, repr=False)
+class Statement(Displayed):
     """What a command says: the document, and the rows (name, ours, the paper's) a person sees.
 
     ``ours`` heads the column of our values.
@@ -37,30 +35,17 @@ class Statement:
     why: str
     ours: str = "provable"
 
-    def render(self, console: Console) -> None:
-        """Draw the statement: a table of ours beside the paper's, then the words."""
-        from rich.table import Table
+    def _summary(self) -> str:
+        return self.title
 
-        console.print(self.title, style="bold", markup=False)
-        table = Table(show_edge=False, pad_edge=False)
-        table.add_column("")
-        table.add_column(self.ours, justify="right")
-        table.add_column("paper", justify="right", style="dim")
-        for row in self.rows:
-            table.add_row(*row)
-        console.print(table)
-        console.print()
-        for line in self.words:
-            console.print(f"• {line}", markup=False)
-        if self.why:
-            console.print(f"\nWhy the paper differs: {self.why}", markup=False, style="dim")
+    def _heading(self) -> tuple[str, str, str]:
+        return ("", self.ours, "paper")
 
-    def html(self) -> str:
-        """The same for a notebook."""
-        heading = ("", self.ours, "paper")
-        return render(
-            "tacit", "object.html.j2", title=self.title, rows=self.rows, heading=heading, notes=self.words
-        )
+    def _rows(self) -> Sequence[tuple[str, str, str]]:
+        return self.rows
+
+    def _notes(self) -> list[str]:
+        return [f"• {line}" for line in self.words]
 
 
 def _guarantee_document(found: Guarantee) -> dict[str, Any]:
