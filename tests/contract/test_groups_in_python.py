@@ -50,6 +50,9 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
         {"augment": 99},
         {"fewest_holders": 40},
         {"seed": -1},
+        {"seed": "many"},
+        {"p": "half"},
+        {"weights": "bm25"},
     ],
 )
 def test_both_doors_refuse_the_same(options: dict[str, object], profiles: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import inspect
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.served_app import served_app
 from typer.testing import CliRunner
@@ -60,7 +61,7 @@ def test_an_agent_joins_a_pool_in_five_lines(template: Path) -> None:
     [
         ({"workers": 2}, "`redis=redis"),
         ({"relay": "https://relay.example"}, "`relay` and `relay_secret`"),
-        ({"k": 1}, "k must be a whole number of at least 2; found 1"),
+        ({"k": 1}, "k must be a whole number, 2 or more; found 1"),
         ({"window": 3.0}, "window must be longer"),
     ],
 )
@@ -72,6 +73,16 @@ def test_a_pool_refuses_what_the_command_refuses(options: dict[str, object], mes
     assert isinstance(done.exception, ParameterError) or done.exit_code == 2
     for quoted in str(caught.value).split("`")[1::2]:
         assert quoted.partition("=")[0] in inspect.signature(Pool).parameters
+
+
+def test_integers_of_numpy_are_integers_and_other_types_are_refused_by_name() -> None:
+    assert Pool(k=np.int64(3)).as_dict()["rules"]["k"] == 3  # type: ignore[arg-type]
+    json.dumps(Pool(k=np.int64(3), window=np.float32(60)).as_dict())  # type: ignore[arg-type]
+    for options in ({"k": "3"}, {"k": 3.5}, {"window": "long"}, {"overlap": None}):
+        with pytest.raises(ParameterError, match=f"{next(iter(options))} must be"):
+            Pool(**options)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="windows must be a whole number"):
+        simulate_pool(windows="many")  # type: ignore[arg-type]
 
 
 def test_an_agent_refuses_an_issuer_without_an_account() -> None:

@@ -314,7 +314,7 @@ TestLyingAgents.settings = settings(max_examples=40, stateful_step_count=25, dea
     [
         ({"overlap": 0.6}, "at most 0.5; found 0.6"),
         ({"overlap": 0.0}, "above 0"),
-        ({"k": 1}, "at least 2; found 1"),
+        ({"k": 1}, "2 or more; found 1"),
         ({"window": 20.0}, "longer than twice the phases and the skew, 20"),
         ({"skew": -1.0}, "skew must be at least 0"),
     ],

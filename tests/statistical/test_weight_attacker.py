@@ -1,7 +1,8 @@
 """Equal weights, same person? At chance under the default weights, nearly certain under the paper's.
 
-Chance is compared with the 95 % interval of the attacker's share: the false-alarm rate of the first test is
-about 1 in 20 for a fresh seed; the seeds are fixed.
+Both shares are means over ten seeds of the attacker. One seed's shares, of 5,500 guesses or more, have a
+standard deviation of at most 0.0065, so their mean has at most 0.0021: the bounds of 0.02 and 0.01 lie more
+than eight deviations away from what is measured (below 1e-14 for a fresh seed).
 """
 
 from dataclasses import replace
@@ -45,11 +46,16 @@ def bundle(people: Profiles, representative: str) -> Bundling:
     return Bundler(representative=representative).fit(people)
 
 
+def above_chance(bundling: Bundling, fewest: int) -> float:
+    """By how much the attacker is right more often than by chance, over ten seeds."""
+    found = [attack_weights(bundling, exclusive=False, seed=seed) for seed in range(10)]
+    assert min(each.guesses for each in found) > fewest
+    return float(np.mean([each.right - each.chance for each in found]))
+
+
 def test_the_default_weights_tell_nothing_more_than_how_many_hold_a_term(people: Profiles) -> None:
-    found = attack_weights(bundle(people, "share"), exclusive=False)
-    assert found.guesses > 1000
-    assert found.right_interval[0] <= found.chance <= found.right_interval[1]
-    assert found.singled_out == 0
+    assert abs(above_chance(bundle(people, "share"), 5_000)) < 0.02
+    assert attack_weights(bundle(people, "share"), exclusive=False).singled_out == 0
 
 
 @pytest.mark.parametrize("representative", ["centroid", "union"])
@@ -61,15 +67,12 @@ def test_the_papers_weights_betray_who_holds_two_terms(people: Profiles, represe
 
 
 def test_on_a_log_the_default_weights_stay_at_chance(searchers: Profiles) -> None:
-    found = attack_weights(bundle(searchers, "share"), exclusive=False)
-    assert found.guesses > 5000
-    assert found.right_interval[0] <= found.chance <= found.right_interval[1]
-    assert found.singled_out == 0
+    assert abs(above_chance(bundle(searchers, "share"), 5_000)) < 0.02
+    assert attack_weights(bundle(searchers, "share"), exclusive=False).singled_out == 0
 
 
 def test_on_a_log_the_papers_weights_are_above_chance(searchers: Profiles) -> None:
-    found = attack_weights(bundle(searchers, "centroid"), exclusive=False)
-    assert found.right_interval[0] > found.chance
+    assert above_chance(bundle(searchers, "centroid"), 15_000) > 0.01
 
 
 @pytest.mark.parametrize("representative", ["centroid", "union"])

@@ -16,7 +16,7 @@ from tacit.device.sending.withholding import Sending
 from tacit.evaluate.tasks import task_names
 from tacit.groups.bundling import METHODS
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.reading import WEIGHTS
+from tacit.groups.profiles import WEIGHTS
 from tacit.groups.representative import REPRESENTATIVES
 from tacit.pool.agent.machine import Without
 from tacit.pool.simulation.traffic import LEAVERS, MODES

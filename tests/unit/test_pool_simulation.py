@@ -125,7 +125,7 @@ def test_a_crowd_decides_as_agents_do() -> None:
         ({"overlap": 0.7}, "at most 0.5"),
         ({"arrivals": 0.0}, "arrivals must be above 0"),
         ({"stay": -1.0}, "stay must be above 0"),
-        ({"windows": 0}, "windows must be at least 1"),
+        ({"windows": 0}, "windows must be a whole number, 1 or more; found 0"),
         ({"mode": "best"}, "mode must be one of default, paper; found 'best'"),
     ],
 )

@@ -41,9 +41,10 @@ from tacit.groups.criterion import Criterion, refuse_hopeless
 from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, grow_groups, judge
 from tacit.groups.loops.similarity import fill_sketches
 from tacit.groups.profiles import Profiles
-from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representatives, release
+from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representative, release
 from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
+from tacit.validation import whole
 
 _COORDINATES = 256
 _CENTRES = 16
@@ -317,10 +318,16 @@ class Bundling:
         """The rows of each group's members."""
         return np.split(np.argsort(self.labels, kind="stable"), np.cumsum(self.sizes)[:-1])
 
-    @property
-    def representatives(self) -> Representatives:
+    @cached_property
+    def representatives(self) -> list[Representative]:
         """What each group releases: its number of members and weighted terms, no user ids."""
-        return Representatives(self.released, self.sizes, self.profiles.vocabulary)
+        released, vocabulary = self.released, self.profiles.vocabulary
+        found = []
+        for group, size in enumerate(self.sizes.tolist()):
+            held = released.held(group)
+            pairs = zip(released.terms[held], released.weights[held], strict=True)
+            found.append(Representative(group, size, {vocabulary[t]: float(f"{w:.6g}") for t, w in pairs}))
+        return found
 
 
 @dataclass(frozen=True)
@@ -359,17 +366,14 @@ class Bundler:
 
     def __post_init__(self) -> None:
         self.rule_of_release  # noqa: B018  (refuses a wrong parameter now, not after hours)
-        if self.augment is not None and not 0 <= self.augment <= MOST_STEPS:
+        object.__setattr__(self, "seed", whole("seed", self.seed))
+        object.__setattr__(self, "cell_size", whole("cell_size", self.cell_size, 2))
+        if self.augment is not None and whole("augment", self.augment) > MOST_STEPS:
             raise ParameterError.outside("augment", self.augment, f"from 0 to {MOST_STEPS}")
-        if self.representative not in REPRESENTATIVES:
-            raise ParameterError.outside(
-                "representative", self.representative, f"one of {', '.join(REPRESENTATIVES)}"
-            )
-        if self.method not in METHODS:
-            raise ParameterError.outside("method", self.method, f"one of {', '.join(METHODS)}")
-        if self.seed < 0:
-            raise ParameterError.outside("seed", self.seed, "0 or more")
-        if not 2 <= self.cell_size <= LARGEST_CELL:
+        for name, known in (("representative", REPRESENTATIVES), ("method", METHODS)):
+            if getattr(self, name) not in known:
+                raise ParameterError.outside(name, repr(getattr(self, name)), f"one of {', '.join(known)}")
+        if self.cell_size > LARGEST_CELL:
             raise ParameterError.outside("cell_size", self.cell_size, f"between 2 and {LARGEST_CELL}")
 
     @property

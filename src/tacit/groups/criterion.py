@@ -30,6 +30,7 @@ from scipy import sparse
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.loops.judging import CompiledCriterion
 from tacit.groups.profiles import Profiles
+from tacit.validation import real, whole
 
 CRITERIA = ("strict", "paper")
 
@@ -58,17 +59,16 @@ class Criterion:
     fewest_in_group: int = 1
 
     def __post_init__(self) -> None:
+        for name, least in (("known_terms", 0), ("fewest_holders", 1), ("fewest_in_group", 1)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for name in ("p", "keep"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
         if not 0 < self.p < 1:
             raise ParameterError.outside("p", self.p, "greater than 0 and less than 1")
         if self.kind not in CRITERIA:
             raise ParameterError.outside("criterion", self.kind, f"one of {', '.join(CRITERIA)}")
-        if self.known_terms < 0:
-            raise ParameterError.outside("known_terms", self.known_terms, "at least 0")
         if not 0 <= self.keep < 1:
             raise ParameterError.outside("keep", self.keep, "at least 0 and less than 1")
-        for name in ("fewest_holders", "fewest_in_group"):
-            if getattr(self, name) < 1:
-                raise ParameterError.outside(name, getattr(self, name), "at least 1")
         if self.kind == "paper" and (self.known_terms or self.keep):
             raise ParameterError(
                 "`known_terms` and `keep` are no part of the paper's criterion.",
@@ -136,7 +136,7 @@ def largest_known_terms(profiles: Profiles, criterion: Criterion) -> int:
     rarely = math.ceil(1 / criterion.p) - 1  # the largest n_B below 1/p
     for known in range(criterion.known_terms, 0, -1):
         for row in range(len(profiles)):
-            held = profiles.terms[profiles.offsets[row] : profiles.offsets[row + 1]]
+            held = profiles.terms[profiles.held(row)]
             rarest = held[np.argsort(counts[held], kind="stable")]
             if not _singled_out(rarest, holders, rarely, known):
                 return known

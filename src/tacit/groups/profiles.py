@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.errors import InputError
+from tacit.errors import InputError, ParameterError
 from tacit.groups.loops.judging import Rows
 from tacit.text import normalise
+from tacit.validation import whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,9 +59,13 @@ class Profiles:
         """|U_j|, the number of terms of each user."""
         return np.diff(self.offsets)
 
+    def held(self, row: int) -> slice:
+        """Where one user's terms are."""
+        return slice(self.offsets[row], self.offsets[row + 1])
+
     def profile(self, row: int) -> dict[str, float]:
         """One user's terms with their weights."""
-        held = slice(self.offsets[row], self.offsets[row + 1])
+        held = self.held(row)
         return {
             self.vocabulary[term]: float(weight)
             for term, weight in zip(self.terms[held], self.weights[held], strict=True)
@@ -133,6 +139,23 @@ class Profiles:
             matrix.indices.astype(np.int32),
             matrix.data.astype(np.float32),
         )
+
+
+WEIGHTS = ("count", "sessions", "binary", "tf-idf")
+"""The weights of a user's terms in a log; :mod:`tacit.groups.reading` says what each means."""
+
+Period = tuple[datetime | None, datetime | None]
+
+
+def check_reading(weights: str, max_terms: int | None, period: Period) -> None:
+    """Refuse what profiles cannot be read by, before anything is read."""
+    if weights not in WEIGHTS:
+        raise ParameterError.outside("weights", repr(weights), f"one of {', '.join(WEIGHTS)}")
+    if max_terms is not None:
+        whole("max_terms", max_terms, 1)
+    since, until = period
+    if since and until and since >= until:
+        raise ParameterError.outside("since", since.isoformat(), "before `until`")
 
 
 def newcomers_terms(user: str, terms: Mapping[str, float]) -> dict[str, float]:

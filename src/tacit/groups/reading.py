@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -30,17 +29,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.errors import InputError, ParameterError
+from tacit.errors import InputError
 from tacit.files import literal_path
-from tacit.groups.profiles import Profiles
+from tacit.groups.profiles import Period, Profiles, check_reading
 from tacit.searchlog import check_log
 from tacit.searchlog.sessions import SessionCut, with_session_numbers
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
 
-WEIGHTS = ("count", "sessions", "binary", "tf-idf")
-
-_Period = tuple[datetime | None, datetime | None]
 _OF_PERIOD = (
     "FROM read_parquet(?, hive_partitioning=false) "
     'WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP)'
@@ -53,7 +49,7 @@ def profiles_from_log(
     weights: str = "count",
     max_terms: int | None = None,
     scrub: bool = True,
-    period: tuple[datetime | None, datetime | None] = (None, None),
+    period: Period = (None, None),
     sessions: SessionCut | None = None,
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
@@ -61,21 +57,15 @@ def profiles_from_log(
 
     Args:
         path: a search log in canonical Parquet.
-        weights: one of :data:`WEIGHTS`.
+        weights: one of :data:`tacit.groups.profiles.WEIGHTS`.
         max_terms: keep only a user's terms of the largest weights, by count where weights are binary (ties:
             alphabetically); all if None.
-        scrub: pass over queries that name somebody.
+        scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
         sessions: how histories are cut into sessions, for weights by session.
         advance: called with the number of distinct queries read since the last call.
     """
-    if weights not in WEIGHTS:
-        raise ParameterError.outside("weights", weights, f"one of {', '.join(WEIGHTS)}")
-    if max_terms is not None and max_terms < 1:
-        raise ParameterError.outside("max_terms", max_terms, "at least 1")
-    since, until = period
-    if since and until and since >= until:
-        raise ParameterError.outside("since", since.isoformat(), "before `until`")
+    check_reading(weights, max_terms, period)
     if weights == "sessions":
         asked, owner, users, queries = _asked_in_sessions(check_log(path), period, sessions or SessionCut())
     else:
@@ -105,7 +95,7 @@ def profiles_from_log(
     return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
 
 
-def _asked(path: Path, period: _Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
+def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """How often each user asked each query (clicks on one list of results are one time), and both's names."""
     sql = f'SELECT "user", query, count(DISTINCT "time") AS times {_OF_PERIOD} GROUP BY "user", query'
     with _selected(sql, path, period) as found:
@@ -122,7 +112,7 @@ def _asked(path: Path, period: _Period) -> tuple[sparse.csr_array, pa.Array, pa.
 
 
 def _asked_in_sessions(
-    path: Path, period: _Period, cut: SessionCut
+    path: Path, period: Period, cut: SessionCut
 ) -> tuple[sparse.csr_array, sparse.csr_array, pa.Array, pa.Array]:
     """Which session (of any user) asked which query, whose session it is, and users' and queries' names."""
     sql = f'SELECT DISTINCT "user", "time", query {_OF_PERIOD} ORDER BY "user", "time", query'
@@ -147,7 +137,7 @@ def _asked_in_sessions(
 
 
 @contextmanager
-def _selected(sql: str, path: Path, period: _Period) -> Iterator[duckdb.DuckDBPyRelation]:
+def _selected(sql: str, path: Path, period: Period) -> Iterator[duckdb.DuckDBPyRelation]:
     """What a query finds in the log; what does not fit in memory goes to a private folder."""
     since, until = period
     with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:

@@ -133,7 +133,7 @@ class Attacker:
             return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
         known = []
         for user in chosen:
-            held = profiles.terms[profiles.offsets[user] : profiles.offsets[user + 1]]
+            held = profiles.terms[profiles.held(user)]
             known.append(randomness.choice(held, known_terms, replace=False))
         return self._summary(known_terms, chosen, known)
 
@@ -202,8 +202,8 @@ def _own_unknown(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> N
     """The victim's terms that the group releases and the attacker does not know."""
     profiles, released = bundling.profiles, bundling.released
     group = bundling.labels[victim]
-    held = profiles.terms[profiles.offsets[victim] : profiles.offsets[victim + 1]]
-    shown = released.terms[released.offsets[group] : released.offsets[group + 1]]
+    held = profiles.terms[profiles.held(victim)]
+    shown = released.terms[released.held(group)]
     return np.setdiff1d(np.intersect1d(held, shown), known)
 
 
@@ -211,12 +211,9 @@ def _informed(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> floa
     """The largest n_{B+t} / n_B over released terms t not in B, inside the victim's group."""
     profiles, released = bundling.profiles, bundling.released
     group = int(bundling.labels[victim])
-    rows = [
-        profiles.terms[profiles.offsets[member] : profiles.offsets[member + 1]]
-        for member in bundling.members[group]
-    ]
+    rows = [profiles.terms[profiles.held(member)] for member in bundling.members[group]]
     matching = [row for row in rows if np.isin(known, row).all()]
-    shown = released.terms[released.offsets[group] : released.offsets[group + 1]]
+    shown = released.terms[released.held(group)]
     terms, together = np.unique(np.concatenate(matching), return_counts=True)
     open_terms = np.isin(terms, shown) & ~np.isin(terms, known)
     return float(together[open_terms].max() / len(matching)) if open_terms.any() else 0.0
@@ -256,7 +253,7 @@ class _Group:
 
     def __init__(self, bundling: Bundling, group: int) -> None:
         released, profiles = bundling.released, bundling.profiles
-        held = slice(released.offsets[group], released.offsets[group + 1])
+        held = released.held(group)
         self.terms = released.terms[held]
         self.holders = released.holders[held]
         # Compared as they are published: with six digits.
@@ -264,7 +261,7 @@ class _Group:
         self.owners: list[set[int]] = [set() for _ in self.terms]
         place = {int(term): index for index, term in enumerate(self.terms)}
         for member in bundling.members[group].tolist():
-            for term in profiles.terms[profiles.offsets[member] : profiles.offsets[member + 1]].tolist():
+            for term in profiles.terms[profiles.held(member)].tolist():
                 if term in place:
                     self.owners[place[term]].add(member)
 

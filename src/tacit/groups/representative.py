@@ -11,9 +11,7 @@ term). Both carry a few people's numbers, and equal numbers betray who holds wha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +52,10 @@ class ReleasedTerms:
     def __len__(self) -> int:
         return self.offsets.size - 1
 
+    def held(self, group: int) -> slice:
+        """Where a group's terms are."""
+        return slice(self.offsets[group], self.offsets[group + 1])
+
     def in_order(self, order: NDArray[np.int64]) -> ReleasedTerms:
         """The same groups, renumbered so that the old group ``order[g]`` becomes g."""
         sizes = np.diff(self.offsets)[order]
@@ -71,40 +73,12 @@ class ReleasedTerms:
         """
         digests = []
         for group in range(len(self)):
-            held = slice(self.offsets[group], self.offsets[group + 1])
+            held = self.held(group)
             content = hashlib.blake2b(int(members[group]).to_bytes(8, "little"), digest_size=16)
             content.update(self.terms[held].tobytes())
             content.update(self.weights[held].tobytes())
             digests.append(content.digest())
         return np.array(sorted(range(len(self)), key=digests.__getitem__), dtype=np.int64)
-
-
-class Representatives(Sequence[Representative]):
-    """The representatives of all groups, each made when it is asked for."""
-
-    def __init__(
-        self, released: ReleasedTerms, members: NDArray[np.int64], vocabulary: Sequence[str]
-    ) -> None:
-        self._released, self._members, self._vocabulary = released, members, vocabulary
-
-    def __len__(self) -> int:
-        return len(self._released)
-
-    @overload
-    def __getitem__(self, group: int) -> Representative: ...
-    @overload
-    def __getitem__(self, group: slice) -> list[Representative]: ...
-    def __getitem__(self, group: int | slice) -> Representative | list[Representative]:
-        if isinstance(group, slice):
-            return [self[index] for index in range(*group.indices(len(self)))]
-        index = range(len(self))[group]
-        held = slice(self._released.offsets[index], self._released.offsets[index + 1])
-        terms, weights = self._released.terms[held], self._released.weights[held]
-        named = {self._vocabulary[t]: float(f"{w:.6g}") for t, w in zip(terms, weights, strict=True)}
-        return Representative(index, int(self._members[index]), named)
-
-    def __iter__(self) -> Iterator[Representative]:
-        return (self[group] for group in range(len(self)))
 
 
 def release(

@@ -42,7 +42,7 @@ from tacit.files import check_output_folder
 from tacit.groups.bundling import Bundler, Bundling
 from tacit.groups.criterion import Criterion
 from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, released_terms
-from tacit.groups.profiles import Profiles, newcomers_terms
+from tacit.groups.profiles import Profiles, check_reading, newcomers_terms
 from tacit.groups.report import report
 from tacit.groups.representative import Representative
 from tacit.groups.store import (
@@ -313,6 +313,7 @@ class Groups(Displayed):
             seed=seed,
         )
         cut = SessionCut.of(sessions, session_gap)
+        check_reading(weights, max_terms, (since, until))
         if to is not None:
             inputs = [profiles] if isinstance(profiles, str | Path) else []
             check_output_folder(to, force=force, marks=MARKS, inputs=inputs)

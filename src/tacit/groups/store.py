@@ -105,9 +105,13 @@ class GroupsStore:
         """Close the file."""
         self.connection.close()
 
+    def _one(self, sql: str, *values: object) -> Any:
+        """The first row that a statement finds; None where it finds none."""
+        return self.connection.execute(sql, values).fetchone()
+
     def meta(self, key: str) -> Any:
         """A stored setting."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self._one("SELECT value FROM meta WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
     @contextmanager
@@ -123,23 +127,23 @@ class GroupsStore:
 
     def version(self) -> int:
         """Changes whenever another connection has changed the file."""
-        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+        return int(self._one("PRAGMA data_version")[0])
 
     # Users
 
     def place(self, user: str) -> Place | None:
         """Where the user stands; None for somebody unknown."""
-        row = self.connection.execute("SELECT team, member FROM user WHERE name = ?", (user,)).fetchone()
+        row = self._one("SELECT team, member FROM user WHERE name = ?", user)
         return Place(row[0], bool(row[1])) if row else None
 
     def rests(self, user: str) -> bool:
         """Whether the user was counted in a group before, and must not be in another."""
-        row = self.connection.execute("SELECT rests FROM user WHERE name = ?", (user,)).fetchone()
+        row = self._one("SELECT rests FROM user WHERE name = ?", user)
         return bool(row and row[0])
 
     def count_users(self) -> int:
         """How many people there are, guests included."""
-        return int(self.connection.execute("SELECT count(*) FROM user").fetchone()[0])
+        return int(self._one("SELECT count(*) FROM user")[0])
 
     def everybody(self) -> Iterator[tuple[str, Place]]:
         """All users in the order of their names."""
@@ -150,7 +154,7 @@ class GroupsStore:
 
     def profile(self, user: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """A user's terms (ascending ids) and weights."""
-        row = self.connection.execute("SELECT terms, weights FROM user WHERE name = ?", (user,)).fetchone()
+        row = self._one("SELECT terms, weights FROM user WHERE name = ?", user)
         return np.frombuffer(row[0], np.int32), np.frombuffer(row[1], np.float32)
 
     def profiles_of(self, group: int | None, *, member: bool) -> dict[str, NDArray[np.int32]]:
@@ -162,9 +166,7 @@ class GroupsStore:
 
     def count_waiting(self, group: int | None) -> int:
         """How many guests of a group may be counted in a new one."""
-        found = self.connection.execute(
-            "SELECT count(*) FROM user WHERE team IS ? AND member = 0 AND rests = 0", (group,)
-        ).fetchone()
+        found = self._one("SELECT count(*) FROM user WHERE team IS ? AND member = 0 AND rests = 0", group)
         return int(found[0])
 
     def waiting(self, group: int | None) -> dict[str, NDArray[np.int32]]:
@@ -228,12 +230,12 @@ class GroupsStore:
             ((term,) for term in terms),
         )
         find = "SELECT id FROM term WHERE text = ?"
-        return np.array([self.connection.execute(find, (term,)).fetchone()[0] for term in terms], np.int32)
+        return np.array([self._one(find, term)[0] for term in terms], np.int32)
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """The terms with these ids."""
         find = "SELECT text FROM term WHERE id = ?"
-        return {term: self.connection.execute(find, (term,)).fetchone()[0] for term in ids}
+        return {term: self._one(find, term)[0] for term in ids}
 
     def vocabulary(self) -> dict[int, str]:
         """All terms by id."""
@@ -242,7 +244,7 @@ class GroupsStore:
     def holders(self, ids: Iterable[int]) -> NDArray[np.int64]:
         """How many users hold each of these terms."""
         find = "SELECT holders FROM term WHERE id = ?"
-        return np.array([self.connection.execute(find, (term,)).fetchone()[0] for term in ids], np.int64)
+        return np.array([self._one(find, term)[0] for term in ids], np.int64)
 
     def forget_unused_terms(self, candidates: Iterable[int], shown: Iterable[int]) -> None:
         """Delete those candidates that nobody holds, unless a group shows them."""
@@ -256,18 +258,16 @@ class GroupsStore:
 
     def count_groups(self) -> int:
         """How many groups there are."""
-        return int(self.connection.execute("SELECT count(*) FROM team").fetchone()[0])
+        return int(self._one("SELECT count(*) FROM team")[0])
 
     def next_group(self) -> int:
         """A number that no group ever had."""
-        row = self.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'team'").fetchone()
+        row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'team'")
         return int(row[0]) + 1 if row else 0
 
     def shown(self, group: int) -> Shown | None:
         """What a group shows; None where there is no such group."""
-        row = self.connection.execute(
-            "SELECT size, terms, shares FROM team WHERE id = ?", (group,)
-        ).fetchone()
+        row = self._one("SELECT size, terms, shares FROM team WHERE id = ?", group)
         return (
             Shown(row[0], np.frombuffer(row[1], np.int32), np.frombuffer(row[2], np.float32)) if row else None
         )
@@ -347,15 +347,15 @@ def fill(store: GroupsStore, bundling: Bundling, first: int) -> None:
     profiles, released = bundling.profiles, bundling.released
     store.add_terms(profiles.vocabulary, np.bincount(profiles.terms, minlength=len(profiles.vocabulary)))
     for group in range(len(released)):
-        held = slice(released.offsets[group], released.offsets[group + 1])
+        held = released.held(group)
         shown = Shown(int(bundling.sizes[group]), released.terms[held], released.weights[held])
         store.form(shown, first + group)
     store.add_rows(
         (
             user,
             first + int(bundling.labels[row]),
-            profiles.terms[profiles.offsets[row] : profiles.offsets[row + 1]],
-            profiles.weights[profiles.offsets[row] : profiles.offsets[row + 1]],
+            profiles.terms[profiles.held(row)],
+            profiles.weights[profiles.held(row)],
         )
         for row, user in enumerate(profiles.users)
     )

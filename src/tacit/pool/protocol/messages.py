@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import InputError, ParameterError
 from tacit.pool.protocol.template import Record
+from tacit.validation import real, whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -134,8 +135,10 @@ class Rules:
     capacity: int = 2_000_000
 
     def __post_init__(self) -> None:
-        if type(self.k) is not int or self.k < 2:
-            raise ParameterError.outside("k", self.k, "a whole number of at least 2")
+        for name, least in (("k", 2), ("margin", 0), ("capacity", 2)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for name in ("window", "overlap", "count", "identify", "form", "skew"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
         if not 0 < self.overlap <= 0.5:
             raise ParameterError.outside(
                 "overlap",
@@ -144,11 +147,11 @@ class Rules:
                 "Above one half, somebody who confirms one overlap and not the next is singled out in time.",
             )
         for name in ("count", "identify", "form", "skew"):
-            if not 0 <= getattr(self, name) < float("inf"):
+            if getattr(self, name) < 0:
                 raise ParameterError.outside(name, getattr(self, name), "at least 0")
-        if self.margin < 0 or self.capacity < self.k:
-            raise ParameterError("the margin must be at least 0, and the capacity at least k.")
-        if not 2 * self.phases + self.skew < self.window < float("inf"):
+        if self.capacity < self.k:
+            raise ParameterError.outside("capacity", self.capacity, f"at least k, {self.k}")
+        if self.window <= 2 * self.phases + self.skew:
             raise ParameterError.outside(
                 "window",
                 self.window,

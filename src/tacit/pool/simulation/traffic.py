@@ -41,6 +41,7 @@ from tacit.pool.simulation.verification import (
     verify_log,
     write_audited_log,
 )
+from tacit.validation import real, whole
 
 Numbers = npt.NDArray[np.int64]
 
@@ -187,13 +188,15 @@ class SimulationSetting:
 
     def __post_init__(self) -> None:
         self.rules()
+        for name, least in (("k", 2), ("windows", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for name in ("window", "overlap", "arrivals", "stay", "stay_variance"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("arrivals", "stay"):
-            if not 0 < getattr(self, name) < math.inf:
+            if getattr(self, name) <= 0:
                 raise ParameterError.outside(name, getattr(self, name), "above 0")
-        if not 0 <= self.stay_variance < math.inf:
+        if self.stay_variance < 0:
             raise ParameterError.outside("stay_variance", self.stay_variance, "at least 0")
-        if self.windows < 1:
-            raise ParameterError.outside("windows", self.windows, "at least 1")
         if self.mode not in MODES:
             raise ParameterError.outside("mode", repr(self.mode), f"one of {', '.join(MODES)}")
         if self.leavers not in LEAVERS:
@@ -501,8 +504,7 @@ def simulate_pool(
         force: replace the file ``log``.
         advance: called after each window.
     """
-    if seeds < 1:
-        raise ParameterError.outside("seeds", seeds, "at least 1")
+    seeds = whole("seeds", seeds, 1)
     setting = SimulationSetting(
         k, window, overlap, arrivals, stay, stay_variance, windows, mode, leavers, seed
     )

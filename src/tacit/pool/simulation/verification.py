@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.pool.loops.matching import count_companions
+from tacit.validation import real, whole
 
 _COLUMNS = ("time", "sender", "record", "low", "high", "guarded")
 
@@ -180,8 +181,9 @@ def verify_log(log: AuditedLog | str | Path, k: int = 30, window: float = 50.0) 
         k: how many people must match each entry.
         window: how well an attacker knows the time of a query, plus or minus.
     """
-    if k < 1 or not window >= 0:
-        raise ParameterError(f"k must be at least 1 and window at least 0; found {k} and {window}.")
+    k, window = whole("k", k, 1), real("window", window)
+    if window < 0:
+        raise ParameterError.outside("window", window, "at least 0")
     log = log if isinstance(log, AuditedLog) else read_audited_log(log)
     same, match = companions(log, k, window)
     guarded = log.guarded
