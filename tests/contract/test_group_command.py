@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.in_process import tacit
 from tests.realdata import shared_data
 
 from tacit.groups import Groups
@@ -20,11 +21,6 @@ from tacit.text import normalise, words
 
 CANARY = "canary-7f3a9c"
 SECRET = "xylophonist"
-
-
-def tacit(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tacit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
 def write_profiles(path: Path, users: int, terms: int = 6) -> Path:
