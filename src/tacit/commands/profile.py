@@ -15,12 +15,11 @@ from rich.tree import Tree
 
 from tacit.commands.options import ForceFlag, JsonFlag, moment_option
 from tacit.commands.verbs import Panel
-from tacit.taxonomy import TopicTree
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
     from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
-    from tacit.taxonomy import WordNet
+    from tacit.taxonomy import TopicTree, WordNet
 
 
 def topic_tree(tree: TopicTree, topics: Sequence[int], describe: Callable[[int], Text]) -> Tree:
