@@ -32,6 +32,7 @@ def curve(
     y_scale: Literal["near", "zero", "log"] = "near",
     y_format: str = "",
     panel: str | None = None,
+    own_y: bool = False,
 ) -> Chart:
     """Draw lines with points, and intervals where rows have them.
 
@@ -45,7 +46,8 @@ def curve(
         logarithmic: whether the x axis is.
         y_scale: whether the y axis begins near the least value, at 0, or is logarithmic.
         y_format: of the y axis, such as ``%``.
-        panel: the key by which rows are split into panels beside each other, each with its own y axis.
+        panel: the key by which rows are split into panels beside each other.
+        own_y: whether each panel has a y axis of its own.
     """
     import altair
 
@@ -53,8 +55,13 @@ def curve(
     scale = altair.Scale(nice=False, padding=12, **({"type": "log"} if logarithmic else {"zero": False}))
     vertical = altair.Scale(type="log") if y_scale == "log" else altair.Scale(zero=y_scale == "zero")
     base = altair.Chart().encode(
-        x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format="~g")),
-        y=altair.Y("y:Q", title=y, scale=vertical, axis=altair.Axis(format=y_format)),
+        x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format=".6~r")),
+        y=altair.Y(
+            "y:Q",
+            title=y,
+            scale=vertical,
+            axis=altair.Axis(format=y_format) if y_format else altair.Undefined,
+        ),
         color=_colour(altair, rows, "series", series),
     )
     points = base.encode(
@@ -66,7 +73,10 @@ def curve(
         ],
     )
     solid, hollow = points.transform_filter("!datum.weak"), points.transform_filter("datum.weak")
-    layers = [base.mark_line(), solid.mark_point(filled=True, size=60)]
+    line = base.mark_line()
+    if panel:  # where lines coincide, both show
+        line = line.encode(strokeDash=altair.StrokeDash("series:N", legend=None))
+    layers = [line, solid.mark_point(filled=True, size=60)]
     if any(row.get("weak") for row in rows):
         layers.append(hollow.mark_point(filled=False, size=60))
     if any(row.get("low") is not None for row in rows):
@@ -75,7 +85,7 @@ def curve(
     drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
     if levels:
         drawn += _levels(altair, levels, "y")
-    return _finish(altair, drawn, columns=_values(rows, panel) if panel else (), panel=panel)
+    return _finish(altair, drawn, columns=_values(rows, panel) if panel else (), panel=panel, own_y=own_y)
 
 
 def intervals(
@@ -209,6 +219,7 @@ def _finish(
     panel: str | None = None,
     columns: Sequence[str] = (),
     rows: Sequence[str] = (),
+    own_y: bool = False,
 ) -> Chart:
     """Set size, panels and colours: what is not data takes the colour of the text around it."""
     text = {"labelColor": "currentColor", "titleColor": "currentColor"}
@@ -217,7 +228,7 @@ def _finish(
     if columns:
         facet = altair.Column(f"{panel}:N", sort=list(columns), **shown)
         drawn = drawn.properties(width=_PANEL, height=height).facet(column=facet)
-        drawn = drawn.resolve_scale(y="independent")
+        drawn = drawn.resolve_scale(y="independent") if own_y else drawn
     elif rows:
         facet = altair.Row(f"{panel}:N", sort=list(rows), **shown)
         drawn = drawn.properties(width=_WIDTH - 200, height=height).facet(row=facet)

@@ -91,7 +91,7 @@ class LogPart:
 
     Args:
         records: a table in the columns of a search log, in any order.
-        cut: how histories are cut into sessions.
+        cut: how histories are split into sessions.
     """
 
     records: pa.Table
@@ -101,11 +101,11 @@ class LogPart:
         return int(self.records.num_rows)
 
     def __repr__(self) -> str:
-        return f"LogPart({len(self):,} records)"  # what people asked stays inside
+        return f"LogPart({len(self):,} records)"  # what people searched for stays inside
 
     @cached_property
     def queries(self) -> Vocabulary:
-        """All queries asked."""
+        """All queries searched."""
         return Vocabulary(self.records.column("query"))
 
     @cached_property

@@ -129,7 +129,7 @@ def evaluate_release(
         show_queries: name so many test queries that lose most on the page, as people typed them.
         since: only records from this time on (UTC).
         until: only records before this time (UTC).
-        scrub: pass over records that look as if they named somebody.
+        scrub: leave out records that look as if they named somebody.
         sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
         session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
         synthetic: you vouch that nobody real is in the log, so that the report may be shared.

@@ -47,7 +47,7 @@ from tacit.taxonomy import TopicTree
 SHOWN = 20
 """Results that the engine shows, and that are reranked."""
 MOST_RECORDS = 2_000
-"""Whoever has more is taken for a robot."""
+"""Users with more are treated as robots."""
 _NOT_SEARCHES = {"errand", "next-page"}
 _SENSITIVE_OF_LOG, _SENSITIVE_OF_ARTICLES = (5, 3), (3, 2)
 """How many topics are sensitive, at most, and at which depth, at least."""
@@ -334,7 +334,7 @@ def article_cases(repository: Repository, users: int, seed: int = 0) -> Iterator
 
 
 _FEWEST = 4
-"""Meanings with fewer judged results are passed over."""
+"""Meanings with fewer judged results are skipped."""
 
 Page = dict[str, str]
 

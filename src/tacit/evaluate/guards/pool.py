@@ -436,7 +436,17 @@ def _paper_figure(number: str, points: Sequence[dict[str, Any]]) -> Figure:
         ),
         rows,
         caption=f"The paper says: {PAPER_SAYS[f'Figure {number}']}.{marked}",
-        draw=partial(charts.curve, drawn, axis, y, series="", y_scale=scale, y_format="%", panel="panel"),
+        draw=partial(
+            charts.curve,
+            drawn,
+            axis,
+            y,
+            series="",
+            y_scale=scale,
+            y_format="%",
+            panel="panel",
+            own_y=number != "8",
+        ),
     )
 
 

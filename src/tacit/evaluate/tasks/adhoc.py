@@ -43,7 +43,7 @@ STAY = 0.1
 STEPS = 5
 """How far a walk goes; the thesis does not say. After five steps of s = 0.1 next to nothing has not moved."""
 NEGLIGIBLE = 1e-3
-"""Probabilities below this are let go after each step."""
+"""Probabilities below this are dropped after each step."""
 _AT_ONCE = 4096
 
 
@@ -52,7 +52,7 @@ class Adhoc(Task):
 
     Args:
         steps: how far the walks go.
-        negligible: probabilities that the walks let go.
+        negligible: probabilities below which the walks stop.
     """
 
     name = "adhoc"

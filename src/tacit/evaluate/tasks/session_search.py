@@ -28,7 +28,7 @@ class SessionSearch(Task):
     Args:
         discount: γ.
         steps: how far the walks go.
-        negligible: probabilities that the walks let go.
+        negligible: probabilities below which the walks stop.
     """
 
     name = "session-search"

@@ -8,7 +8,7 @@ For keywords, queries, clicks and pairs of queries, against the histogram of the
 - ``total variation``: half the sum of differences between the two histograms, each scaled to 1;
 - ``rank correlation``: Spearman's, over the items that both have.
 
-This is what earlier work took for utility. The tasks beside it say whether it is.
+Earlier work measured this as utility. The tasks beside it say whether it is.
 """
 
 from __future__ import annotations
