@@ -1,0 +1,100 @@
+"""Evaluation from Python: named and documented parameters, the command's refusals, one line of repr."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.evaluate_report import write_popular_log
+from typer.testing import CliRunner
+
+import tacit
+from tacit.commands import application
+from tacit.commands import evaluate as commands
+from tacit.errors import TacitError
+
+EVALUATIONS: dict[str, Callable[..., Any]] = {
+    "release": tacit.evaluate_release,
+    "groups": tacit.evaluate_groups,
+    "device": tacit.evaluate_device,
+    "pool": tacit.evaluate_pool,
+    "personalised": tacit.evaluate_personalised,
+}
+OPTION_OF = {"output": "to", "k": "ks", "window": "window_lengths"}
+"""Options whose name in the library is another one; of the pool's lists, and of every folder."""
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_every_parameter_is_named_documented_and_offered_by_the_command(name: str) -> None:
+    function = EVALUATIONS[name]
+    parameters = dict(inspect.signature(function).parameters)
+    documented = set(re.findall(r"^ {4,8}(\w+): ", inspect.getdoc(function) or "", re.M))
+    assert set(parameters) <= documented
+    assert all(p.kind is not p.VAR_KEYWORD and p.annotation is not p.empty for p in parameters.values())
+    options = set(inspect.signature(getattr(commands, name)).parameters) - {"as_json"}
+    lists = OPTION_OF if name == "pool" else {"output": "to"}
+    renamed = {lists.get(option, option) for option in options}
+    assert renamed == set(parameters) - {"progress"}
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_the_command_has_the_librarys_defaults(name: str) -> None:
+    library = inspect.signature(EVALUATIONS[name]).parameters
+    for option, offered in inspect.signature(getattr(commands, name)).parameters.items():
+        if option in library and option != "output" and offered.default is not None:
+            assert offered.default == library[option].default, option
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options"),
+    [
+        (
+            "release",
+            {"tasks": ["statistics"], "show_queries": 3},
+            ["--task", "statistics", "--show-queries", "3"],
+        ),
+        ("groups", {"users": 5000, "terms": 3}, ["--users", "5000", "--terms", "3"]),
+        ("device", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
+        ("personalised", {"users": 1, "population": 1}, ["--users", "1", "--population", "1"]),
+    ],
+)
+def test_both_doors_refuse_alike_and_remedies_are_parameters(
+    name: str, given: dict[str, Any], options: list[str], tmp_path: Path
+) -> None:
+    log = write_popular_log(tmp_path / "log.parquet", 40)
+    places = {"release": [log], "groups": []}.get(name, [])
+    if name == "groups":
+        given, options = given | {"log": log}, [*options, "--log", str(log)]
+    with pytest.raises(TacitError) as refused:
+        EVALUATIONS[name](*places, tmp_path / "out", **given)
+    quoted = re.findall(r"`(\w+)(?:=[^`]*)?`", f"{refused.value} {getattr(refused.value, 'remedy', '')}")
+    assert set(quoted) <= set(inspect.signature(EVALUATIONS[name]).parameters)
+    assert not (tmp_path / "out").exists()
+    command = ["evaluate", name, *map(str, places), "-o", str(tmp_path / "out"), *options]
+    done = CliRunner().invoke(application(), command)
+    assert type(done.exception) is type(refused.value)
+    assert plain(str(done.exception)) == plain(str(refused.value))
+    assert not any("`" in str(done.exception) for _ in quoted)
+
+
+def plain(message: str) -> str:
+    """A message without what differs by design: parameters there, options here."""
+    return re.sub(r"`(\w+)`|--([\w-]+)", lambda m: (m[1] or m[2]).replace("_", "-").rstrip("s"), message)
+
+
+def test_results_show_themselves_in_a_line_a_table_and_a_frame(tmp_path: Path) -> None:
+    log = tacit.read_log(write_popular_log(tmp_path / "log.parquet", 60))
+    found = tacit.evaluate_release(
+        log, mechanisms=["k-query"], ks=[5], tasks=["adhoc"], impact=False, folds=2
+    )
+    assert repr(found) == f"Results(evaluation='release', {len(found.rows)} measurements)"
+    assert "adhoc random walk: nDCG@10" in str(found) and found._repr_html_().startswith("<")
+    frame = found.to_pandas()
+    assert set(frame["label"]) == {"original", "k-query k=5"}
+    assert found.to_arrow().num_rows == len(frame) == found.to_polars().height
+    assert found["about"]["users"] == 60 and found.page is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet"]
