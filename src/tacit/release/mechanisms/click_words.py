@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -186,14 +187,15 @@ def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> Checks:
 
 def _check_public_sets(stated: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether they are named with their digests, and the bundled one is what it claims to be."""
-    from tacit.release.document.manifest import is_hash
     from tacit.release.public_sets import BUNDLED, bundled_domain
 
     domain, surfaced, pure = stated["domain"], stated["surfaced"], stated["mode"] == "pure"
     if pure and (domain is None or (stated["clicks_per_user"] and surfaced is None)):
         return False, "a pure release without them"
     for listed, fields in ((domain, {"name", "queries", "sha256"}), (surfaced, {"name", "sha256"})):
-        if listed is not None and not (set(listed) - {"origin"} == fields and is_hash(listed["sha256"])):
+        if listed is not None and not (
+            set(listed) - {"origin"} == fields and re.fullmatch("[0-9a-f]{64}", str(listed["sha256"]))
+        ):
             return False, "no digest"
     if domain is not None and domain["name"] == BUNDLED:
         made = bundled_domain()
