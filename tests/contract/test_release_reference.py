@@ -20,4 +20,4 @@ def test_the_examples_run(
     exec(compile(code, PAGE.name, "exec"), {})
     promised = re.findall(r"^print\(.*\) *# (.*)$", code, re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == promised
-    assert len(promised) == 4
+    assert len(promised) == 5
