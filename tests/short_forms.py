@@ -54,20 +54,24 @@ def click_parameters(
     **more: Any,
 ) -> Click:
     """q_f, c_f, b, K, b_q (None: the compared count), b_c, b_t; complete."""
-    return Click(
-        queries_per_user=queries,
-        clicks_per_user=clicks,
-        noise=noise,
-        threshold=threshold,
-        same_counts=noise_counts is None,
-        noise_counts=noise_counts,
-        noise_clicks=noise_clicks,
-        noise_transitions=noise_transitions,
-        transitions=transitions,
-        threshold_clicks=threshold_clicks,
-        threshold_transitions=threshold_transitions,
-        mode=mode,
-        **more,
+    return (
+        Click(
+            queries_per_user=queries,
+            clicks_per_user=clicks,
+            noise=noise,
+            threshold=threshold,
+            same_counts=noise_counts is None,
+            noise_counts=noise_counts,
+            noise_clicks=noise_clicks,
+            noise_transitions=noise_transitions,
+            transitions=transitions,
+            threshold_clicks=threshold_clicks,
+            threshold_transitions=threshold_transitions,
+            mode=mode,
+            **more,
+        )
+        .plan()
+        .given
     )
 
 
@@ -93,16 +97,20 @@ def session_parameters(
     if clicks is not None:
         part = {"clicks_per_user": clicks[0], "noise_clicks": clicks[1], "threshold_clicks": clicks[2]}
         part["noise_click_counts"] = clicks[3]
-    return Session(
-        sessions_per_user=sessions,
-        queries_per_session=queries,
-        noise=noise,
-        threshold=threshold,
-        same_counts=noise_counts is None and (clicks is None or clicks[3] is None),
-        noise_counts=noise_counts,
-        once_per_user=once,
-        **part,
-        **more,
+    return (
+        Session(
+            sessions_per_user=sessions,
+            queries_per_session=queries,
+            noise=noise,
+            threshold=threshold,
+            same_counts=noise_counts is None and (clicks is None or clicks[3] is None),
+            noise_counts=noise_counts,
+            once_per_user=once,
+            **part,
+            **more,
+        )
+        .plan()
+        .given
     )
 
 

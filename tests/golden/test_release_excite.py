@@ -12,7 +12,6 @@ from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.searchlog import SCHEMA
 
@@ -50,8 +49,8 @@ def test_what_five_users_asked(excite: Path) -> None:
 
 
 def test_bounding_takes_away_and_never_adds(excite: Path) -> None:
-    whole = released(excite, Zealous(zealous_parameters(10_000, 0, 1, 1)))["queries"]
-    bounded = released(excite, Zealous(zealous_parameters(3, 0, 1, 1)))["queries"]
+    whole = released(excite, zealous_parameters(10_000, 0, 1, 1).plan())["queries"]
+    bounded = released(excite, zealous_parameters(3, 0, 1, 1).plan())["queries"]
     assert all(count <= whole[key] for key, count in bounded.items())
     assert sum(bounded.values()) < sum(whole.values())
     assert sum(bounded.values()) <= 3 * 891

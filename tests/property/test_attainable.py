@@ -10,6 +10,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,12 +20,10 @@ from tests.claims import click, session
 from tests.short_forms import click_parameters, session_parameters
 
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.session import Session
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice
-from tacit.release.rounds_analysis import appearance
 from tacit.release.schedule import most_occurrences, occurrences
-from tacit.release.thresholds import Spread, capped_loss, miss_loss, searches_loss
+from tacit.release.thresholds import Spread, appearance, capped_loss, miss_loss, searches_loss
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1)
@@ -90,7 +89,7 @@ NOISES = [(1.0, 20), (2.0, 12), (5.0, 20), (0.5, 8), (12.0, 60)]
 def test_sequences_cost_what_the_worst_history_attains(engine: Engine, bounds: tuple[int, int]) -> None:
     """Each occurrence counts: all histories, through the counting that runs, against the δ that is stated."""
     for choice in (Choice.FIRST, Choice.FREQUENT):
-        made = Session(session_parameters(*bounds, 1.0, 20, 1.0), take=choice)
+        made = replace(session_parameters(*bounds, 1.0, 20, 1.0), take=choice).plan()
         users = {
             tuple(sorted(user["sessions"].values()))
             for user in counted(engine, made, SESSIONS[bounds])
@@ -167,7 +166,9 @@ def test_clicks_cost_what_the_worst_history_attains(
     that appear anyway; clicks and steps of own queries are shown with these alone.
     """
     given = {"mode": ClickMode.APPROXIMATE, "domain": "none", "once_per_user": once}
-    made = Click(click_parameters(*bounds, 1.0, 9, None, 1.0, 1.0, True, 9, 9, **given), take=Choice.FIRST)
+    made = replace(
+        click_parameters(*bounds, 1.0, 9, None, 1.0, 1.0, True, 9, 9, **given), take=Choice.FIRST
+    ).plan()
     users = set()
     for user in counted(engine, made, CLICKS[bounds]):
         own = [n for key, n in user["queries"].items() if key[0] not in COMMON]
@@ -223,5 +224,5 @@ def test_many_searches_are_charged_no_less(once: bool) -> None:
             assert found == pytest.approx(every, rel=1e-12)
         else:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("tacit.release.analysis._TRIED", 10)
+                patch.setattr("tacit.release.thresholds._TRIED", 10)
                 assert searches_loss(parts[0], parts[1], parts[2], once) >= found * (1 - 1e-15)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
+from tacit.release.mechanism import Plan
+from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.registry import MECHANISMS, mechanism_class
 
@@ -144,11 +144,11 @@ WIDEST: dict[tuple[str, str], dict[str, Any]] = {
 
 
 @cache
-def widest(name: str, mode: str) -> Mechanism[Any]:
+def widest(name: str, mode: str) -> Plan[Any]:
     options = dict(WIDEST[name, mode])
     if name == "click" and mode == "pure":
         options |= {"surfaced": import_module(RELEASES).URLS}
-    return mechanism_class(name)(**options)
+    return mechanism_class(name)(**options).plan()
 
 
 def named_tests(cells: Cells) -> Iterator[Named]:
@@ -173,16 +173,16 @@ def values_of(named: Named) -> dict[str, Any]:
     return found
 
 
-def published_by(named: Named) -> Mechanism[Any] | None:
+def published_by(named: Named) -> Plan[Any] | None:
     """The mechanism of the case; None where the case is about rounds as such."""
     value = values_of(named)[named.case]
-    if isinstance(value, Adaptive):
+    if isinstance(value, Plan):
         return value
     if named.module == SCHEDULES:
-        made: Mechanism[Any] = value.make()
+        made: Plan[Any] = value.make()
         return made
     if named.module == RELEASES:
-        listed: dict[str, Mechanism[Any]] = import_module(RELEASES).MECHANISMS_BY_CASE
+        listed: dict[str, Plan[Any]] = import_module(RELEASES).MECHANISMS_BY_CASE
         return listed[value]
     return None
 

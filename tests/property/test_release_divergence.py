@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,9 +23,7 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tacit.audit import exact
 from tacit.privacy import Neighbours
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice
 from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
@@ -139,7 +138,7 @@ def test_zealous(engine: Engine, others, one, two, m: int, choice: Choice) -> No
     p = zealous_parameters(m, 1.5, 1, 3, histograms=4)
     holds(
         engine,
-        lambda relation: Zealous(p, neighbours=relation, take=choice),
+        lambda relation: replace(p, neighbours=relation, take=choice).plan(),
         lambda _, key, a, b: selected(p.noise, None, p.threshold_2 - 1, a or None, b or None),
         others,
         one,
@@ -179,7 +178,9 @@ def test_click(engine: Engine, others, one, two, bound: int, mode: ClickMode, co
 
     holds(
         engine,
-        lambda relation: Click(p, domain=DOMAIN, surfaced=SURFACED, neighbours=relation, take=choice),
+        lambda relation: replace(
+            p, domain=DOMAIN, surfaced=SURFACED, neighbours=relation, take=choice
+        ).plan(),
         key_pair,
         others,
         one,
@@ -204,7 +205,14 @@ def test_session(engine: Engine, others, one, two, bounds, once: bool, counts, c
         noise, threshold, _, fresh = (2.0, 3, None, counts) if name == "sessions" else (1.0, 2, None, counts)
         return selected(noise, fresh, threshold, a or None, b or None)
 
-    holds(engine, lambda relation: Session(p, neighbours=relation, take=choice), key_pair, others, one, two)
+    holds(
+        engine,
+        lambda relation: replace(p, neighbours=relation, take=choice).plan(),
+        key_pair,
+        others,
+        one,
+        two,
+    )
 
 
 def test_the_check_fails_for_a_bound_that_is_not_kept(engine: Engine) -> None:
@@ -217,6 +225,6 @@ def test_the_check_fails_for_a_bound_that_is_not_kept(engine: Engine) -> None:
     def fresh(_: str, key: tuple[Any, ...], a: int, b: int) -> tuple[Atom, exact.Pair]:
         return selected(1.5, None, 5, a or None, b or None)
 
-    kept, broken = Zealous(one), Zealous(two)
+    kept, broken = one.plan(), two.plan()
     assert leak(engine, kept, fresh, [], [("v", user)]) <= kept.guarantee.delta * (1 + 1e-9)
     assert leak(engine, broken, fresh, [], [("v", user)]) > kept.guarantee.delta * 1.5

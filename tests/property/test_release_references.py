@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -16,10 +17,8 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Choice, Item
 from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA
@@ -132,7 +131,7 @@ def zealous_reference(records, item, m, tau, T, choice):
 def test_zealous(engine, records, m, tau, T, choice):
     """All four histograms."""
     parameters = zealous_parameters(m, 0, tau, T, 4)
-    found = released(engine, Zealous(parameters, take=choice), records)
+    found = released(engine, replace(parameters, take=choice).plan(), records)
     for item in Item:
         assert found[item.value] == zealous_reference(records, item, m, tau, T, choice)
 
@@ -197,7 +196,7 @@ def test_click_counts_a_user_once(engine, records, q_f, c_f, choice):
         expected["transitions"].update(chosen_items(taken, p.steps_per_user, choice))
     if not p.steps_per_user:
         del expected["transitions"]
-    assert released(engine, Click(p, take=choice), records) == expected
+    assert released(engine, replace(p, take=choice).plan(), records) == expected
 
 
 @SETTINGS
@@ -214,12 +213,9 @@ def test_click(engine, records, q_f, c_f, K, tau, mode, choice):
     """Both modes; public urls hold one of the two that are clicked."""
     domain = PublicDomain("test", pa.array(["coffee", "java", "nobody asks this"]))
     p = click_parameters(q_f, c_f, 0, K, 0, 0, 0, threshold_clicks=0, minimum_frequency=tau, mode=mode)
-    mechanism = Click(
-        p,
-        domain=domain,
-        surfaced=PublicUrls("test", lambda query: ("http://a", "http://z")),
-        take=choice,
-    )
+    mechanism = replace(
+        p, domain=domain, surfaced=PublicUrls("test", lambda query: ("http://a", "http://z")), take=choice
+    ).plan()
     expected = click_reference(records, p, choice, set(domain.queries.to_pylist()), {"http://a"})
     assert released(engine, mechanism, records) == expected
 
@@ -254,7 +250,7 @@ def session_reference(records, p, choice):
 def test_session(engine, records, l_s, l_q, once, K, choice):
     """Sequences counted once a user or as often as they occur, and the click part."""
     p = session_parameters(l_s, l_q, 0, K, 0, once, (2, 0, 0, None))
-    assert released(engine, Session(p, take=choice), records) == session_reference(records, p, choice)
+    assert released(engine, replace(p, take=choice).plan(), records) == session_reference(records, p, choice)
 
 
 def test_a_repeated_subsequence_counts_as_often_as_it_occurs(engine):
@@ -265,7 +261,7 @@ def test_a_repeated_subsequence_counts_as_often_as_it_occurs(engine):
     ]
     for once, expected in ((False, 3), (True, 1)):
         p = session_parameters(1, 4, 0, 0, None, once)
-        assert released(engine, Session(p), records)["sessions"]["java", "coffee"] == expected
+        assert released(engine, p.plan(), records)["sessions"]["java", "coffee"] == expected
 
 
 def k_query_reference(records, k, item):

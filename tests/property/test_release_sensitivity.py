@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -18,9 +19,7 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism
-from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicDomain, PublicUrls
@@ -78,7 +77,7 @@ def change(engine: Engine, mechanism: Mechanism, log: dict, history: list, prepa
 @SETTINGS
 @given(others, histories, st.integers(1, 4), choices, preparations)
 def test_zealous(engine, log, history, m, choice, preparation) -> None:
-    mechanism = Zealous(zealous_parameters(m, 1.0, 1, 1, 4), take=choice)
+    mechanism = replace(zealous_parameters(m, 1.0, 1, 1, 4), take=choice).plan()
     for total, largest in change(engine, mechanism, log, history, preparation).values():
         assert total <= m
         assert largest <= 1
@@ -97,7 +96,7 @@ def test_zealous(engine, log, history, m, choice, preparation) -> None:
 def test_click(engine, log, history, q_f, c_f, mode, choice, preparation) -> None:
     p = click_parameters(q_f, c_f, 1.0, 1, 1.0, 1.0, 1.0, mode=mode)
     domain = PublicDomain("test", pa.array(["coffee", "java", "unasked"]))
-    mechanism = Click(p, domain=domain, surfaced=PublicUrls("test", lambda query: ()), take=choice)
+    mechanism = replace(p, domain=domain, surfaced=PublicUrls("test", lambda query: ()), take=choice).plan()
     moved = change(engine, mechanism, log, history, preparation)
     assert moved["queries"][0] <= q_f
     assert moved["clicks"][0] <= c_f
@@ -108,7 +107,7 @@ def test_click(engine, log, history, q_f, c_f, mode, choice, preparation) -> Non
 @given(others, histories, st.integers(1, 2), st.integers(2, 4), st.booleans(), choices, preparations)
 def test_session(engine, log, history, l_s, l_q, once, choice, preparation) -> None:
     p = session_parameters(l_s, l_q, 1.0, 1, 1.0, once, (2, 1.0, 1, 1.0))
-    moved = change(engine, Session(p, take=choice), log, history, preparation)
+    moved = change(engine, replace(p, take=choice).plan(), log, history, preparation)
     assert moved["sessions"][0] <= p.sensitivity
     assert moved["sessions"][1] <= p.largest_move
     assert moved["clicks"][0] <= 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -19,7 +20,6 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.session import Session
 from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.public_sets import PublicDomain
 from tacit.searchlog import SCHEMA
@@ -64,7 +64,7 @@ def counts(engine: Engine, mechanism: Mechanism, log, table: str) -> np.ndarray:
 
 
 def zealous(scale: float) -> Zealous:
-    return Zealous(zealous_parameters(1, scale, 1, USERS))
+    return zealous_parameters(1, scale, 1, USERS).plan()
 
 
 def test_zealous_publishes_the_share_and_the_counts_that_its_noise_gives(engine, log) -> None:
@@ -98,7 +98,7 @@ def click(scale: float, domain: PublicDomain, pool_probability: float = 1.0, thr
         pool_probability=pool_probability,
         mode=ClickMode.PURE,
     )
-    return Click(p, domain=domain)
+    return replace(p, domain=domain).plan()
 
 
 @pytest.mark.parametrize("pool_probability", [1.0, 0.5])
@@ -121,7 +121,7 @@ def test_fresh_counts_are_unbiased_and_do_not_depend_on_the_selection(engine, lo
 
     def noise(scale: float) -> np.ndarray:
         p = session_parameters(1, 2, 2.0, USERS, scale, once=True)
-        return counts(engine, Session(p), log, "sessions") - USERS
+        return counts(engine, p.plan(), log, "sessions") - USERS
 
     scale = 3.0
     found = noise(scale)

@@ -42,20 +42,20 @@ class Engine:
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
-        with _told_apart():
+        with redacted_errors():
             return self.backend.read_parquet(literal_path(path), hive_partitioning=False)
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""
         self._kept += 1
         name = f"kept_{self._kept}"
-        with _told_apart():
+        with redacted_errors():
             return self.backend.create_table(name, expression, temp=True)
 
     def load(self, table: pa.Table) -> Any:
         """An Arrow table as a table of the engine."""
         self._kept += 1
-        with _told_apart():
+        with redacted_errors():
             return self.backend.create_table(f"kept_{self._kept}", ibis.memtable(table), temp=True)
 
     def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
@@ -63,12 +63,12 @@ class Engine:
 
         DuckDB's own reader: Ibis 12 calls one that DuckDB 2 no longer has.
         """
-        with _told_apart():
+        with redacted_errors():
             yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(_BATCH)
 
     def table(self, expression: Any) -> pa.Table:
         """All rows of ``expression``."""
-        with _told_apart():
+        with redacted_errors():
             return self.backend.con.sql(self.backend.compile(expression)).to_arrow_table()
 
     def with_sessions(self, log: Any, cut: SessionCut) -> Any:
@@ -103,7 +103,7 @@ class Engine:
 
     def drop(self, table: Any) -> None:
         """Forget a kept table."""
-        with _told_apart():
+        with redacted_errors():
             self.backend.con.execute(f"DROP TABLE {table.get_name()}")
 
 
@@ -159,8 +159,8 @@ def _clear_leftovers(parent: Path) -> None:
 
 
 @contextmanager
-def _told_apart() -> Iterator[None]:
-    """An engine's messages may quote records: only the kind of a failure is passed on."""
+def redacted_errors() -> Iterator[None]:
+    """Pass on only the kind of a failure: an engine's messages may quote records."""
     try:
         with warnings.catch_warnings():
             # Ibis 12 calls names that DuckDB 2 has replaced.
