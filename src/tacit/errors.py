@@ -57,7 +57,8 @@ class ParameterError(InputError):
     @classmethod
     def outside(cls, name: str, found: object, rule: str, remedy: str = "") -> ParameterError:
         """The usual form: ``name must be rule; found value``."""
-        error = cls(f"{name} must be {rule}; found {found}.", remedy)
+        plain = type(found).__str__ is object.__str__ and type(found).__repr__ is object.__repr__
+        error = cls(f"{name} must be {rule}; found {type(found).__name__ if plain else found}.", remedy)
         error.parameter = name
         return error
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.files import check_output
-from tacit.validation import flag, moment, place, real, whole
+from tacit.validation import flag, moment, place, real, text, whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -399,16 +399,23 @@ def read_log(
     named = isinstance(source, str | Path)
     if named and columns is None and format is None and normalise and _is_canonical(Path(source)):
         return Log(source)
+    for name, value in (("format", format), ("delimiter", delimiter), ("time_zone", time_zone)):
+        if value is not None:
+            text(name, value)
+    if columns is not None and not isinstance(columns, str | Mapping):
+        raise ParameterError.outside("columns", type(columns).__name__, "a mapping, or text such as user=uid")
+    if max_bad is not None:
+        real("max_bad", max_bad)
     if isinstance(columns, Mapping):
         columns = ",".join(f"{column}={name}" for column, name in columns.items())
     mapping = ColumnMapping.parse(columns)
     options = ImportOptions(
         format_name=format,
         mapping=mapping,
-        time_format=time_format,
-        encoding=encoding,
-        strict=strict,
-        normalise=normalise,
+        time_format=text("time_format", time_format),
+        encoding=text("encoding", encoding),
+        strict=flag("strict", strict),
+        normalise=flag("normalise", normalise),
         max_bad=max_bad,
         time_zone=time_zone,
         delimiter=delimiter,

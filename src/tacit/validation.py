@@ -24,10 +24,10 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _LONGEST_SHOWN = 60
 
 
-def _found(value: object) -> str:
+def shown(value: object) -> str:
     """A value as an error may show it: short, and on one line."""
-    shown = repr(value) if isinstance(value, str | int | float) else type(value).__name__
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+    found = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    return found if len(found) <= _LONGEST_SHOWN else f"{found[:_LONGEST_SHOWN]}…"
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
@@ -41,8 +41,8 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     except TypeError:
         number = None
     if number is None or number < least:
-        shown = value if number is not None else _found(value)
-        raise ParameterError.outside(name, shown, f"a whole number, {least} or more")
+        found = value if number is not None else shown(value)
+        raise ParameterError.outside(name, found, f"a whole number, {least} or more")
     return number
 
 
@@ -53,7 +53,7 @@ def real(name: str, value: Any, rule: str = "a finite number") -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ParameterError.outside(name, _found(value), rule)
+        raise ParameterError.outside(name, shown(value), rule)
     return number
 
 
@@ -61,23 +61,23 @@ def flag(name: str, value: Any) -> bool:
     """Return True or False; numbers and words are neither."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's
         return bool(value)
-    raise ParameterError.outside(name, _found(value), "True or False")
+    raise ParameterError.outside(name, shown(value), "True or False")
 
 
 def member(name: str, kind: type[E], value: Any) -> E:
     """Return one of the members of an enumeration, given as itself or by its value."""
     try:
         return kind(value)
-    except ValueError:
+    except (ValueError, TypeError):
         listed = [str(each.value) for each in kind]
         rule = " or ".join(listed) if len(listed) < 3 else "one of " + ", ".join(listed)
-        raise ParameterError.outside(name, _found(value), rule) from None
+        raise ParameterError.outside(name, shown(value), rule) from None
 
 
 def text(name: str, value: Any, longest: int = 200) -> str:
     """Return one printable line."""
     if not isinstance(value, str):
-        raise ParameterError.outside(name, _found(value), "text")
+        raise ParameterError.outside(name, shown(value), "text")
     if len(value) > longest or not value.isprintable():
         rule = f"one printable line of at most {longest} characters"
         raise ParameterError.outside(name, f"{len(value)} characters", rule)
@@ -87,7 +87,7 @@ def text(name: str, value: Any, longest: int = 200) -> str:
 def place(name: str, value: Any) -> Path:
     """Return the path of a file or folder, given as text or as a path."""
     if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes) or value == "":
-        raise ParameterError.outside(name, _found(value), "the path of a file or folder")
+        raise ParameterError.outside(name, shown(value), "the path of a file or folder")
     return Path(value)
 
 
@@ -109,7 +109,7 @@ def moment(name: str, value: Any) -> datetime | None:
         return None
     if not isinstance(found, datetime):
         raise ParameterError.outside(
-            name, _found(value), "a day or time such as 2006-03-06 or 2006-03-06T12:00"
+            name, shown(value), "a day or time such as 2006-03-06 or 2006-03-06T12:00"
         )
     return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
 
@@ -136,7 +136,7 @@ def size(name: str, value: Any) -> int:
     if not 1 <= found < 2**63:
         raise ParameterError.outside(
             name,
-            repr(value) if isinstance(value, str | int) else _found(value),
+            repr(value) if isinstance(value, str | int) else shown(value),
             "a size such as 2GB or 500MB",
         )
     return int(found)

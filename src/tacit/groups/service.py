@@ -221,7 +221,11 @@ def rank_by_interest(
 class Groups(Displayed):
     """The groups in a folder that ``tacit group`` made. Use it as a context manager, or close it.
 
-    Safe for threads; changes made by other processes are seen.
+    Safe for threads; changes made by other processes are seen. Made by :meth:`bundle` and :meth:`open`.
+
+    Args:
+        folder: where they are.
+        store: the open store of the folder.
     """
 
     def __init__(self, folder: Path, store: GroupsStore) -> None:

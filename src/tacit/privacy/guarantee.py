@@ -57,7 +57,15 @@ class GuaranteeKind(StrEnum):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise about a release, for one user's whole history."""
+    """A promise about a release, for one user's whole history.
+
+    Args:
+        kind: the form of the promise.
+        neighbours: which two logs it compares.
+        epsilon: ε, the privacy loss; infinite where none is bounded.
+        delta: δ, from 0 to 1; 0 for a pure guarantee.
+        k: of k-query anonymity, and only there.
+    """
 
     kind: GuaranteeKind
     neighbours: Neighbours

@@ -100,7 +100,14 @@ class Order:
 
 @dataclass(frozen=True, repr=False)
 class Release(Displayed):
-    """A release that was made. Its tables are attributes too: ``release.queries``."""
+    """A release that was made. Its tables are attributes too: ``release.queries``.
+
+    Args:
+        folder: where it is.
+        manifest: what is stated about it.
+        entry: its charge in the ledger.
+        tables: the published tables by name, as Arrow tables.
+    """
 
     folder: Path
     manifest: dict[str, Any]

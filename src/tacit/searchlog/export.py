@@ -24,6 +24,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.searchlog.readers.delimited import HEADER
 from tacit.searchlog.schema import COLUMNS, check_log
+from tacit.validation import shown
 
 EXPORT_FORMATS = ("aol", "tsv", "jsonl")
 _BATCH = 1 << 17
@@ -117,8 +118,8 @@ def export_log(
         format_name: one of :data:`EXPORT_FORMATS`.
         watch: told how many more records were written.
     """
-    if format_name not in EXPORT_FORMATS:
-        raise ParameterError.outside("format", repr(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
+    if not isinstance(format_name, str) or format_name not in EXPORT_FORMATS:
+        raise ParameterError.outside("format", shown(format_name), f"one of {', '.join(EXPORT_FORMATS)}")
     if isinstance(output, str | Path) and Path(output).is_dir():
         raise InputError(f"the output {output} is a folder.", "Name a file in it.")
     headers = {"aol": "\t".join(HEADER) + "\n", "tsv": "\t".join(COLUMNS) + "\n", "jsonl": ""}

@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
-from tacit.validation import real
+from tacit.validation import real, shown
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -85,7 +85,7 @@ class SessionCut:
     def of(cls, method: str, gap_minutes: float | None = None) -> SessionCut:
         """Read the parameters ``sessions`` (time or words) and ``session_gap`` (minutes)."""
         if not isinstance(method, str) or method not in tuple(SessionMethod):
-            raise ParameterError.outside("sessions", repr(method), f"one of {', '.join(SessionMethod)}")
+            raise ParameterError.outside("sessions", shown(method), f"one of {', '.join(SessionMethod)}")
         most = LONGEST_GAP // timedelta(minutes=1)
         rule = f"from 0 to {most} minutes"
         if gap_minutes is not None and not 0 <= real("session_gap", gap_minutes, rule) <= most:
