@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tacit.errors import InputError
+from tacit.pool.protocol.table import losses
 from tacit.pool.protocol.template import (
     Region,
     Template,
     generalise_query,
-    information_loss,
     parse_template,
     read_template,
-    width_share,
 )
 from tacit.pool.simulation.population import adult, read_population
 
@@ -47,8 +45,9 @@ def test_the_example_of_figure_4() -> None:
         template.encode({"age": 25, "zip code": 32001}), template.encode({"age": 28, "zip code": 32002})
     )
     assert first.points == 8 and template.domain.points == 12
-    assert information_loss(first, template.domain) == Fraction(7, 12)
-    assert width_share(first, template.domain) == pytest.approx((3 / 3 + 1 / 2) / 2)
+    loss, penalty = losses(np.array([[first.low, first.high]]), template)
+    assert loss.tolist() == pytest.approx([7 / 12])
+    assert penalty.tolist() == pytest.approx([(3 / 3 + 1 / 2) / 2])
     assert template.words(first) == "32001 to 32002"
 
 

@@ -32,6 +32,8 @@ Codes = npt.NDArray[np.uint16]
 Corners = npt.NDArray[np.int64]
 """Regions as an array: (how many, low or high, attributes)."""
 
+Floats = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -120,6 +122,19 @@ def corners_of(given: Sequence[Sequence[Sequence[int]]], template: Template) -> 
     if (low < 0).any() or (low > high).any() or (high >= np.array(template.sizes)).any():
         raise InputError("a table's region does not lie inside the template's domain.")
     return corners
+
+
+def losses(corners: Corners, template: Template) -> tuple[Floats, Floats]:
+    """What each region loses: its information loss IL and its normalised certainty penalty NCP.
+
+    IL(d') = (S(d') - 1) / S(D) is the share of all records in the region, less one (eq. 1); NCP the mean
+    share of each attribute's width that it covers. IL is a share of volume: 5 % of it over eight attributes
+    is 69 % of each one's width. An attribute with a single value counts as 0 in NCP.
+    """
+    sizes, widths = np.array(template.sizes), corners[:, 1] - corners[:, 0]
+    loss: Floats = ((widths + 1) / sizes).prod(axis=1) - 1 / template.domain.points
+    penalty: Floats = (widths / np.maximum(sizes - 1, 1)).mean(axis=1)
+    return loss, penalty
 
 
 def whole_domain(epoch: int, template: Template) -> Table:

@@ -32,7 +32,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -57,28 +56,6 @@ class Region:
     def points(self) -> int:
         """S(d'): how many distinct records it covers."""
         return math.prod(high - low + 1 for low, high in zip(self.low, self.high, strict=True))
-
-    def covers(self, other: Region) -> bool:
-        """Is every record of ``other`` one of this region's too?"""
-        return other.low in self and other.high in self
-
-
-def information_loss(region: Region, domain: Region) -> Fraction:
-    """IL(d') = (S(d') - 1) / S(D), eq. 1: the share of all records that ``region`` cannot be told from."""
-    return Fraction(region.points - 1, domain.points)
-
-
-def width_share(region: Region, domain: Region) -> float:
-    """The mean share of each attribute's width that ``region`` covers (normalised certainty penalty, NCP).
-
-    Information loss is a share of volume: 5 % of it over eight attributes is 69 % of each one's width. An
-    attribute with a single value counts as 0.
-    """
-    shares = [
-        (high - low) / (top - bottom) if top > bottom else 0.0
-        for low, high, bottom, top in zip(region.low, region.high, domain.low, domain.high, strict=True)
-    ]
-    return sum(shares) / len(shares)
 
 
 Part = Literal["person", "query"]

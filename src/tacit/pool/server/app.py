@@ -43,7 +43,8 @@ from tacit.pool.protocol.messages import (
     Rules,
     SecondMessage,
 )
-from tacit.pool.protocol.template import Template, information_loss, named_template, width_share
+from tacit.pool.protocol.table import losses
+from tacit.pool.protocol.template import Template, named_template
 from tacit.pool.server.machine import PoolMachine, warm_up
 from tacit.pool.server.store import MemoryStore, RedisStore, Standing
 
@@ -132,22 +133,16 @@ def _store_is_away(error: Exception) -> bool:
 def statistics(pool: PoolMachine, now: float) -> dict[str, Any]:
     """Return the groups of the present table with their sizes and losses, and the pool's phase."""
     standing, public = pool.store.standing(), pool.publication()
-    template, domain = pool.template, pool.template.domain
-    groups = []
-    for number, size in enumerate([] if public is None else public.table.sizes.tolist()):
-        assert public is not None
-        region = public.table.region(number)
-        groups.append(
-            {
-                "group": number,
-                "people": size,
-                "words": template.words(region),
-                "low": region.low,
-                "high": region.high,
-                "information_loss": float(information_loss(region, domain)),
-                "width_share": width_share(region, domain),
-            }
-        )
+    template, groups = pool.template, []
+    if public is not None:
+        found = losses(public.table.regions, template)
+        measured = zip(public.table.sizes.tolist(), *(each.tolist() for each in found), strict=True)
+        for number, (size, loss, penalty) in enumerate(measured):
+            region = public.table.region(number)
+            shape = {"low": region.low, "high": region.high, "words": template.words(region)}
+            groups.append(
+                {"group": number, "people": size, "information_loss": loss, "width_share": penalty, **shape}
+            )
     people = sum(group["people"] for group in groups)
     surviving = 0 if public is None else len(public.table.surviving)
     return {

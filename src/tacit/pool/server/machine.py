@@ -72,7 +72,7 @@ def together(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: T
     about_to_ask = np.bincount(cells.cell_of[ready], minlength=len(cells))
     return Table(
         epoch,
-        np.stack([cells.lows, cells.highs], axis=1),
+        cells.corners,
         cells.sizes,
         old.regions[[group for group in groups if group >= 0]],
         UNGROUPED in confirmed,
@@ -92,7 +92,7 @@ def nested(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: Tem
     for group in sorted(confirmed):
         within = None if group < 0 else old.region(group)
         cells = partition(confirmed[group], template, k, method="split", within=within)
-        corners.append(np.stack([cells.lows, cells.highs], axis=1))
+        corners.append(cells.corners)
         sizes.append(cells.sizes)
         parents.append(np.full(len(cells), group, np.int64))
     regions = np.concatenate(corners)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import ParameterError
-from tacit.pool.protocol.table import Codes
+from tacit.pool.protocol.table import Codes, Corners, losses
 from tacit.pool.protocol.template import Region, Template
 
 Method = Literal["ahead", "split", "cheapest"]
@@ -56,28 +56,19 @@ class Partition:
             yield Region(tuple(low), tuple(high))
 
     @cached_property
-    def losses(self) -> npt.NDArray[np.float64]:
-        """IL of each cell (eq. 1)."""
-        shares = (self.highs - self.lows + 1) / np.array(self.template.sizes)
-        losses: npt.NDArray[np.float64] = shares.prod(axis=1) - 1 / self.template.domain.points
-        return losses
-
-    @cached_property
-    def width_shares(self) -> npt.NDArray[np.float64]:
-        """The mean share of each attribute's width that a cell covers (NCP)."""
-        spans = np.maximum(np.array(self.template.sizes) - 1, 1)
-        shares: npt.NDArray[np.float64] = ((self.highs - self.lows) / spans).mean(axis=1)
-        return shares
+    def corners(self) -> Corners:
+        """The cells' corners as a table has them."""
+        return np.stack([self.lows, self.highs], axis=1)
 
     @property
     def information_loss(self) -> float:
         """AvgIL: Σ IL(G) / Σ \\|G\\| over the cells (section 6.1)."""
-        return float(self.sizes @ self.losses / self.sizes.sum())
+        return float(self.sizes @ losses(self.corners, self.template)[0] / self.sizes.sum())
 
     @property
     def width_share(self) -> float:
-        """The mean over records of the share of each attribute's width that their cell covers."""
-        return float(self.sizes @ self.width_shares / self.sizes.sum())
+        """The mean NCP over records."""
+        return float(self.sizes @ losses(self.corners, self.template)[1] / self.sizes.sum())
 
 
 def headroom(k: int) -> int:

@@ -30,7 +30,7 @@ from tacit.pool.protocol.messages import (
     Rules,
     SecondMessage,
 )
-from tacit.pool.protocol.table import Codes, Corners, Table
+from tacit.pool.protocol.table import Codes, Corners, Table, losses
 from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.machine import PoolMachine, nested, together
 from tacit.pool.server.store import MemoryStore, Standing
@@ -364,14 +364,12 @@ class _Run:
         return groups
 
     def measure(self, table: Table, corners: Numbers, fell: npt.NDArray[np.bool_]) -> None:
-        sizes = np.array(self.population.template.sizes)
         people = max(len(self.crowd), 1)
-        points = ((corners[:, 1] - corners[:, 0] + 1) / sizes).prod(axis=1)
-        widths = ((corners[:, 1] - corners[:, 0]) / np.maximum(sizes - 1, 1)).mean(axis=1)
+        loss, penalty = losses(corners, self.population.template)
         self.measured.append(
             (
-                float(points.sum() / people) - 1 / self.population.template.domain.points,
-                float(widths.sum() / people),
+                float(loss.sum() / people),
+                float(penalty.sum() / people),
                 float((self.crowd.group == UNGROUPED).sum() / people),
                 float(fell.sum() / people),
                 float(len(table)),
