@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.release.mechanism import Plan
-from tacit.release.mechanisms.click import Click, ClickMode, StatedSet
+from tacit.release.mechanisms.click import Click, ClickMode
 from tacit.release.mechanisms.session import Session
 from tacit.release.mechanisms.zealous import Zealous
-from tacit.release.parameters import Item
+from tacit.release.parameters import Item, StatedSet
 from tacit.release.registry import mechanism_class
 
 __all__ = [

@@ -35,7 +35,7 @@ _BATCH = 1 << 17
 class Engine:
     """A connection that reads logs, keeps intermediate tables and streams results."""
 
-    def __init__(self, backend: Any, scratch: Path | None = None) -> None:
+    def __init__(self, backend: Any, scratch: Path) -> None:
         self.backend = backend
         self._scratch = scratch
         self._kept = 0
@@ -89,7 +89,6 @@ class Engine:
 
     def _read_back(self, tables: Iterable[pa.Table]) -> Any | None:
         """Tables as one table of the engine, through a private file; None where there are none."""
-        assert self._scratch is not None  # an engine made by open_engine has one
         self._kept += 1
         path = self._scratch / f"worked-out-{self._kept}.parquet"
         writer = None

@@ -11,6 +11,7 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -62,6 +63,29 @@ class Choice(StrEnum):
     def words(self) -> str:
         """As it reads in a sentence."""
         return "most frequent" if self is Choice.FREQUENT else self.value
+
+
+@dataclass(frozen=True)
+class StatedSet:
+    """A public set as a manifest states it: enough for the guarantee, not to publish."""
+
+    form: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.form.get("name", ""))
+
+    def __len__(self) -> int:
+        size = self.form.get("queries", 0)
+        return size if type(size) is int and size > 0 else 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it was stated."""
+        return dict(self.form)
 
 
 def declared(

@@ -242,15 +242,16 @@ def _convolved(one: LossDistribution, other: LossDistribution) -> LossDistributi
 
 def _repeated(loss: LossDistribution, times: int) -> LossDistribution:
     """``times`` independent copies together, by repeated doubling."""
-    total: LossDistribution | None = None
+    if times < 1:
+        raise ParameterError.outside("the number of releases", times, "at least 1")
     power = loss
-    while times:
+    while not times & 1:
+        power, times = _convolved(power, power), times >> 1
+    total = power
+    while times := times >> 1:
+        power = _convolved(power, power)
         if times & 1:
-            total = power if total is None else _convolved(total, power)
-        times >>= 1
-        if times:
-            power = _convolved(power, power)
-    assert total is not None
+            total = _convolved(total, power)
     return total
 
 

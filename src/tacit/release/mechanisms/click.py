@@ -32,6 +32,7 @@ from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import (
     GIVEN,
     Choice,
+    StatedSet,
     check_given_together,
     declared,
     declared_delta,
@@ -77,29 +78,6 @@ class ClickMode(StrEnum):
     """Queries, urls and transitions come from public sets; thresholds are post-processing. δ = 0."""
     APPROXIMATE = "approximate"
     """What occurs outside the public sets is published too, if its noisy count passes a threshold."""
-
-
-@dataclass(frozen=True)
-class StatedSet:
-    """A public set as a manifest states it: enough for the guarantee, not to publish."""
-
-    form: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return str(self.form.get("name", ""))
-
-    def __len__(self) -> int:
-        size = self.form.get("queries", 0)
-        return size if type(size) is int and size > 0 else 0
-
-    def __bool__(self) -> bool:
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it was stated."""
-        return dict(self.form)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

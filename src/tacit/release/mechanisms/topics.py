@@ -17,6 +17,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import (
     Choice,
+    StatedSet,
     declared,
     declared_epsilon,
     declared_neighbours,
@@ -27,7 +28,7 @@ from tacit.release.parameters import (
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
-    from tacit.release.mechanisms.topics_tree import PublishedTopics, StatedTopics
+    from tacit.release.mechanisms.topics_tree import PublishedTopics
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -75,9 +76,7 @@ class Topics(Mechanism):
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
         """What ``to_dict`` wrote; the taxonomy by name and digest."""
-        from tacit.release.mechanisms.topics_tree import StatedTopics
-
-        return super().from_dict({**form, "taxonomy": StatedTopics(form["taxonomy"])})
+        return super().from_dict({**form, "taxonomy": StatedSet(form["taxonomy"])})
 
     def plan(self) -> TopicsPlan:
         """The noise that ε asks for, unless given: one part over the public topics of all levels."""
@@ -115,7 +114,7 @@ class TopicsPlan(Plan[Topics]):
         return self.mechanism.settled(noise=self.noise)
 
     @cached_property
-    def topics(self) -> PublishedTopics | StatedTopics:
+    def topics(self) -> PublishedTopics | StatedSet:
         """The public topics."""
         from tacit.release.mechanisms.topics_tree import take_topics
 

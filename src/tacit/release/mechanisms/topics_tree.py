@@ -56,22 +56,6 @@ _LONGEST = 200
 _Numbers = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class StatedTopics:
-    """Public topics as a manifest states them: enough for the guarantee, not to publish."""
-
-    form: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """What the taxonomy is called."""
-        return str(self.form.get("name", ""))
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it was stated."""
-        return dict(self.form)
-
-
 def _digest(labels: Iterable[str]) -> str:
     """SHA-256 over the paths, one per line: who has the table can check that it lists these."""
     return hashlib.sha256("".join(f"{label}\n" for label in sorted(labels)).encode()).hexdigest()
