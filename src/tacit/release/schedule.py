@@ -131,16 +131,16 @@ class Keys(StrEnum):
 
 
 @dataclass(frozen=True)
-class Column:
+class KeyColumn:
     """A key column of a published table: text, or a list of texts."""
 
     name: str
     several: bool = False
 
 
-def text_columns(*names: str) -> tuple[Column, ...]:
+def text_columns(*names: str) -> tuple[KeyColumn, ...]:
     """Columns of text."""
-    return tuple(Column(name) for name in names)
+    return tuple(KeyColumn(name) for name in names)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Part:
     """
 
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[KeyColumn, ...]
     contribution: Contribution
     noise: Noise | None
     least: int | None

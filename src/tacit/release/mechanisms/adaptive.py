@@ -127,7 +127,7 @@ class Adaptive(Mechanism):
     def plan(self) -> AdaptivePlan:
         """Rounds or a single count for ε and δ, whichever finds more; or what is given."""
         from tacit.release.planning import require_delta
-        from tacit.release.schedule import Column, Contribution, Part, Schedule
+        from tacit.release.schedule import Contribution, KeyColumn, Part, Schedule
 
         if self.at_epsilon is not None and self.at_delta is not None:
             epsilon, delta = self.at_epsilon, self.at_delta
@@ -137,7 +137,7 @@ class Adaptive(Mechanism):
         parts = tuple(
             Part(
                 table=kind.value,
-                columns=tuple(Column(name, several=name == "queries") for name in HELD_COLUMNS[kind]),
+                columns=tuple(KeyColumn(name, several=name == "queries") for name in HELD_COLUMNS[kind]),
                 contribution=Contribution((self.per_user,), once=True),
                 noise=None,
                 least=selection.least,

@@ -180,12 +180,12 @@ class Session(Mechanism):
         fresh_clicks: float | None,
     ) -> Schedule:
         """Sequences, then clicks, each with a scale of noise and a K."""
-        from tacit.release.schedule import Column, Contribution, Noise, Part, Schedule, text_columns
+        from tacit.release.schedule import Contribution, KeyColumn, Noise, Part, Schedule, text_columns
 
         parts = [
             Part(
                 table="sessions",
-                columns=(Column("queries", several=True),),
+                columns=(KeyColumn("queries", several=True),),
                 contribution=self.contribution(),
                 noise=Noise(sequences[0]),
                 least=sequences[1] + 1,
