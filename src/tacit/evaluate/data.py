@@ -58,9 +58,20 @@ class Vocabulary:
         places = pc.index_in(texts, value_set=self.texts, skip_nulls=True)
         return np.asarray(pc.fill_null(places, -1)).astype(np.int64)
 
+    def find_or_add(self, texts: pa.Array | pa.ChunkedArray) -> Numbers:
+        """The numbers of distinct texts; unknown ones get numbers beyond those of the vocabulary."""
+        found = self.find(texts)
+        return np.where(found >= 0, found, len(self) + np.arange(len(found)))
+
     def take(self, numbers: Numbers) -> pa.Array:
         """The texts of numbers."""
         return self.texts.take(pa.array(numbers))
+
+
+def ranges(begins: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
+    """Places ``begins[i]`` to ``begins[i] + lengths[i]`` for each i in turn: the i, and the place."""
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    return row, begins[row] + np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,7 +454,7 @@ def _users(user: Numbers, row: Numbers, column: Numbers) -> tuple[Numbers, Numbe
 
 
 def _keywords(part: LogPart, asked: Numbers) -> pa.Table:
-    """Words by users, from who asked which different query."""
+    """Words by users, from who searched which distinct query."""
     spread = [sorted(keywords_of(query)) for query in part.queries.texts.to_pylist()]
     listed = pa.array([word for found in spread for word in found], pa.string())
     vocabulary = Vocabulary(listed)
@@ -451,10 +462,8 @@ def _keywords(part: LogPart, asked: Numbers) -> pa.Table:
     lengths = np.array([len(found) for found in spread], np.int64)
     begins = np.cumsum(lengths) - lengths
     user, query = asked
-    repeats = lengths[query]
-    within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    word = numbers[np.repeat(begins[query], repeats) + within]
-    found = _users(np.repeat(user, repeats), word, np.zeros(len(word), np.int64))
+    row, source = ranges(begins[query], lengths[query])
+    found = _users(user[row], numbers[source], np.zeros(len(row), np.int64))
     return _table({"keyword": vocabulary.take(found[0])}, found[2])
 
 

@@ -119,6 +119,16 @@ class Ranked:
     item: Numbers
     place: Numbers
 
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[int, Ranked]]) -> Ranked:
+        """One after another, the units of each numbered from the number beside it."""
+        empty = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([empty, *(part.unit + begin for begin, part in parts)]),
+            np.concatenate([empty, *(part.item for _, part in parts)]),
+            np.concatenate([empty, *(part.place for _, part in parts)]),
+        )
+
 
 def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: int) -> Ranked:
     """The ``most`` items of each unit with the highest scores; ties by the item's number."""

@@ -146,13 +146,14 @@ class _World:
         for query in QUERIES:
             found = np.array([hit.document for hit in engine.search(query, _RESULTS)], np.int64)
             topics = kind_of[found]
-            common = [topic for topic, _ in _by_count(topics)][: _KINDS - 1]
+            values, counts = np.unique(topics, return_counts=True)
+            common = values[np.argsort(-counts, kind="stable")][: _KINDS - 1].tolist()
             place = {topic: number for number, topic in enumerate(common)}
             self.kinds.append(np.array([place.get(int(topic), len(common)) for topic in topics], np.int64))
         self.affinity = [affinities(int(kinds.max()) + 1, sizes, random) for kinds in self.kinds]
 
     def wants(self, query: Numbers, record: Numbers, random: np.random.Generator) -> Numbers:
-        """The kind that each asker wants, drawn by their affinities."""
+        """The kind that each searcher wants, drawn by their affinities."""
         wanted = np.empty(len(query), np.int64)
         for number in range(len(QUERIES)):
             rows = np.flatnonzero(query == number)
@@ -160,12 +161,6 @@ class _World:
             assert not isinstance(logits, int)
             wanted[rows] = np.argmax(logits + random.gumbel(size=logits.shape), axis=1)
         return wanted
-
-
-def _by_count(topics: Numbers) -> list[tuple[int, int]]:
-    values, counts = np.unique(topics, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return [(int(values[place]), int(counts[place])) for place in order]
 
 
 def learned(
@@ -197,7 +192,7 @@ def learned(
 
 
 def region_scores(model: list[Floats], low: Numbers, high: Numbers) -> Floats:
-    """For each asker how much each kind is liked, by what their region says on average."""
+    """For each searcher how much each kind is liked, by what their region says on average."""
     score = np.tile(model[0], (len(low), 1))
     for attribute, ratio in enumerate(model[1:]):
         sums = np.vstack([np.zeros((1, ratio.shape[1])), np.cumsum(ratio, axis=0)])
@@ -206,18 +201,13 @@ def region_scores(model: list[Floats], low: Numbers, high: Numbers) -> Floats:
     return score
 
 
-def _ranked_kinds(model: list[Floats], low: Numbers, high: Numbers) -> Numbers:
-    """For each asker the kinds from best to worst."""
-    return np.argsort(-region_scores(model, low, high), axis=1, kind="stable")
-
-
 def _precision(kinds: Numbers, wanted: int) -> float:
     """Average Precision of results in this order of kinds, one kind being wanted."""
     return average_precision(range(len(kinds)), set(np.flatnonzero(kinds == wanted).tolist()))
 
 
 def _mean_precision(kinds: Numbers, ranked: Numbers, wanted: Numbers) -> float:
-    """The mean AP when the results of a query are shown kind by kind in each asker's order of kinds."""
+    """The mean AP when the results of a query are shown kind by kind in each searcher's order of kinds."""
     known: dict[tuple[bytes, int], float] = {}
     total = 0.0
     for order, want in zip(ranked, wanted.tolist(), strict=True):
@@ -258,7 +248,7 @@ def usefulness(
         learn, judge = here & train, here & ~train
         for name, (low, high) in seen.items():
             model = learned(low[learn], high[learn], wanted[learn], int(kinds.max()) + 1, sizes)
-            ranked = _ranked_kinds(model, low[judge], high[judge])
+            ranked = np.argsort(-region_scores(model, low[judge], high[judge]), axis=1, kind="stable")
             totals[name] += _mean_precision(kinds, ranked, wanted[judge]) * judge.sum()
         plain = {want: _precision(kinds, want) for want in range(int(kinds.max()) + 1)}
         totals["nothing"] += sum(plain[want] for want in wanted[judge].tolist())
@@ -270,7 +260,7 @@ def usefulness(
 
 
 def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Numbers]]:
-    """What the service sees of each asker, as lower and upper corners."""
+    """What the service sees of each searcher, as lower and upper corners."""
     top = np.tile(np.array(sizes, np.int64) - 1, (len(log), 1))
     return {"d": (log.record, log.record), "region": (log.low, log.high), "d*": (np.zeros_like(top), top)}
 

@@ -52,7 +52,6 @@ class SweepPlan:
         tasks: names of tasks; all unless given.
         folds: into how many folds the users are split; each fold is tested once.
         draws: how often the noise of a setting is drawn for each fold.
-        impact_folds: on how many folds the impact of parameters is measured.
         seed: of the split into folds.
         preparation: which records take part, and how histories are split into sessions, as in a release.
     """
@@ -61,7 +60,6 @@ class SweepPlan:
     tasks: tuple[str, ...] = field(default_factory=lambda: tuple(task_names()))
     folds: int = 5
     draws: int = 1
-    impact_folds: int = 1
     seed: int = 0
     preparation: Preparation = field(default_factory=Preparation)
 
@@ -82,9 +80,12 @@ class SweepPlan:
         return pq.read_table(log, columns=columns, filters=kept or None)
 
     def runs(self, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
-        """Each setting to try on a fold, with its draws. What draws no noise is run once."""
+        """Each setting to try on a fold, with its draws. What draws no noise is run once.
+
+        The impact of parameters is measured on the first fold.
+        """
         for setting in self.settings:
-            if setting.series.startswith("impact") and fold >= self.impact_folds:
+            if setting.series.startswith("impact") and fold:
                 continue
             yield setting, list(range(1 if setting.exact else self.draws))
 

@@ -90,39 +90,27 @@ class AdhocTrial:
 
     def measure(self, released: ReleasedData) -> Measures:
         """All four ways."""
+        known = released.queries.find(self._test.queries.texts)
+        urls = released.urls.find_or_add(self._test.urls.texts)
         found: dict[str, Measured] = {}
         for way, impact in (("random walk", False), ("random walk with page impact", True)):
             matrix = transition_matrix(released, impact=impact)
-            found |= _named(way, self._walk(released, matrix))
-        clicks, known = self._test.clicks, self._numbers(released)
-        even = clicks.user % 2 == 0
-        feedback = _feedback(released, self._half, known, clicks, even, self._test)
-        found |= _named("implicit feedback", self._half.judge(feedback, self._urls(released)))
-        everything = np.ones(len(even), np.bool_)
-        leaking = _feedback(released, self._all, known, clicks, everything, self._test)
-        return found | _named("implicit feedback, as printed", self._all.judge(leaking, self._urls(released)))
+            found |= _named(way, self._all.judge(self._walk(released, matrix, known), urls))
+        even = self._test.clicks.user % 2 == 0
+        for way, judged, which in (
+            ("implicit feedback", self._half, even),
+            ("implicit feedback, as printed", self._all, np.ones_like(even)),
+        ):
+            ranked = _feedback(released, judged, known, urls, self._test, which)
+            found |= _named(way, judged.judge(ranked, urls))
+        return found
 
-    def _numbers(self, released: ReleasedData) -> Numbers:
-        """For each query of the test part its number in the release, or -1."""
-        return released.queries.find(self._test.queries.texts)
-
-    def _urls(self, released: ReleasedData) -> Numbers:
-        """For each url of the test part its number in the release; unknown ones get numbers beyond."""
-        return _beyond(released, self._test)
-
-    def _walk(self, released: ReleasedData, matrix: sparse.csr_array) -> Mapping[str, Measured]:
-        starts = self._numbers(released)[self._all.queries]
+    def _walk(self, released: ReleasedData, matrix: sparse.csr_array, known: Numbers) -> Ranked:
+        starts = known[self._all.queries]
         units = np.flatnonzero(starts >= 0)
-        listed = rank_urls(
-            released,
-            matrix,
-            starts[units],
-            _LISTED,
-            steps=self._steps,
-            negligible=self._negligible,
-        )
-        ranked = Ranked(units[listed.unit], listed.item, listed.place)
-        return self._all.judge(ranked, self._urls(released))
+        steps, negligible = self._steps, self._negligible
+        listed = rank_urls(released, matrix, starts[units], _LISTED, steps=steps, negligible=negligible)
+        return Ranked(units[listed.unit], listed.item, listed.place)
 
 
 class _Judged:
@@ -138,20 +126,13 @@ class _Judged:
         return {name: found[measure] for name, measure in _MEASURES.items()}
 
 
-def _beyond(released: ReleasedData, test: LogPart) -> Numbers:
-    numbers = released.urls.find(test.urls.texts)
-    unknown = numbers < 0
-    numbers[unknown] = len(released.urls) + np.arange(np.count_nonzero(unknown))
-    return numbers
-
-
 def _feedback(
     released: ReleasedData,
     judged: _Judged,
     known: Numbers,
-    clicks: LoggedClicks,
-    which: NDArray[np.bool_],
+    urls: Numbers,
     test: LogPart,
+    which: NDArray[np.bool_],
 ) -> Ranked:
     """Eq. 3.8: S(d) = λ/(I_d + 1) + (1 - λ)/(O_d + 1) where there is feedback, else 1/(O_d + 1).
 
@@ -159,7 +140,7 @@ def _feedback(
     clicked it. A url with feedback alone has O_d = ∞. A click whose rank nobody noted is no feedback.
     Queries for which the release has no click are not answered.
     """
-    counts = released.clicks
+    counts, clicks = released.clicks, test.clicks
     order = ranked_by(counts.row, counts.column, counts.weight, len(released.urls))
     unit_of = np.full(len(released.queries) + 1, -1, np.int64)  # the last place takes what is unknown
     unit_of[known[judged.queries]] = np.arange(len(judged.queries))
@@ -175,9 +156,7 @@ def _feedback(
     to_unit[judged.queries] = np.arange(len(judged.queries))
     heard = to_unit[clicks.query[which]]
     useful = answered[heard] & (clicks.rank[which] > 0)
-    best = _best_ranks(
-        heard[useful], _beyond(released, test)[clicks.url[which][useful]], clicks.rank[which][useful]
-    )
+    best = _best_ranks(heard[useful], urls[clicks.url[which][useful]], clicks.rank[which][useful])
     score: dict[tuple[int, int], float] = dict(
         zip(zip(unit.tolist(), item.tolist(), strict=True), own.tolist(), strict=True)
     )
@@ -283,8 +262,5 @@ def rank_urls(
     for begin in range(0, len(starts), _AT_ONCE):
         ended = walk(matrix, starts[begin : begin + _AT_ONCE], steps, negligible)
         found = best_of(sparse.csr_array(ended[:, known:]), most)
-        parts.append((found.unit + begin, found.item, found.place))
-    if not parts:
-        empty = np.empty(0, np.int64)
-        return Ranked(empty, empty, empty)
-    return Ranked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        parts.append((begin, found))
+    return Ranked.joined(parts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from ir_measures import AP, nDCG
 
-from tacit.evaluate.data import LogPart, ReleasedData, add_up
+from tacit.evaluate.data import LogPart, ReleasedData, add_up, ranges
 from tacit.evaluate.task import Measures, Task, judge, ranked_by
 from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
@@ -76,15 +76,10 @@ class SessionSearchTrial:
             released, matrix, distinct, _A_QUERY, steps=self._steps, negligible=self._negligible
         )
         begins = np.searchsorted(listed.unit, np.arange(len(distinct) + 1))
-        repeats = np.diff(begins)[which] if len(which) else np.empty(0, np.int64)
-        within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        source = np.repeat(begins[which], repeats) + within
-        unit = np.repeat(self._unit[asked >= 0], repeats)
-        score = np.repeat(self._weight[asked >= 0], repeats) / listed.place[source]
-        total = add_up(unit, listed.item[source], score)
+        row, source = ranges(begins[which], np.diff(begins)[which])
+        score = self._weight[asked >= 0][row] / listed.place[source]
+        total = add_up(self._unit[asked >= 0][row], listed.item[source], score)
         ranked = ranked_by(total.row, total.column, total.weight, _LISTED)
-        urls = released.urls.find(self._test.urls.texts)
-        unknown = len(released.urls) + np.arange(len(urls))
-        truth = np.where(urls >= 0, urls, unknown)[self._truth[1]]
+        truth = released.urls.find_or_add(self._test.urls.texts)[self._truth[1]]
         judged = judge(ranked, (self._truth[0], truth), len(self._sessions), tuple(_MEASURES.values()))
         return {f"random walk: {name}": judged[measure] for name, measure in _MEASURES.items()}

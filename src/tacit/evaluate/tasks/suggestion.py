@@ -17,7 +17,7 @@ from ir_measures import P, R
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import WINDOW, LogPart, Numbers, ReleasedData, later_queries
+from tacit.evaluate.data import WINDOW, LogPart, Numbers, ReleasedData, later_queries, ranges
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge
 
 SIMILARITY_WEIGHT = 0.5
@@ -50,11 +50,8 @@ def suggest(
         row = np.repeat(np.arange(len(some)), np.diff(scores.indptr))
         scores.data[scores.indices == some[row]] = 0  # a query does not suggest itself
         found = best_of(scores, most)
-        parts.append((found.unit + begin, found.item, found.place))
-    if not parts:
-        empty = np.empty(0, np.int64)
-        return Ranked(empty, empty, empty)
-    return Ranked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        parts.append((begin, found))
+    return Ranked.joined(parts)
 
 
 class Suggestion(Task):
@@ -95,14 +92,15 @@ class SuggestionTrial:
 
     def measure(self, released: ReleasedData) -> Measures:
         """P@5 and R@5 by session."""
-        numbers = released.queries.find(self._test.queries.texts)
-        asked = numbers[self._asked]
-        distinct, which = np.unique(asked, return_inverse=True)
-        known = distinct >= 0
-        listed = suggest(released, distinct[known], weight=self._weight)
-        ranked = _spread(listed, np.cumsum(known) - 1, known, which)
-        unknown = len(released.queries) + np.arange(len(numbers))
-        truth = np.where(numbers >= 0, numbers, unknown)[self._truth[1]]
+        asked = released.queries.find(self._test.queries.texts)[self._asked]
+        known = np.flatnonzero(asked >= 0)
+        distinct, which = np.unique(asked[known], return_inverse=True)
+        listed = suggest(released, distinct, weight=self._weight)
+        # the list of a query is that of every prefix which ends with it
+        begins = np.searchsorted(listed.unit, np.arange(len(distinct) + 1))
+        row, source = ranges(begins[which], np.diff(begins)[which])
+        ranked = Ranked(known[row], listed.item[source], listed.place[source])
+        truth = released.queries.find_or_add(self._test.queries.texts)[self._truth[1]]
         judged = judge(ranked, (self._truth[0], truth), len(self._prefixes), tuple(_MEASURES.values()))
         return {
             f"query flow and clicks: {name}": self._by_session(judged[measure])
@@ -115,15 +113,3 @@ class SuggestionTrial:
         counts = np.bincount(self._session[there], minlength=self._sessions)
         nothing = np.full(self._sessions, np.nan)
         return Measured(np.divide(sums, counts, out=nothing, where=counts > 0))
-
-
-def _spread(listed: Ranked, place: Numbers, known: NDArray[np.bool_], which: Numbers) -> Ranked:
-    """Lists of distinct queries as lists of all prefixes that end with them."""
-    begins = np.searchsorted(listed.unit, np.arange(np.count_nonzero(known) + 1))
-    lengths = np.diff(begins)
-    of_prefix = np.where(known[which], place[which], -1)
-    repeats = np.where(of_prefix >= 0, lengths[np.maximum(of_prefix, 0)] if len(lengths) else 0, 0)
-    unit = np.repeat(np.arange(len(which)), repeats)
-    within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    source = np.repeat(begins[np.maximum(of_prefix, 0)], repeats) + within
-    return Ranked(unit, listed.item[source], listed.place[source])
