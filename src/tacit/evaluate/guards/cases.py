@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ from tacit.device import (
 )
 from tacit.device.profile.construction import file_document
 from tacit.device.profile.repository import content_words
-from tacit.device.sending.decision import DISTINCT
 from tacit.errors import InputError
 from tacit.retrieval import Document, EmbeddedEngine, average_precision
 from tacit.taxonomy import TopicTree
@@ -177,27 +176,15 @@ def sensitive_topics(
     return sensitivity
 
 
-def _by_topics(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
-    """At the server: exposed topics with the user's preferences among them."""
+def _by_topics(
+    repository: Repository, case: Case, found: RuntimeProfile, *, preferences: bool = True
+) -> list[float]:
+    """At the server: exposed topics with the user's preferences among them, or all alike."""
     assert found.generalisation is not None
-    exposed = found.generalisation
-    return topic_scores(
-        repository.tree,
-        repository.prior,
-        exposed.leaves,
-        exposed.preferences,
-        repository.topic_of[list(case.results)],
-    )
-
-
-def _by_bare_topics(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
-    """At the server: exposed topics alone, all alike."""
-    assert found.generalisation is not None
-    leaves = found.generalisation.leaves
-    equal = np.full(len(leaves), 1 / len(leaves))
-    return topic_scores(
-        repository.tree, repository.prior, leaves, equal, repository.topic_of[list(case.results)]
-    )
+    leaves, weights = found.generalisation.leaves, found.generalisation.preferences
+    weights = weights if preferences else np.full(len(leaves), 1 / len(leaves))
+    topics = repository.topic_of[list(case.results)]
+    return topic_scores(repository.tree, repository.prior, leaves, weights, topics)
 
 
 def _by_words(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
@@ -219,32 +206,22 @@ Score = Callable[[Repository, Case, RuntimeProfile], list[float]]
 
 SCORES: dict[str, Score] = {
     "topics with preferences": _by_topics,
-    "topics alone": _by_bare_topics,
+    "topics alone": partial(_by_topics, preferences=False),
     "words (eq. 20)": _by_words,
     "on the device": _on_device,
 }
 """Ways to rerank, by name."""
 
 
-def measure(
-    repository: Repository, cases: Sequence[Case], delta: float, score: str, *, decide: bool = False
-) -> list[Outcome]:
-    """Rerank every case under the bound ``delta``; without the online decision, as in the paper.
-
-    With ``decide``, distinct queries and profiles without a predicted gain go out alone.
-    """
-    distinct, least_utility = (DISTINCT, 0.0) if decide else (2.0, -math.inf)
+def measure(repository: Repository, cases: Sequence[Case], delta: float, score: str) -> list[Outcome]:
+    """Rerank every case under the bound ``delta``; without the online decision, as in the paper."""
     way = SCORES[score]
     profilers: dict[int, OnlineProfiler] = {}
     outcomes = []
     for case in cases:
-        profiler = profilers.get(id(case.profile))
-        if profiler is None:
-            profiler = OnlineProfiler(
-                repository, case.profile, delta, distinct=distinct, least_utility=least_utility
-            )
-            profilers[id(case.profile)] = profiler
-        found = profiler.profile_query(case.query)
+        if id(case.profile) not in profilers:
+            profilers[id(case.profile)] = OnlineProfiler(repository, case.profile, delta, distinct=2.0)
+        found = profilers[id(case.profile)].profile_query(case.query)
         order: Sequence[int] = case.results
         if found.decision is Decision.PERSONALISED or way is _on_device:
             order = rerank(case.results, way(repository, case, found))

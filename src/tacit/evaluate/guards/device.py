@@ -230,7 +230,6 @@ def ambient_results(
     folder: str | Path,
     articles: str | Path | None = None,
     *,
-    thin: int = 1,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Results:
@@ -242,7 +241,6 @@ def ambient_results(
     Args:
         folder: AMBIENT's files (``topics.txt``, ``STRel.txt``, ``results.txt.gz``).
         articles: pages to fill half of each history with; without it, histories hold other queries' results.
-        thin: take only every so many-th case.
         seed: of clicks and histories.
         progress: called with how many rankings of all queries are done, and how many there are.
     """
@@ -256,8 +254,7 @@ def ambient_results(
     }
     steps, rows = Steps(len(AMBIENT_SETTINGS) * len(orders), progress), []
     for clicks, size, interest in AMBIENT_SETTINGS:
-        found = test_cases.history_cases(ambient, others, clicks, size, interest=interest, seed=seed)
-        cases = list(found)[::thin]
+        cases = list(test_cases.history_cases(ambient, others, clicks, size, interest=interest, seed=seed))
         if not cases:
             raise InfeasibleError(
                 f"{folder} has no meaning with {clicks} clicks and a result left.",
