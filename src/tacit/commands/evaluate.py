@@ -298,8 +298,11 @@ def _measure(
                 kept = f"{shown.done:,} runs are kept; the same command resumes with the others"
                 stderr().print(kept, soft_wrap=True)
             raise
-    where = {"report": str(found.page)} if found.page else {}
-    emit({**where, **found.as_dict()}, as_json=as_json, render=lambda console: _render(console, found))
+    where = {}
+    if found.page:
+        where = {"report": found.page} if found.evaluation == "release" else {"output": found.page.parent}
+    result = {name: str(path) for name, path in where.items()} | found.as_dict()
+    emit(result, as_json=as_json, render=lambda console: _render(console, found))
 
 
 def _render(console: Console, found: Results) -> None:

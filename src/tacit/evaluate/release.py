@@ -142,6 +142,8 @@ def evaluate_release(
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     chosen = tuple(tasks or task_names())
     plan = SweepPlan(settings, chosen, folds, draws, seed=seed, preparation=prepared)
+    if show_queries and to is None:
+        raise ParameterError("`show_queries` names queries on the report's page.", "Give its folder as `to`.")
     if show_queries and "adhoc" not in plan.tasks:
         raise ParameterError(
             "`show_queries` needs the task adhoc, whose queries it names.",

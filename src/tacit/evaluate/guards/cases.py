@@ -220,6 +220,7 @@ def measure(repository: Repository, cases: Sequence[Case], delta: float, score: 
     outcomes = []
     for case in cases:
         if id(case.profile) not in profilers:
+            # no query is so distinct by itself that it is sent alone: DP(q, R) is at most 1
             profilers[id(case.profile)] = OnlineProfiler(repository, case.profile, delta, distinct=2.0)
         found = profilers[id(case.profile)].profile_query(case.query)
         order: Sequence[int] = case.results
