@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
-from tacit.evaluate.data import LogPart, ReleasedData
+from tacit.evaluate import LogPart, ReleasedData
 from tacit.searchlog import SCHEMA
 
 __all__ = ["part", "release"]

@@ -10,7 +10,7 @@ from tests.evaluate_log import START, part
 from tests.evaluate_report import evaluate, write_popular_log
 
 from tacit.errors import InputError
-from tacit.evaluate.data import LogPart
+from tacit.evaluate import LogPart
 from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut

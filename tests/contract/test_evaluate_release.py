@@ -16,9 +16,9 @@ from tests.evaluate_log import part
 from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
 from tacit.errors import InputError, ParameterError
+from tacit.evaluate import task_class, task_names
 from tacit.evaluate.release import Sensitivity, sensitivity_of
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
-from tacit.evaluate.tasks import task_class, task_names
 from tacit.release.registry import MECHANISMS as REGISTERED
 from tacit.searchlog import LogWriter, check_log
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.evaluate import task_class, task_names
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
-from tacit.evaluate.tasks import task_class, task_names
 from tacit.world.synth import SyntheticLog
 
 ITEMS = ("keywords", "queries", "clicks", "pairs")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.evaluate_log import release
 
-from tacit.evaluate.data import ReleasedData
+from tacit.evaluate import ReleasedData
 from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STAY, rank_urls, transition_matrix, walk
 
 QUERIES = st.sampled_from(["a", "b", "c", "d", "e"])

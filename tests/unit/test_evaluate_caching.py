@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, choose_lists
 
 ASKED = {"common": 10.0, "middling": 6.0, "rare": 1.0}

@@ -7,7 +7,7 @@ from math import log2
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.adhoc import Adhoc
 from tacit.evaluate.tasks.session_search import SessionSearch
 from tacit.evaluate.tasks.suggestion import Suggestion

@@ -8,7 +8,8 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.data import ReleasedData, fold_of_records, folds, released_whole, split, tables_of
+from tacit.evaluate import ReleasedData, folds, released_whole
+from tacit.evaluate.data import fold_of_records, split, tables_of
 from tacit.searchlog.sessions import SessionCut
 
 LOG = part(

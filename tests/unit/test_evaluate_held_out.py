@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.evaluate_log import part
 
-from tacit.evaluate.data import LogPart, fold_of_records
+from tacit.evaluate import LogPart
+from tacit.evaluate.data import fold_of_records
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut

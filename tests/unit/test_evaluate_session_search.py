@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.session_search import SessionSearch
 
 NOBODY = part()

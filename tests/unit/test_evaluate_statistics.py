@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.data import ReleasedData
-from tacit.evaluate.task import run_task
+from tacit.evaluate import ReleasedData, run_task
 from tacit.evaluate.tasks.statistics import Statistics
 
 NOBODY = part()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, WordnetFrequencies, choose_lists
 from tacit.evaluate.tasks.substitution import Phrases, Substitution, Substitutions, likelihood_ratio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.substitution import Substitution, Substitutions
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.task import run_task
+from tacit.evaluate import run_task
 from tacit.evaluate.tasks.suggestion import Suggestion, suggest
 
 NOBODY = part()

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate.data import LogPart
-from tacit.evaluate.task import Measured, run_task
-from tacit.evaluate.tasks import task_class, task_names
+from tacit.evaluate import LogPart, run_task, task_class, task_names
+from tacit.evaluate.task import Measured
 from tacit.evaluate.tasks.adhoc import Adhoc, rank_urls, transition_matrix, walk
 from tacit.evaluate.tasks.session_search import SessionSearch
 from tacit.evaluate.tasks.statistics import Statistics

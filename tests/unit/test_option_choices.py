@@ -13,7 +13,7 @@ from tacit.commands import pool as pool_agent
 from tacit.commands.options import SessionMethodName
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.sending.withholding import Sending
-from tacit.evaluate.tasks import task_names
+from tacit.evaluate import task_names
 from tacit.groups.bundling import METHODS
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.profiles import WEIGHTS
