@@ -48,7 +48,7 @@ _AT_ONCE = 4096
 
 
 class Adhoc(Task):
-    """The task.
+    """Ad-hoc search.
 
     Args:
         steps: how far the walks go.

@@ -84,7 +84,7 @@ def choose_lists(
 
 
 class IndexCaching(Task):
-    """The task.
+    """Index caching.
 
     Args:
         cache: the memory.

@@ -23,7 +23,7 @@ _MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 10}
 
 
 class SessionSearch(Task):
-    """The task.
+    """Session search.
 
     Args:
         discount: γ.

@@ -34,7 +34,7 @@ _LEAST_RANKED = 3
 
 
 class Statistics(Task):
-    """The task; the test part plays no role."""
+    """Item set generation and ranking. The test part plays no role."""
 
     name = "statistics"
     title = "statistics"

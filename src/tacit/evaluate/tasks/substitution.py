@@ -170,7 +170,7 @@ def likelihood_ratio(
 
 
 class Substitution(Task):
-    """The task."""
+    """Query substitution."""
 
     name = "substitution"
     title = "query substitution"

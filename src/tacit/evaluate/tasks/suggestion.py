@@ -55,7 +55,7 @@ def suggest(
 
 
 class Suggestion(Task):
-    """The task.
+    """Query suggestion.
 
     Args:
         weight: λ of eq. 4.9.
