@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +14,7 @@ from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.device import ExposureBound, OnlineProfiler, RuntimeProfile
+    from tacit.device import OnlineProfiler, RuntimeProfile
 
 
 PANEL = Panel.DEVICE
@@ -28,19 +26,12 @@ _Delta = Annotated[
     float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity, from 0 to 1.")
 ]
 _Algorithm = Annotated[AlgorithmName, typer.Option(help="How to look for the best profile within the bound.")]
-_Distinct = Annotated[
-    float,
-    typer.Option("--distinct", help="Queries with this discriminating power or more go out alone."),
-]
-_LeastUtility = Annotated[
-    float,
-    typer.Option(help="Profiles of at most this predicted utility stay at home; off at -1."),
-]
 _Sending = Annotated[
     SendingName,
     typer.Option(
-        help="Which documents have a say: none that may be about a sensitive topic (filtered), nor any that "
-        "is near one (strict), all (unfiltered), or all with the paper's own mapping (paper)."
+        help="Which documents may influence what is sent: none that may be about a sensitive topic "
+        "(filtered), nor any that is near one (strict), all (unfiltered), or all with the paper's own "
+        "mapping (paper)."
     ),
 ]
 _Upstream = Annotated[
@@ -52,7 +43,8 @@ _Bound = Annotated[
     typer.Option(help="Highest risk of everything this upstream was told (needs --upstream)."),
 ]
 _Days = Annotated[
-    float | None, typer.Option(help="Over how many days the bound counts; without it, for ever.")
+    float | None,
+    typer.Option("--days", help="Over how many days the bound counts; else for all time."),
 ]
 
 
@@ -69,12 +61,10 @@ def generalise(
     profile: Annotated[Path, typer.Option("--profile", help="The profile file.")],
     delta: _Delta = 0.1,
     algorithm: _Algorithm = "greedy-ratio",
-    distinct: _Distinct = 0.82,
-    least_utility: _LeastUtility = -1.0,
     sending: _Sending = "filtered",
     upstream: _Upstream = None,
     bound: _Bound = None,
-    days: _Days = None,
+    period: _Days = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show which topics of your profile would go out with a query, and which stay hidden.
@@ -82,74 +72,36 @@ def generalise(
     Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
     recorded as exposed, and --bound limits what that upstream learns over time.
     """
-    from tacit.device import ExposureLedger, Guard, ProfileStore, Sending, load_repository
-
-    _check(delta, distinct, least_utility)
-    limit = _limit(bound, days, upstream)
-    used = None
-    repository = load_repository(ProfileStore.taxonomy_of(profile))
-    with (
-        progress("Getting ready (the first time compiles)"),
-        Guard(profile, delta=delta, sending=sending, algorithm=algorithm) as guard,
-        ProfileStore.open(profile, repository.tree) as store,
-    ):
-        guard.decide(query)
-        profiler, result = guard.decide(query)  # once more, now that all is compiled
-        if Sending(sending) is Sending.PAPER:
-            profiler.distinct, profiler.least_utility = distinct, least_utility
-            result = profiler.profile_query(query)
-        if upstream is not None:
-            ledger = ExposureLedger(store)
-            result = profiler.expose(query, result, ledger, upstream, limit)
-            if limit is not None:
-                used = ledger.used(upstream, profiler.profile, limit)
-    summary = _summary(profiler, result)
-    if used is not None:
-        summary |= {"upstream": upstream, "bound": bound, "days": days, "bound_used": used}
-
-    def render(console: Console) -> None:
-        _draw(console, profiler, result)
-        if used is not None:
-            period = f" in {days:g} days" if days is not None else ""
-            console.print(
-                f"Everything {upstream} was told{period}: risk {used:.4f} of at most {bound:g}", markup=False
-            )
-
-    emit(summary, as_json=as_json, render=render)
-
-
-def _check(delta: float, distinct: float, least_utility: float) -> None:
-    """Refuse values that mean nothing, by the names of their options."""
-    from tacit.errors import ParameterError
-
-    if not 0 <= delta <= 1:
-        raise ParameterError.outside("--delta", delta, "in [0, 1]")
-    if not (distinct >= 0 and math.isfinite(distinct)):
-        raise ParameterError.outside("--distinct", distinct, "a number of 0 or more")
-    if not -1 <= least_utility <= 1:
-        raise ParameterError.outside("--least-utility", least_utility, "in [-1, 1]")
-
-
-def _limit(bound: float | None, days: float | None, upstream: str | None) -> ExposureBound | None:
-    """The bound on what an upstream learns, if one is asked for."""
-    from tacit.device import ExposureBound
-    from tacit.device.sending.exposure import LONGEST_PERIOD
+    from tacit.device import Guard, ProfileStore
     from tacit.errors import ParameterError
 
     if bound is not None and upstream is None:
         raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
-    if days is not None and bound is None:
-        raise ParameterError("--days needs --bound: it says over how many days the bound counts.")
-    if bound is None:
-        return None
-    if not 0 <= bound <= 1:
-        raise ParameterError.outside("--bound", bound, "in [0, 1]")
-    if days is None:
-        return ExposureBound(bound)
-    # A microsecond is the shortest time that is told apart.
-    if not 0 < days <= LONGEST_PERIOD.days or not timedelta(days=days):
-        raise ParameterError.outside("--days", days, f"above 0 and at most {LONGEST_PERIOD.days}")
-    return ExposureBound(bound, timedelta(days=days))
+    ProfileStore.taxonomy_of(profile)  # a guard would make a new one
+    used = None
+    with (
+        progress("Getting ready (the first time compiles)"),
+        Guard(
+            profile, delta=delta, bound=bound, period=period, sending=sending, algorithm=algorithm
+        ) as guard,
+    ):
+        guard.decide(query)  # so that what is measured is not the compiler
+        profiler, result = guard.decide(query, upstream=upstream)
+        if bound is not None and upstream is not None:
+            used = guard.used(upstream)
+    summary = _summary(profiler, result)
+    if used is not None:
+        summary |= {"upstream": upstream, "bound": bound, "days": period, "bound_used": used}
+
+    def render(console: Console) -> None:
+        _draw(console, profiler, result)
+        if used is not None:
+            over = f" in {period:g} days" if period is not None else ""
+            console.print(
+                f"Everything {upstream} was told{over}: risk {used:.4f} of at most {bound:g}", markup=False
+            )
+
+    emit(summary, as_json=as_json, render=render)
 
 
 def _summary(profiler: OnlineProfiler, result: RuntimeProfile) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +19,8 @@ from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.device import ProfileStore, Repository, SourceDocument, UserProfile
-    from tacit.taxonomy import TopicTree, WordNet
+    from tacit.device import UserProfile
+    from tacit.taxonomy import TopicTree
 
 
 def topic_tree(tree: TopicTree, topics: Sequence[int], describe: Callable[[int], Text]) -> Tree:
@@ -122,68 +123,28 @@ def build(
 
     What was counted before is skipped, so the same command can run every day.
     """
-    from tacit.device import ProfileStore, build_profile, load_repository
-    from tacit.errors import ParameterError
+    from tacit.device import add_documents
 
-    if sum(source is not None for source in (log, history, documents)) != 1:
-        raise ParameterError("give exactly one of --log, --history and --documents.")
-    exists = profile.exists()
-    if exists and taxonomy is not None:
-        raise ParameterError("a profile keeps its taxonomy; --taxonomy is for new ones.")
-    name = ProfileStore.taxonomy_of(profile) if exists else _absolute(taxonomy or "wordnet")
-    repository = load_repository(name)
-    source = _source(repository, log, user, history, documents)
-    first = next(source, None)  # so that an unusable source leaves no empty profile behind
-    with (
-        ProfileStore.open(profile, repository.tree)
-        if exists
-        else ProfileStore.create(profile, repository.tree, name)
-    ) as store:
-        with progress("Filing documents under topics", unit="documents") as bar:
-            report = build_profile(store, repository, _again(first, source), advance=bar.advance)
-        built = store.profile()
-    summary = {
-        "profile": str(profile),
-        "created": not exists,
-        "filed": report.filed,
-        "known": report.known,
-        "unplaced": report.unplaced,
-        "topics": len(built.topics),
-        "documents": float(built.support[0]),
-    }
+    with progress("Filing documents under topics", unit="documents") as bar:
+        report = add_documents(
+            profile,
+            log=log,
+            user=user,
+            history=history,
+            documents=documents,
+            taxonomy=taxonomy,
+            advance=bar.advance,
+        )
 
     def render(console: Console) -> None:
         console.print(
-            f"{'Added to' if exists else 'Made'} {profile}: {report.filed:,} documents filed, "
+            f"{'Made' if report.created else 'Added to'} {profile}: {report.filed:,} documents filed, "
             f"{report.known:,} known already, {report.unplaced:,} about no topic; "
-            f"{len(built.topics):,} topics in all.",
+            f"{report.topics:,} topics in all.",
             markup=False,
         )
 
-    emit(summary, as_json=as_json, render=render)
-
-
-def _source(
-    repository: Repository,
-    log: Path | None,
-    user: str | None,
-    history: Path | None,
-    documents: Path | None,
-) -> Iterator[SourceDocument]:
-    from tacit.device import browsing_history, clicked_documents, plain_documents
-
-    if log is not None:
-        return clicked_documents(log, user, repository.text_behind)
-    if history is not None:
-        return browsing_history(history)
-    assert documents is not None
-    return plain_documents(documents)
-
-
-def _again(first: SourceDocument | None, rest: Iterator[SourceDocument]) -> Iterator[SourceDocument]:
-    if first is not None:
-        yield first
-    yield from rest
+    emit({"profile": str(profile), **asdict(report)}, as_json=as_json, render=render)
 
 
 def show(
@@ -192,10 +153,10 @@ def show(
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
-    from tacit.device import ExposureLedger
+    from tacit.device import ExposureLedger, ProfileStore
     from tacit.device.sending.exposure import union_risk
 
-    with _opened(profile) as store:
+    with ProfileStore.opened(profile) as store:
         loaded = store.profile()
         ledger = ExposureLedger(store)
         told = [
@@ -239,10 +200,13 @@ def find(
     as_json: JsonFlag = False,
 ) -> None:
     """List the topics a word can mean, to name one to protect."""
-    with _opened(profile) as store:
+    from tacit.device import ProfileStore
+    from tacit.taxonomy import load_wordnet
+
+    with ProfileStore.opened(profile) as store:
         loaded = store.profile()
-        wordnet = _wordnet_of(store)
     tree = loaded.tree
+    wordnet = load_wordnet() if tree is load_wordnet().tree else None
     if wordnet is not None:
         topics = list(wordnet.senses(word))
     else:
@@ -276,8 +240,10 @@ def protect(
     as_json: JsonFlag = False,
 ) -> None:
     """Make a topic sensitive. Sensitive topics must not lie inside one another."""
-    with _opened(profile) as store:
-        number = _find_topic(store, topic)
+    from tacit.device import ProfileStore
+
+    with ProfileStore.opened(profile) as store:
+        number = store.tree.named(topic)
         if remove:
             store.unprotect(number)
         else:
@@ -310,27 +276,16 @@ def export(
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write everything the profile file holds as JSON: topics, requirements, and all exposures."""
-    from tacit.device import ExposureLedger
+    """Write everything the profile file holds as JSON: topics, sensitive topics, history and exposures."""
+    from tacit.device import Guard, ProfileStore
     from tacit.files import atomic_file, check_output
 
     del as_json  # an export is JSON either way
     if output is not None:
         check_output(output, force=force, inputs=[profile])
-    with _opened(profile) as store:
-        loaded = store.profile()
-        data = _as_data(loaded)
-        data["exposures"] = [
-            {
-                "upstream": exposure.upstream,
-                "time": exposure.time.isoformat(),
-                "query": exposure.query,
-                "topics": [loaded.tree.label(topic) for topic in exposure.topics],
-                "risk": exposure.risk,
-                "union_risk": exposure.union_risk,
-            }
-            for exposure in ExposureLedger(store).history()
-        ]
+    ProfileStore.taxonomy_of(profile)  # a guard would make a new one
+    with Guard(profile) as guard:
+        data = guard.export()
     if output is None:
         emit(data, as_json=True, render=lambda _console: None)
         return
@@ -354,35 +309,3 @@ def _as_data(profile: UserProfile) -> dict[str, Any]:
             for topic, value in sorted(profile.sensitivity.items())
         ],
     }
-
-
-def _absolute(taxonomy: str) -> str:
-    """The name under which a profile remembers its taxonomy."""
-    return taxonomy if taxonomy == "wordnet" else str(Path(taxonomy).resolve())
-
-
-def _opened(profile: Path) -> ProfileStore:
-    from tacit.device import ProfileStore, load_taxonomy
-
-    return ProfileStore.open(profile, load_taxonomy(ProfileStore.taxonomy_of(profile)))
-
-
-def _wordnet_of(store: ProfileStore) -> WordNet | None:
-    from tacit.taxonomy import load_wordnet
-
-    wordnet = load_wordnet()
-    return wordnet if store.tree is wordnet.tree else None
-
-
-def _find_topic(store: ProfileStore, name: str) -> int:
-    from tacit.errors import TaxonomyError
-
-    if "/" in name:
-        return store.tree.find(name)
-    found = [topic for topic, known in enumerate(store.tree.names) if known == name]
-    if len(found) != 1:
-        raise TaxonomyError(
-            f"{len(found)} topics have exactly that name; one is expected.",
-            "Give the path from the root; `tacit profile find` lists topics by word.",
-        )
-    return found[0]

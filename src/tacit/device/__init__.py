@@ -12,6 +12,7 @@ from tacit.device.guard import Guard
 from tacit.device.profile.construction import (
     BuildReport,
     SourceDocument,
+    add_documents,
     browsing_history,
     build_profile,
     clicked_documents,
@@ -62,6 +63,7 @@ __all__ = [
     "TopicDocuments",
     "TopicNode",
     "UserProfile",
+    "add_documents",
     "borda_fusion",
     "browsing_history",
     "build_profile",

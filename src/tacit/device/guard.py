@@ -32,7 +32,7 @@ from tacit.device.profile.history import (
     TopicNode,
 )
 from tacit.device.profile.repository import Repository, load_repository
-from tacit.device.profile.store import ProfileStore, utc_text
+from tacit.device.profile.store import ProfileStore, taxonomy_name, utc_text
 from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention, PersonalOrder, Placement, text_of
 from tacit.device.sending.decision import EvidenceProfiler, InterestFinder, OnlineProfiler, RuntimeProfile
@@ -48,7 +48,6 @@ from tacit.device.sending.protection import Protection, protection, protection_o
 from tacit.device.sending.withholding import SendableHistory, Sending
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
-from tacit.taxonomy.files import WORDNET
 from tacit.text.vectors import load_word_table
 from tacit.validation import member, place, real
 
@@ -92,7 +91,8 @@ class Guard(Displayed):
         delta: the bound on the risk of one exposure, in [0, 1]: the share of the total sensitivity that an
             adversary who knows the taxonomy recovers from the topics sent with a query.
         bound: the bound on the risk of everything an upstream was told together, in [0, 1]; None for none.
-        period: the time over which ``bound`` counts, at most 36,500 days; None for all time.
+        period: the time over which ``bound`` counts, as a timedelta or a number of days, at most 36,500 days;
+            None for all time.
         preferences: whether to send the person's preferences among the topics too. The risk bounds do not
             cover them.
         sending: which documents may influence what is sent: ``filtered`` (the default) leaves out those near
@@ -114,21 +114,23 @@ class Guard(Displayed):
         taxonomy: str | None = None,
         delta: float = 0.1,
         bound: float | None = None,
-        period: timedelta | None = None,
+        period: timedelta | float | None = None,
         preferences: bool = False,
         sending: Sending | str = Sending.FILTERED,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
     ) -> None:
         self.path = place("path", path)
         self.delta = _share("delta", delta)
-        self.bound = ExposureBound(_share("bound", bound), period) if bound is not None else None
+        if period is not None and bound is None:
+            raise ParameterError("`period` needs `bound`: it says over how many days the bound counts.")
+        self.bound = ExposureBound.over(_share("bound", bound), period) if bound is not None else None
         self.preferences = preferences
         self.sending = member("sending", Sending, sending)
         self.algorithm = member("algorithm", Algorithm, algorithm)
         self._lock = threading.RLock()
         exists = self.path.exists()
-        name = ProfileStore.taxonomy_of(self.path) if exists else _name(taxonomy)
-        if exists and taxonomy is not None and _name(taxonomy) != name:
+        name = ProfileStore.taxonomy_of(self.path) if exists else taxonomy_name(taxonomy)
+        if exists and taxonomy is not None and taxonomy_name(taxonomy) != name:
             raise InputError(
                 "this profile was made with another taxonomy.",
                 "Leave out `taxonomy`, or give another `path`.",
@@ -168,7 +170,7 @@ class Guard(Displayed):
         bound = "none" if self.bound is None else f"{self.bound.risk:g}"
         return [
             ("documents in the history", f"{documents:,}"),
-            ("documents with a say in what is sent", str(self.sending)),
+            ("documents that influence what is sent", str(self.sending)),
             ("risk of one exposure, at most", f"{self.delta:g}"),
             ("risk of all that one engine is told, at most", bound),
         ]
@@ -209,12 +211,35 @@ class Guard(Displayed):
         return answer
 
     def decide(
-        self, query: str, delta: float | None = None, results: Results | None = None
+        self,
+        query: str,
+        *,
+        delta: float | None = None,
+        results: Results | None = None,
+        upstream: str | None = None,
     ) -> tuple[OnlineProfiler, RuntimeProfile]:
-        """The decision behind :meth:`preview` with all that went into it, for its owner's eyes only."""
+        """Decide as :meth:`protect` does, and give all that went into it, for its owner's eyes only.
+
+        Args:
+            query: the query.
+            delta: the risk bound for this query, if another than the guard's.
+            results: what the upstream answered to the query alone, if it was asked already.
+            upstream: record the exposure as sent to this upstream; None for a preview.
+        """
         check_query(query)
         with self._lock:
-            return self._decide(query, delta, results)
+            if upstream is None:
+                return self._decide(query, delta, results)
+            with self._store.transaction():
+                profiler, found = self._decide(query, delta, results)
+                found = profiler.expose(query, found, self._ledger, upstream, self.bound)
+            self._ledger.confirm()
+            return profiler, found
+
+    def used(self, upstream: str = "search") -> float:
+        """The risk of everything an upstream was told together, over the guard's period."""
+        with self._lock:
+            return self._used(upstream, self._requirements(self._store.sensitivity()), [])
 
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
@@ -320,7 +345,7 @@ class Guard(Displayed):
         return new
 
     def history(self, *, limit: int = 100, offset: int = 0) -> list[ClickedPage]:
-        """The documents of the history, newest first, and which of them have no part in what is sent."""
+        """The documents of the history, newest first, and which of them have no influence on what is sent."""
         with self._lock:
             self._refresh()
             caught = dict(zip(self._index.numbers.tolist(), self._sendable.caught.tolist(), strict=True))
@@ -345,7 +370,7 @@ class Guard(Displayed):
             weight: how severe its disclosure would be.
         """
         with self._lock:
-            number = self._find(topic)
+            number = self._tree.named(topic)
             if weight is not None:
                 if weight > 0:
                     self._store.protect(number, weight)
@@ -361,24 +386,24 @@ class Guard(Displayed):
     def topic(self, label: str | None = None) -> TopicNode:
         """One topic of the taxonomy; the root, if none is named."""
         with self._lock:
-            return self._node(0 if label is None else self._find(label), self._store.profile())
+            return self._node(0 if label is None else self._tree.named(label), self._store.profile())
 
     def topics(self, labels: Iterable[str]) -> list[TopicNode]:
         """Several topics of the taxonomy, in the order given."""
         with self._lock:
             profile = self._store.profile()
-            return [self._node(self._find(label), profile) for label in labels]
+            return [self._node(self._tree.named(label), profile) for label in labels]
 
     def children(self, label: str | None = None) -> list[TopicNode]:
         """The topics directly below one (below the root, if none is named), the busiest first."""
         with self._lock:
-            return self._below(0 if label is None else self._find(label), self._store.profile())
+            return self._below(0 if label is None else self._tree.named(label), self._store.profile())
 
     def unfold(self, label: str | None = None) -> dict[str, list[TopicNode]]:
         """The children of every topic from the root down to one, by label: a tree that is open there."""
         with self._lock:
             profile = self._store.profile()
-            topic = 0 if label is None else self._find(label)
+            topic = 0 if label is None else self._tree.named(label)
             return {
                 self._tree.label(above): self._below(above, profile)
                 for above in (*self._tree.ancestors(topic), topic)
@@ -473,7 +498,7 @@ class Guard(Displayed):
         if click is not None:
             return _forgotten(self._history.forget([click]))
         if topic is not None:
-            number = self._find(topic)
+            number = self._tree.named(topic)
             return _forgotten(self._history.forget(self._history.under(number, int(self._tree.end[number]))))
         sent = [
             one.number
@@ -509,10 +534,17 @@ class Guard(Displayed):
             profile = self._store.profile()
             return {
                 "topics": [
-                    {"topic": self._tree.label(topic), "documents": float(profile.support[topic])}
+                    {
+                        "topic": self._tree.label(topic),
+                        "documents": profile.documents.get(topic, 0.0),
+                        "support": float(profile.support[topic]),
+                    }
                     for topic in profile.topics.tolist()
                 ],
-                "sensitive": self.sensitive_topics(),
+                "sensitive": [
+                    {"topic": topic, "sensitivity": weight}
+                    for topic, weight in sorted(self.sensitive_topics().items())
+                ],
                 "history": [
                     {
                         "time": click.time.isoformat(),
@@ -635,17 +667,6 @@ class Guard(Displayed):
             for number, time, query, url, title, topics in rows
         ]
 
-    def _find(self, topic: str) -> int:
-        if "/" in topic or topic == self._tree.names[0]:
-            return self._tree.find(topic)
-        found = [number for number, name in enumerate(self._tree.names) if name == topic]
-        if len(found) != 1:
-            raise InputError(
-                f"{len(found)} topics have exactly that name; one is expected.",
-                "Give the path from the root.",
-            )
-        return found[0]
-
     def _node(self, topic: int, profile: UserProfile) -> TopicNode:
         tree = self._tree
         above = [*tree.ancestors(topic), topic]
@@ -670,8 +691,3 @@ def _share(name: str, value: Any) -> float:
 
 def _forgotten(documents: Sequence[HistoryDocument]) -> Forgotten:
     return Forgotten(clicks=len(documents), documents=tuple(documents))
-
-
-def _name(taxonomy: str | None) -> str:
-    """The name under which a profile remembers its taxonomy."""
-    return WORDNET if taxonomy in (None, WORDNET) else str(Path(str(taxonomy)).resolve())

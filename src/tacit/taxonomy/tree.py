@@ -217,6 +217,22 @@ class TopicTree:
             raise TaxonomyError("an empty path names no topic.", f"The root is {self.names[0]!r}.")
         return node
 
+    def named(self, name: str) -> int:
+        """The topic of that name, if only one has it; or the topic at that path, if it holds a slash.
+
+        Raises:
+            TaxonomyError: no topic or several have the name, or none stands at the path.
+        """
+        if "/" in name or name == self.names[0]:
+            return self.find(name)
+        found = [topic for topic, known in enumerate(self.names) if known == name]
+        if len(found) != 1:
+            raise TaxonomyError(
+                f"{len(found)} topics have exactly that name; one is expected.",
+                "Give the path from the root; `tacit profile find` lists topics by word.",
+            )
+        return found[0]
+
     def _named_below(self, topic: int) -> dict[str, int]:
         """The children of a topic by name (of -1: the root), made where somebody looks for one."""
         found = self._below.get(topic)

@@ -90,7 +90,7 @@ class Generalisation:
     def preferences(self) -> Floats:
         """The user's preference for each of :attr:`leaves`, adding up to 1.
 
-        Shadows have no part in it: what is hidden below an exposed topic must not be told by what the
+        Shadows are left out: what is hidden below an exposed topic must not show in what the
         exposed subtopics lack to their parent's preference.
         """
         mass: Floats = self.seed.mass[self._leaf_flags]

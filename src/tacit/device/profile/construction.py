@@ -15,9 +15,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +25,10 @@ import numpy as np
 from tacit.device.loops.topics import bayes_scores
 from tacit.device.profile.arrays import pack
 from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
-from tacit.device.profile.repository import Repository, TopicIndex
-from tacit.device.profile.store import ProfileStore
+from tacit.device.profile.repository import Repository, TopicIndex, load_repository
+from tacit.device.profile.store import ProfileStore, taxonomy_name
 from tacit.device.profile.user import Floats, Integers
-from tacit.errors import InputError, LogError
+from tacit.errors import InputError, LogError, ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,60 @@ class BuildReport:
     """Counted before, and skipped."""
     unplaced: int
     """About no topic of the taxonomy, as far as their words tell."""
+    created: bool = False
+    """Whether the profile file is new."""
+    topics: int = 0
+    """Topics in the profile now."""
+    documents: float = 0.0
+    """Documents in the profile now."""
+
+
+def add_documents(
+    path: str | Path,
+    *,
+    log: str | Path | None = None,
+    user: str | None = None,
+    history: str | Path | None = None,
+    documents: str | Path | None = None,
+    taxonomy: str | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> BuildReport:
+    """Build a profile file, or add to one, from exactly one source of what the user read.
+
+    Args:
+        path: the profile file; it is made if there is none.
+        log: a search log with the user's clicks (Parquet).
+        user: whose clicks in the log; needed if it has several users.
+        history: a browsing history: CSV or JSON lines with url, title and text.
+        documents: a folder of .txt and .md files.
+        taxonomy: the taxonomy of a new profile: ``wordnet`` (the default) or a taxonomy file.
+        advance: told how many documents were dealt with, for progress.
+
+    Raises:
+        ParameterError: none or several sources are given, or a taxonomy for a profile that exists.
+    """
+    if sum(source is not None for source in (log, history, documents)) != 1:
+        raise ParameterError("give exactly one of `log`, `history` and `documents`.")
+    exists = Path(path).exists()
+    if exists and taxonomy is not None:
+        raise ParameterError("a profile keeps its taxonomy.", "Leave out `taxonomy`, or make a new profile.")
+    name = ProfileStore.taxonomy_of(path) if exists else taxonomy_name(taxonomy)
+    repository = load_repository(name)
+    if log is not None:
+        source = clicked_documents(log, user, repository.text_behind)
+    elif history is not None:
+        source = browsing_history(history)
+    else:
+        source = plain_documents(str(documents))
+    first = list(islice(source, 1))  # so that an unusable source leaves no empty profile behind
+    with (
+        ProfileStore.open(path, repository.tree)
+        if exists
+        else ProfileStore.create(path, repository.tree, name)
+    ) as store:
+        report = build_profile(store, repository, chain(first, source), advance)
+        built = store.profile()
+    return replace(report, created=not exists, topics=len(built.topics), documents=float(built.support[0]))
 
 
 def build_profile(

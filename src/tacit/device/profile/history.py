@@ -242,7 +242,7 @@ class ClickedPage:
     topics: tuple[str, ...] = ()
     """The topics it is filed under, nearest first."""
     withheld: bool = False
-    """Whether it may be about a sensitive topic, so that it has no part in what is sent."""
+    """Whether it may be about a sensitive topic, so that it has no influence on what is sent."""
 
 
 @dataclass(frozen=True)

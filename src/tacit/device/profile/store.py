@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import TopicTree
+from tacit.taxonomy.files import WORDNET, load_taxonomy
 
 FORMAT = "2"
 
@@ -157,6 +158,11 @@ class ProfileStore:
         path.chmod(0o600)
         connection.execute(_JOURNAL)
         return store
+
+    @classmethod
+    def opened(cls, path: str | Path) -> ProfileStore:
+        """Open a profile file with the taxonomy it was made with."""
+        return cls.open(path, load_taxonomy(cls.taxonomy_of(path)))
 
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
@@ -391,3 +397,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def taxonomy_name(taxonomy: str | None) -> str:
+    """The name under which a profile remembers its taxonomy: ``wordnet``, or where the file lies."""
+    return WORDNET if taxonomy in (None, WORDNET) else str(Path(str(taxonomy)).resolve())

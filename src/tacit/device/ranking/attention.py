@@ -53,7 +53,7 @@ class AttentionParameters:
     null: float = 0.45
     """rho: the evidence that a single document must bring."""
     largest: int = 10
-    """m: the number of results that speak for a document."""
+    """m: the number of results that a document's relevance is averaged over."""
     strength: float = 30.0
     """lam: how far interest moves a result."""
     steadiness: float = 25.0
@@ -63,7 +63,7 @@ class AttentionParameters:
 
 
 class QueryWords:
-    """The words of a query, told apart in the texts at hand: each with its plural and singular forms."""
+    """The words of a query, each with its plural and singular forms."""
 
     def __init__(self, table: WordTable, query: str) -> None:
         found = list(table.content(query))[:120]
@@ -296,7 +296,7 @@ class PersonalOrder:
         _strongest(self._attention.attend(query, read, read), np.arange(len(read)))
 
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
-        """The results in personal order with the documents that speak for each."""
+        """The results in personal order, each with the documents that raise it most."""
         order, attended = self.order(query, results)
         median = float(np.median(attended.scores)) if len(results) else 0.0
         strongest = _strongest(attended, np.flatnonzero(attended.scores > median))

@@ -284,7 +284,7 @@ class EvidenceProfiler(OnlineProfiler):
         repository: the public taxonomy with its documents.
         profile: for its taxonomy and costs.
         finder: finds the interest behind a query.
-        history: the documents that have a say.
+        history: the documents that may influence what is sent.
         delta: the bound on risk(q, G).
         algorithm: how to generalise.
     """

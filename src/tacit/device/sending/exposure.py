@@ -21,6 +21,7 @@ from tacit.device.profile.store import ProfileStore, canonical_upstream, utc_tex
 from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
 from tacit.errors import ParameterError
 from tacit.files import state_directory
+from tacit.validation import real
 
 
 def union_risk(profile: UserProfile, exposed: Integers) -> float:
@@ -122,7 +123,7 @@ class Moment:
 
     clock: datetime
     boot: str
-    """Which start of the machine this is; empty where it cannot be told."""
+    """Which start of the machine this is; empty where it is not known."""
     seconds: float
     """Since that start."""
 
@@ -173,7 +174,7 @@ class LedgerTime:
 
 
 LONGEST_PERIOD = timedelta(days=36_500)
-"""Of a bound that does not hold for ever."""
+"""The longest period of a bound that does not hold for all time."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class ExposureBound:
     risk: float
     """The highest risk of the union of everything exposed."""
     period: timedelta | None = None
-    """Over which time; None for ever."""
+    """Over which time; None for all time."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.risk <= 1:
@@ -192,6 +193,17 @@ class ExposureBound:
             raise ParameterError.outside(
                 "period", self.period, f"longer than 0 and at most {LONGEST_PERIOD.days} days"
             )
+
+    @classmethod
+    def over(cls, risk: float, period: timedelta | float | None) -> ExposureBound:
+        """A bound over a time that is given as such or in days."""
+        if period is None or isinstance(period, timedelta):
+            return cls(risk, period)
+        days = real("period", period, f"above 0 and at most {LONGEST_PERIOD.days} days")
+        # A microsecond is the shortest time that is distinguished.
+        if not 0 < days <= LONGEST_PERIOD.days or not timedelta(days=days):
+            raise ParameterError.outside("period", days, f"above 0 and at most {LONGEST_PERIOD.days} days")
+        return cls(risk, timedelta(days=days))
 
     def since(self, now: datetime) -> datetime | None:
         """From when on exposures count at ``now``; None for all of them."""

@@ -37,14 +37,14 @@ from tacit.retrieval.topic_vectors import TopicVectors
 
 
 class Sending(StrEnum):
-    """Which documents have a say in the profile that goes out, and how a query is mapped to topics."""
+    """Which documents may influence what is sent, and how a query is mapped to topics."""
 
     FILTERED = "filtered"
     """The default: documents that are near a sensitive topic, as few topics are near to them, have no say."""
     STRICT = "strict"
     """Nor have those with the least likeness to a sensitive topic."""
     UNFILTERED = "unfiltered"
-    """Every document has a say. What is sent then depends on the sensitive ones, within the risk bound."""
+    """Every document may influence it: what is sent depends on the sensitive ones, within the risk bound."""
     PAPER = "paper"
     """As in the paper: queries are mapped by the documents of the taxonomy that they retrieve, preferences
     are supports, and every document counts. What is sent depends on the sensitive ones."""

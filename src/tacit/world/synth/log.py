@@ -332,7 +332,7 @@ def _asked_by(hashes: npt.NDArray[np.uint64], bounds: npt.NDArray[np.int64]) -> 
 class LogTally:
     """Counts a log as its blocks come.
 
-    Queries are told apart by 64-bit hashes: among ten million queries two share one with a probability
+    Queries are distinguished by 64-bit hashes: among ten million queries two share one with a probability
     of three in a million. Eight bytes are kept for each query of each user (110 MB at AOL's size).
     """
 
