@@ -79,7 +79,7 @@ def test_probabilistic_implies_indistinguishable(p: np.ndarray, q: np.ndarray, e
     bad = (p > math.exp(epsilon) * q) | (q > math.exp(epsilon) * p)
     promise = Guarantee(
         GuaranteeKind.PROBABILISTIC, AR, epsilon, min(1.0, float(p[bad].sum()))
-    ).as_indistinguishability()
+    ).as_approximate()
     assert divergence(p, q, promise.epsilon) <= promise.delta + 1e-12
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(ParameterError, match="different neighbour relations"):
         Composed((LaplaceCounts(1.0, 1), LaplaceCounts(1.0, 1, neighbours=RO)))
     with pytest.raises(ParameterError, match="k-query anonymity implies no"):
-        k_query.guarantee.as_indistinguishability()
+        k_query.guarantee.as_approximate()
     with pytest.raises(ParameterError, match="greater than 0 for composition"):
         repeated_epsilon(LaplaceCounts(1.0, 1), 2, 0.0)
 

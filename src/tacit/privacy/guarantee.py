@@ -97,15 +97,15 @@ class Guarantee:
     def _repr_html_(self) -> str:
         return f"<span>{self}</span>"
 
-    def as_indistinguishability(self) -> Guarantee:
-        """The (ε,δ)-indistinguishability that this guarantee implies.
+    def as_approximate(self) -> Guarantee:
+        """The (ε, δ)-differential privacy that this guarantee implies.
 
         Pure: δ = 0. Probabilistic: with B the bad outputs, P[O] ≤ P[O∖B] + P[B] ≤ e^ε P'[O] + δ, so
         the same ε and δ serve. The reverse does not hold.
         """
         if self.kind is GuaranteeKind.K_QUERY:
             raise ParameterError(
-                "k-query anonymity implies no (epsilon, delta)-indistinguishability.",
+                "k-query anonymity implies no (epsilon, delta)-differential privacy.",
                 "Choose a mechanism with a provable guarantee, such as zealous.",
             )
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
@@ -114,7 +114,7 @@ class Guarantee:
         """What holds under REPLACE: to replace a history is to remove one user and add another.
 
         Twice over: P ≤ e^ε(e^ε P' + δ) + δ, that is (2ε, (1 + e^ε)δ); pure ε gives pure 2ε. A
-        probabilistic guarantee is weakened to indistinguishability first.
+        probabilistic guarantee is weakened to (ε, δ) first.
         """
         if self.neighbours is Neighbours.REPLACE or self.kind is GuaranteeKind.K_QUERY:
             return self

@@ -203,7 +203,7 @@ def _keys_at_minimum(part: Part, users: int) -> int:
     """floor(U m/τ), the most keys with count exactly τ: each needs τ of the U users, who give m at most.
 
     As τ <= U, these are at least the m keys that one user can bring, so the probabilistic δ is never below
-    that of indistinguishability.
+    that of (ε, δ)-differential privacy.
     """
     if part.minimum > users:
         raise ParameterError(

@@ -107,10 +107,10 @@ def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[
         gathered[0] += Fraction(event.mu) ** 2
         gathered[1] += _beside(event)
     else:
-        indistinguishable = promise.as_indistinguishability()
-        if indistinguishable.epsilon:
-            counts[Fraction(indistinguishable.epsilon), 1] += 1
-        gathered[1] += Fraction(indistinguishable.delta)
+        approximate = promise.as_approximate()
+        if approximate.epsilon:
+            counts[Fraction(approximate.epsilon), 1] += 1
+        gathered[1] += Fraction(approximate.delta)
 
 
 def _beside(event: GaussianRounds) -> Fraction:

@@ -105,7 +105,7 @@ class LaplaceCounts:
 
 @dataclass(frozen=True)
 class RareDisclosure:
-    """With probability at most δ something is revealed outright: (0, δ)-indistinguishability.
+    """With probability at most δ something is revealed outright: (0, δ)-differential privacy.
 
     The price of choosing published keys by a threshold: a key that only one of two neighbouring logs
     contains gets over the line with at most this probability.
@@ -130,7 +130,7 @@ class RareDisclosure:
 class GaussianRounds:
     """Discrete Gaussian noise in rounds that may depend on one another, and keys chosen by thresholds.
 
-    At every ε it is (ε, δ)-indistinguishable with δ = (δ of Gaussian noise, see
+    At every ε it is (ε, δ)-differentially private with δ = (δ of Gaussian noise, see
     :mod:`tacit.privacy.accounting.loss`) + disclosure; ``epsilon`` is the one at which it is stated.
 
     Args:

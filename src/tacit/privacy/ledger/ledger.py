@@ -221,7 +221,7 @@ class Ledger(Displayed):
 
     def require_budget(self, budget: Guarantee | None) -> None:
         """Refuse a budget, if one is given, that is another than the ledger's."""
-        if budget is not None and budget.as_indistinguishability() != self.budget.as_indistinguishability():
+        if budget is not None and budget.as_approximate() != self.budget.as_approximate():
             raise InputError(
                 f"the ledger at {self.path} has the budget {self.budget}, not {budget}.",
                 "Leave the budget out; it is fixed when a ledger is opened.",
