@@ -243,11 +243,11 @@ class SearchService:
         protection = await to_thread.run_sync(self._decide, engine, query, delta)
         turn.protection = protection
         upstream = upstream_of(engine)
-        told = NOTHING_EXPOSED
+        exposed = NOTHING_EXPOSED
         if protection.sent:
             preferences = protection.message.get("preferences", {})
-            told = Exposed(tuple(protection.message["topics"]), preferences, leaf_words(protection.topics))
-        request = upstream.request(query, told)
+            exposed = Exposed(tuple(protection.message["topics"]), preferences, leaf_words(protection.topics))
+        request = upstream.request(query, exposed)
 
         async def record(address: str, wire: bytes) -> None:
             await to_thread.run_sync(self._sent.record, engine.name, protection.exposure, address, wire)

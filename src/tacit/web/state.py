@@ -60,7 +60,6 @@ class PageState:
         self._connection = sqlite3.connect(
             self.path, isolation_level=None, timeout=30, check_same_thread=False
         )
-        self._connection.execute("PRAGMA synchronous = FULL")  # a request is on the disk before it is sent
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._connection.executescript(_SCHEMA)
@@ -72,14 +71,19 @@ class PageState:
             self._connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
         """All of the block's changes or none.
+
+        Args:
+            synced: whether to wait for the disk. Without it, the changes survive the end of this process but
+                may be lost when the machine loses power.
 
         Raises:
             TacitError: the disk is full, or another process holds the file too long.
         """
         with self._lock:
             try:
+                self._connection.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield self._connection
@@ -180,10 +184,10 @@ class Settings:
     delta: float = 0.1
     """The bound on the risk of what is sent with one query."""
     bound: float = 0.3
-    """The bound on the risk of everything one engine was told in :attr:`days`."""
+    """The bound on the cumulative risk of one engine over :attr:`days`."""
     days: int = 30
     personalise: bool = True
-    """Whether results are put into personal order on the device."""
+    """Whether results are reranked on the device."""
     remember_clicks: bool = True
     strip_tracking: bool = True
     own_suggestions: bool = True

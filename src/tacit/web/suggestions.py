@@ -72,7 +72,7 @@ class Suggestions:
         text = normalise(query)
         if not text or len(text) > 200:
             return
-        with self._state.transaction() as connection:
+        with self._state.transaction(synced=False) as connection:
             connection.execute(
                 "INSERT INTO page_query VALUES (?, ?, 1, ?) ON CONFLICT (query) DO UPDATE "
                 "SET time = excluded.time, times = times + 1, asked = excluded.asked",

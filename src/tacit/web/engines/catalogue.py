@@ -82,12 +82,12 @@ def _at(tree: object, path: str) -> object:
     return tree
 
 
-def expanded(query: str, told: Exposed, carriage: Carriage) -> str:
+def expanded(query: str, exposed: Exposed, carriage: Carriage) -> str:
     """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
     if carriage is not Carriage.EXPANSION:
         return query
     present = query.casefold()
-    return " ".join([query, *(word for word in told.words if word.casefold() not in present)])
+    return " ".join([query, *(word for word in exposed.words if word.casefold() not in present)])
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class DescribedEngine:
     def _template(self) -> str:
         return self.address + str(self.description.get("path", ""))
 
-    def request(self, query: str, told: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: Exposed) -> Outgoing:
         """The address (and body) with the query in its place."""
-        words = expanded(query, told, self.carriage)
+        words = expanded(query, exposed, self.carriage)
         url = self._template.replace("{query}", quote_plus(words)).replace("{count}", str(RESULTS_ASKED))
         headers = self.description.get("headers", {})
         if "body" not in self.description:
@@ -187,9 +187,9 @@ class FeedEngine:
                     f"the address asks for {{{name}}}, which Tacit does not fill.", "Take it out."
                 )
 
-    def request(self, query: str, told: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: Exposed) -> Outgoing:
         """The template with its places filled; optional ones that are not known stay empty."""
-        words = quote_plus(expanded(query, told, self.carriage))
+        words = quote_plus(expanded(query, exposed, self.carriage))
 
         def fill(match: re.Match[str]) -> str:
             return words if match[1] == "searchTerms" else _FILLED.get(match[1], "")
@@ -223,13 +223,13 @@ class TacitServer:
     address: str
     carriage: Carriage = Carriage.PROFILE
 
-    def request(self, query: str, told: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: Exposed) -> Outgoing:
         """Query and profile in the body, where they do not end up in a server's log of addresses."""
         message: dict[str, Any] = {"query": query, "count": RESULTS_ASKED}
-        if self.carriage is Carriage.PROFILE and told.topics:
-            message["topics"] = list(told.topics)
-            if told.preferences:
-                message["preferences"] = dict(told.preferences)
+        if self.carriage is Carriage.PROFILE and exposed.topics:
+            message["topics"] = list(exposed.topics)
+            if exposed.preferences:
+                message["preferences"] = dict(exposed.preferences)
         body = json.dumps(message, ensure_ascii=False).encode()
         return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
 

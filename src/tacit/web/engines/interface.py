@@ -202,7 +202,7 @@ class Exposed:
     topics: tuple[str, ...] = ()
     """Labels of the exposed topics, from the root down."""
     preferences: Mapping[str, float] = field(default_factory=dict)
-    """The person's preferences among the exposed leaves, where they are told."""
+    """The person's preferences among the exposed leaves, where they are exposed."""
     words: tuple[str, ...] = ()
     """Readable names of the exposed leaves, to expand a query by."""
 
@@ -214,7 +214,7 @@ NOTHING_EXPOSED = Exposed()
 class Upstream(Protocol):
     """Writes requests to one kind of engine and reads its answers; no network, no state."""
 
-    def request(self, query: str, told: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: Exposed) -> Outgoing:
         """What to send for ``query`` with what is exposed of the profile."""
         ...
 

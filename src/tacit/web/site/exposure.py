@@ -1,4 +1,4 @@
-"""The exposure page: the risk of all that each engine was told, under its bound, and every request sent."""
+"""The exposure page: each engine's cumulative risk under its bound, and every request that was sent."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _day(time: datetime) -> str:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What one engine was told."""
+class _EngineExposure:
+    """What one engine received."""
 
     course: ExposureCourse
     topics: list[str]
@@ -115,7 +115,7 @@ class _ExposurePage:
         return site.render(
             request,
             "exposure.html",
-            told=[self._told(course) for course in site.guard.courses(since)],
+            exposures=[self._exposure(course) for course in site.guard.courses(since)],
             requests=requests,
             engine=engine,
             part=part,
@@ -124,8 +124,8 @@ class _ExposurePage:
             leaves=lambda entry: [readable_topic(label) for label in leaf_labels(entry.labels)],
         )
 
-    def _told(self, course: ExposureCourse) -> _Told:
-        return _Told(
+    def _exposure(self, course: ExposureCourse) -> _EngineExposure:
+        return _EngineExposure(
             course,
             [readable_topic(label) for label in leaf_labels(course.labels)],
             draw(course.points, self._site.settings.exposure_bound.risk),
