@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import tacit
-from tacit.errors import ParameterError
+from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.analysis import charges_of, event_of, guarantee_of
@@ -151,3 +151,26 @@ def test_a_schedule_is_carried_out_on_plain_counts() -> None:
         found = execute(ASKED[name].plan().schedule, Numbered(holdings), source)["queries"]
         assert found.column("query").to_pylist() == ["query 0"]
         assert found.column_names == ["query", "count", "deviation"]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_a_single_count_promises_nothing_below_the_epsilon_of_its_noise(share: float) -> None:
+    plan = ASKED["adaptive, single"].plan()
+    assert guarantee_of(dataclasses.replace(plan.schedule, at_epsilon=share * plan.epsilon)).delta == 1.0
+
+
+def test_every_histogram_adds_to_a_probabilistic_delta() -> None:
+    """One user may be the last of τ in each of them: 1 - (1 - δ)^h."""
+    given: dict[str, Any] = {"kind": "probabilistic", "users": 1000, "noise": 4.0, "threshold_2": 40}
+    one = tacit.Zealous(**given).plan().delta
+    three = tacit.Zealous(**given, items=("queries", "clicks", "pairs")).plan().delta
+    assert three == pytest.approx(1 - (1 - one) ** 3, rel=1e-9)
+
+
+@pytest.mark.parametrize("limit", ["epsilon", "delta"])
+def test_given_parameters_may_not_cost_a_little_more_than_was_asked(limit: str) -> None:
+    given: dict[str, Any] = {"noise": 10.0, "threshold_2": 150, "per_user": 5}
+    found = getattr(tacit.Zealous(**given).plan(), limit)
+    assert tacit.Zealous(**given, **{limit: found}).plan()
+    with pytest.raises(InfeasibleError, match="was asked for"):
+        tacit.Zealous(**given, **{limit: found * 0.999}).plan()
