@@ -180,7 +180,8 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
             _, said = running.communicate(timeout=60)
         finally:
             running.kill()  # where it did not stop, the test must
-    assert running.returncode == 130, said
+    # The second if the signal comes while Python runs a text as code, as numba and dataclasses let it.
+    assert running.returncode in (130, -signal.SIGINT), said
     assert CANARY not in said
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 

@@ -105,7 +105,7 @@ def test_beyond_the_table_the_tail_goes_on_as_it_should() -> None:
 
 
 def test_a_draw_beyond_the_table_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gaussian, "_REACH", Fraction(1, 100))
+    monkeypatch.setattr(gaussian, "_REACH_GAUSSIAN", Fraction(1, 100))
     sampler = gaussian._GaussianSampler(Fraction(3))
     assert sampler.reach == 1
     drawn = sampler.draw(4000, OperatingSystemRandomness())
