@@ -179,6 +179,17 @@ def test_the_summary_names_who_serves_most_and_who_is_like_the_original(tmp_path
     assert "for zealous at ε = 4 in adhoc the difference may be up to 0.000" in said[1]
 
 
+def test_no_release_is_compared_with_an_original_that_is_the_truth_itself(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "sweep", {"log": "x"})
+    for setting, value in ((ORIGINAL, 1.0), (PRIVATE, 0.5)):
+        listed = np.array([value, value - 0.1, value, value - 0.2, value], np.float32)
+        store.save(setting, SweepRun(0, 0, {"substitution/top 5: recall": listed}, {"queries": 3}, {}))
+    runs = {setting.key: [(0, 0)] for setting in (ORIGINAL, PRIVATE)}
+    said = summarise(gather(store, (ORIGINAL, PRIVATE), ("substitution",), runs))
+    assert said[0].startswith("Query substitution: at ε = 4, zealous keeps most")
+    assert not [sentence for sentence in said if "that both can serve" in sentence]
+
+
 def test_more_epsilon_gives_more_only_where_it_gives_anything(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "sweep", {"log": "x"})
     settings = [ORIGINAL] + [
