@@ -55,7 +55,7 @@ def published(engine: Any, log: Any, mechanism: Any) -> dict[str, float]:
 
 def settings(epsilon: float) -> dict[str, dict[str, Any]]:
     """What is compared, by mechanism; the default comes first."""
-    from tacit.release import Click, Session, Zealous
+    from tacit import Click, Session, Zealous
     from tacit.release.parameters import Item
 
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}

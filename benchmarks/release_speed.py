@@ -62,9 +62,9 @@ def plain(log: Path, folder: Path) -> dict[str, float]:
 
 def release(log: Path, folder: Path, side: str) -> dict[str, float]:
     """A release from the first check to the note in the ledger; opening the ledger apart."""
+    from tacit import Click, Session, Zealous
     from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
     from tacit.privacy.ledger.register import open_ledger
-    from tacit.release import Click, Session, Zealous
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, publish_log
 

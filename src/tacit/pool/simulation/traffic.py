@@ -4,7 +4,7 @@ ours.
 Each unit of time a Poisson number of people arrive, drawn from a population; each stays for a normally
 distributed time. Whoever is there in a part of a window sends one query in it, at a random moment. The pool
 is the real one, with phases that take no time and a store that takes whole arrays of messages; the decisions
-of :class:`tacit.pool.agent.machine.Agent` are made for arrays of people.
+of :class:`tacit.pool.agent.machine.AgentMachine` are made for arrays of people.
 """
 
 from __future__ import annotations
