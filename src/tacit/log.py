@@ -373,6 +373,8 @@ def read_log(
     strict: bool = False,
     normalise: bool = True,
     max_bad: float | None = None,
+    to: str | Path | None = None,
+    force: bool = False,
 ) -> Log:
     """Read a search log from a file or a table.
 
@@ -392,12 +394,15 @@ def read_log(
         strict: refuse the first record that cannot be used, instead of leaving such records out.
         normalise: write queries in one form (case, spaces), as the release mechanisms expect.
         max_bad: the share of records that may be unusable, before the source as a whole is refused.
+        to: the Parquet file to import to, as ``tacit import`` does; a private temporary one unless given.
+        force: replace that file if it exists.
     """
     from tacit.searchlog import ImportOptions
     from tacit.searchlog.readers.protocol import ColumnMapping
 
-    named = isinstance(source, str | Path)
-    if named and columns is None and format is None and normalise and _is_canonical(Path(source)):
+    named, output = isinstance(source, str | Path), None if to is None else place("to", to)
+    as_it_is = output is None and columns is None and format is None and normalise
+    if named and as_it_is and _is_canonical(Path(source)):
         return Log(source)
     for name, value in (("format", format), ("delimiter", delimiter), ("time_zone", time_zone)):
         if value is not None:
@@ -424,8 +429,9 @@ def read_log(
         isinstance(source, list) and source and all(isinstance(each, str | Path) for each in source)
     ):
         paths = [source] if named else source
-        return _imported(paths, options, str(source) if named else f"from {len(paths):,} files")
-    return _from_table(source, options)
+        named_as = str(source) if named else f"from {len(paths):,} files"
+        return _imported(paths, options, named_as, output, flag("force", force))
+    return _from_table(source, options, output, flag("force", force))
 
 
 def synthetic_log(
@@ -481,7 +487,7 @@ def _is_canonical(path: Path) -> bool:
     )
 
 
-def _from_table(source: Any, options: Any) -> Log:
+def _from_table(source: Any, options: Any, output: Path | None, force: bool) -> Log:
     """Whatever Arrow takes for a table: pandas and polars frames, Arrow tables, mappings of columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -496,14 +502,18 @@ def _from_table(source: Any, options: Any) -> Log:
     folder = _private_folder()
     try:
         pq.write_table(table, folder / "table.parquet")
-        return _imported([folder / "table.parquet"], replace(options, format_name="parquet"), "from a table")
+        options = replace(options, format_name="parquet")
+        return _imported([folder / "table.parquet"], options, "from a table", output, force)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _imported(paths: list[Any], options: Any, name: str) -> Log:
+def _imported(paths: list[Any], options: Any, name: str, output: Path | None, force: bool) -> Log:
     from tacit.searchlog import import_log
 
+    if output is not None:
+        import_log(paths, output, options, force=force)
+        return Log(output)
     folder = _private_folder()
     try:
         import_log(paths, folder / "log.parquet", options)

@@ -131,3 +131,15 @@ def test_every_public_name_is_there_and_nothing_heavy_is_loaded_before() -> None
     assert set(tacit.__all__) <= set(dir(tacit))
     with pytest.raises(AttributeError, match="nonsense"):
         _ = tacit.nonsense  # type: ignore[attr-defined]
+
+
+def test_an_import_keeps_to_the_rules_of_the_command(tmp_path: Path) -> None:
+    source = tmp_path / "log.csv"
+    source.write_text("user,query,time\nann,java,2026-03-01 09:00:00\n")
+    log = tacit.read_log(source, to=tmp_path / "log.parquet")
+    assert log.path == tmp_path / "log.parquet" and len(log) == 1
+    with pytest.raises(InputError, match="exists already"):
+        tacit.read_log(source, to=tmp_path / "log.parquet")
+    with pytest.raises(InputError):
+        tacit.read_log(source, to=source, force=True)
+    assert len(tacit.read_log(source, to=tmp_path / "log.parquet", force=True)) == 1

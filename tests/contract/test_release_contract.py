@@ -215,9 +215,9 @@ def test_a_changed_file_or_parameter_is_found(log: Path, tmp_path: Path) -> None
     manifest.write_text(json.dumps(form))
     failed = {check.what for check in verify_release(tmp_path / "out", order.ledger.path) if not check.holds}
     assert failed == {
-        "the manifest has the form of a release's, and nothing besides",
+        "the manifest is well-formed and has no other fields",
         "the guarantee follows from the parameters",
-        "the strength of the protection is the one that follows from it",
+        "the stated strength matches the guarantee",
         "the cost of each part follows from the parameters",
         "noise and thresholds match the parameters",
         "queries.tsv is the file that was released",

@@ -123,14 +123,9 @@ def import_(
 
 
 def _imported(files: list[Path], output: Path, options: ImportOptions, force: bool) -> ImportReport:
-    from tacit.files import check_output
     from tacit.searchlog.importing import import_log
     from tacit.searchlog.readers import find_sources
 
-    inputs = [source.path for source in find_sources(files, encoding=options.encoding)]
-    if _is_parquet(output):  # then it is an earlier import into the same folder, unless it is named
-        inputs = files
-    check_output(output, force=force, inputs=inputs, ledger_stays=True)
     size = sum(source.size for source in find_sources(files, encoding=options.encoding, besides=output))
     with progress("Importing", total=-(-size // _MEGABYTE), unit="MB") as shown:
         begun = time.monotonic()
@@ -140,7 +135,7 @@ def _imported(files: list[Path], output: Path, options: ImportOptions, force: bo
             rate = records / max(time.monotonic() - begun, 1e-9)
             shown.describe(f"Importing: {records:,} records, {rate:,.0f} records/s")
 
-        return import_log(files, output, options, watch)
+        return import_log(files, output, options, watch, force=force)
 
 
 def _seen(file: FileSeen) -> dict[str, Any]:
@@ -159,13 +154,6 @@ def _show(console: Console, files: list[FileSeen]) -> None:
             console.print(table)
         if file.refusal:
             console.print(file.refusal, markup=False, soft_wrap=True)
-
-
-def _is_parquet(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:

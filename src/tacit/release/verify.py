@@ -104,7 +104,7 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
             "",
         )
 
-    return _made("the manifest has the form of a release's, and nothing besides", test)
+    return _made("the manifest is well-formed and has no other fields", test)
 
 
 def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
@@ -140,8 +140,8 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         return _same(mechanism.schedule.to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
-    yield _made("the strength of the protection is the one that follows from it", stated_about)
-    yield _made("what was used lies within the budget stated", budget)
+    yield _made("the stated strength matches the guarantee", stated_about)
+    yield _made("what was spent lies within the stated budget", budget)
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
     yield _made("noise and thresholds match the parameters", schedule)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError, LogError, ParameterError
-from tacit.files import atomic_file
+from tacit.files import atomic_file, check_output
 from tacit.searchlog.readers import (
     Block,
     ColumnMapping,
@@ -215,19 +215,39 @@ def _no_record(
     )
 
 
+def _check_output(paths: Sequence[str | Path], output: Path, options: ImportOptions, force: bool) -> None:
+    """Refuse an output that would destroy something, such as one of the files that are read."""
+    inputs = [source.path for source in find_sources([Path(p) for p in paths], encoding=options.encoding)]
+    if output.is_file():
+        with output.open("rb") as file:
+            if file.read(4) == b"PAR1":  # an earlier import into the same folder, unless it is named
+                inputs = [Path(p) for p in paths]
+    check_output(output, force=force, inputs=inputs, ledger_stays=True)
+
+
 def import_log(
     paths: Sequence[str | Path],
     output: str | Path,
     options: ImportOptions | None = None,
     watch: Watch = lambda _bytes, _records: None,
+    *,
+    force: bool = False,
 ) -> ImportReport:
     """Import the log in ``paths`` (files and folders) to ``output``.
+
+    Args:
+        paths: files and folders, plain or compressed.
+        output: the Parquet file to make.
+        options: how they are read.
+        watch: told how many bytes were read and records written so far.
+        force: replace the output if it exists; a log keeps its ledger, of which it is the next state.
 
     Raises:
         LogError: a file is in no known format, is damaged, has too many bad lines (or any, in strict
             reading), or no file holds a record. Nothing is written then.
     """
     options = options or ImportOptions()
+    _check_output(paths, Path(output), options, force)
     begun = time.monotonic()
     report = ImportReport(Path(output))
     sources = []

@@ -160,7 +160,7 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
         else "whether a person's history is what it is or any other (the number of users is public)"
     )
     lines = [
-        f"Protected is each user with all records together: {neighbours}.",
+        f"Each user is protected, with all records together: {neighbours}.",
         "From anybody who sees the release, whatever else they know, however they compute, and even if they "
         "know or control all other users.",
     ]
