@@ -57,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made: dict[str, Any] = {e: Zealous(epsilon=float(e), delta=1e-5) for e in _STATED if e != "k"}
     made["k"] = KQuery(k=20)
     for name, mechanism in made.items():
-        publish_log(Order(log, home / name, mechanism, Preparation(), ledger, "page", about=about))
+        publish_log(Order(log, home / name, mechanism.plan(), Preparation(), ledger, "page", about=about))
     return {name: home / name / "release.html" for name in made}
 
 

@@ -231,7 +231,7 @@ def import_log(
     options: ImportOptions | None = None,
     watch: Watch = lambda _bytes, _records: None,
     *,
-    force: bool = False,
+    force: bool = True,
 ) -> ImportReport:
     """Import the log in ``paths`` (files and folders) to ``output``.
 
