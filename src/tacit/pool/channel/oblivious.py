@@ -208,7 +208,7 @@ class _Reader:
 KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE = "application/ohttp-keys", "message/ohttp-req", "message/ohttp-res"
 _KEM, _KDF = KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256
 _AEADS = {1: (AEADId.AES128_GCM, AESGCM, 16), 3: (AEADId.CHACHA20_POLY1305, ChaCha20Poly1305, 32)}
-_REQUEST_OBLIVIOUS, _RESPONSE_OBLIVIOUS = b"message/bhttp request", b"message/bhttp response"
+_REQUEST_LABEL, _RESPONSE_LABEL = b"message/bhttp request", b"message/bhttp response"
 _KEY_LENGTH, _NONCE_LENGTH, _ENC_LENGTH = 32, 12, 32
 _HEADER = struct.Struct(">BHHH")
 
@@ -269,13 +269,13 @@ def _suite(aead: int) -> CipherSuite:
 
 
 def _information(header: bytes) -> bytes:
-    return _REQUEST_OBLIVIOUS + b"\x00" + header
+    return _REQUEST_LABEL + b"\x00" + header
 
 
 def _response_cipher(context: Any, enc: bytes, nonce: bytes, aead: int) -> tuple[Any, bytes]:
     """Key and nonce of a response (section 4.4), and the cipher with that key."""
     _, cipher, key_length = _AEADS[aead]
-    secret = context.export(_RESPONSE_OBLIVIOUS, max(key_length, _NONCE_LENGTH))
+    secret = context.export(_RESPONSE_LABEL, max(key_length, _NONCE_LENGTH))
     extract = HMAC(enc + nonce, SHA256())
     extract.update(secret)
     derived = extract.finalize()

@@ -447,7 +447,7 @@ def pool_app(
     )
 
 
-_PAUSE_RELAY = 0.1
+_RETRY = 0.1
 
 
 class RelayHandover:
@@ -475,9 +475,9 @@ class RelayHandover:
             except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
                 found = None
             self.reachable = found is not None
-            if found is not None or time.monotonic() + _PAUSE_RELAY >= until:
+            if found is not None or time.monotonic() + _RETRY >= until:
                 return found or {}
-            time.sleep(_PAUSE_RELAY)
+            time.sleep(_RETRY)
 
     def _ask(self, announcements: Sequence[str]) -> dict[str, list[str]]:
         import httpx

@@ -53,7 +53,7 @@ from tacit.pool.protocol.messages import VERSION, Reply
 
 LARGEST_MESSAGE = 1 << 20
 _SECONDS = 30.0
-_PLAIN = {"cache-control": "no-store"}
+_HEADERS = {"cache-control": "no-store"}
 
 
 _PAUSE = 1.0
@@ -129,19 +129,16 @@ def relay_app(
         return await _answer(client.get(gateway, headers={"accept": KEYS_TYPE}), KEYS_TYPE)
 
     async def forward(request: Request) -> Response:
-        if request.headers.get("content-type") != REQUEST_TYPE:
-            return Response(f"a relay takes {REQUEST_TYPE} only", 415, _PLAIN, "text/plain")
-        try:
-            body = await read_body(request, LARGEST_MESSAGE)
-        except TooLongError as error:
-            return Response(error.problem, 413, _PLAIN, "text/plain")
+        body = await _sealed_body(request)
+        if isinstance(body, Response):
+            return body
         assert gateway is not None
         headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit-relay"}
         return await _answer(client.post(gateway, content=body, headers=headers), RESPONSE_TYPE)
 
     passing = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
     routes = [*batches, *(passing if gateway is not None else [])]
-    return Starlette(routes=routes, lifespan=closing(client))
+    return Starlette(routes=routes, lifespan=closing(client), exception_handlers={InputError: _malformed})
 
 
 def closing(client: httpx.AsyncClient) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
@@ -155,22 +152,35 @@ def closing(client: httpx.AsyncClient) -> Callable[[Starlette], AbstractAsyncCon
     return lifespan
 
 
+async def _sealed_body(request: Request) -> bytes | Response:
+    """The body of a sealed request, or the refusal of what is none."""
+    if request.headers.get("content-type") != REQUEST_TYPE:
+        return Response(f"only {REQUEST_TYPE} is accepted", 415, _HEADERS, "text/plain")
+    try:
+        return await read_body(request, LARGEST_MESSAGE)
+    except TooLongError as error:
+        return Response(error.problem, 413, _HEADERS, "text/plain")
+
+
+async def _malformed(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 422, _HEADERS)
+
+
 async def _answer(asked: object, expected: str) -> Response:
     """The gateway's answer, if it is of the kind expected; its other headers stay behind."""
     try:
         answer: httpx.Response = await asked  # type: ignore[misc]
     except httpx.HTTPError:
-        return Response("the gateway cannot be reached", 502, _PLAIN, "text/plain")
+        return Response("the gateway cannot be reached", 502, _HEADERS, "text/plain")
     if answer.status_code != 200 or answer.headers.get("content-type") != expected:
         status = answer.status_code if 400 <= answer.status_code < 500 else 502
-        return Response("the gateway refused", status, _PLAIN, "text/plain")
-    return Response(answer.content, 200, _PLAIN, expected)
+        return Response("the gateway refused", status, _HEADERS, "text/plain")
+    return Response(answer.content, 200, _HEADERS, expected)
 
 
 _PAD = 512
 _REMEMBERED = 1 << 20
 _KEPT = frozenset({b"content-type", b"accept", b"accept-language", b"retry-after", b"cache-control"})
-_PLAIN_GATEWAY = {"cache-control": "no-store"}
 
 
 class _Gateway:
@@ -179,28 +189,25 @@ class _Gateway:
         self._seen: dict[bytes, None] = {}
 
     async def keys(self, _request: Request) -> Response:
-        return Response(self.key.configurations(), 200, _PLAIN_GATEWAY, KEYS_TYPE)
+        return Response(self.key.configurations(), 200, _HEADERS, KEYS_TYPE)
 
     async def open(self, request: Request) -> Response:
-        if request.headers.get("content-type") != REQUEST_TYPE:
-            return Response(f"a gateway takes {REQUEST_TYPE} only", 415, _PLAIN_GATEWAY, "text/plain")
-        try:
-            body = await read_body(request, LARGEST_MESSAGE)
-        except TooLongError as error:
-            return Response(error.problem, 413, _PLAIN_GATEWAY, "text/plain")
+        body = await _sealed_body(request)
+        if isinstance(body, Response):
+            return body
         try:
             opened = self.key.open_request(body)
             if self._repeated(opened.enc):
                 raise InputError("a sealed request came a second time.")
         except InputError as error:
-            return Response(error.problem, 400, _PLAIN_GATEWAY, "text/plain")
+            return Response(error.problem, 400, _HEADERS, "text/plain")
         try:
             answer = await self._ask(read_request(opened.request))
         except InputError:
             answer = BinaryResponse(400)
         except httpx.HTTPError:
             answer = BinaryResponse(502)
-        return Response(opened.seal_response(answer.to_bytes(_PAD)), 200, _PLAIN_GATEWAY, RESPONSE_TYPE)
+        return Response(opened.seal_response(answer.to_bytes(_PAD)), 200, _HEADERS, RESPONSE_TYPE)
 
     def _repeated(self, enc: bytes) -> bool:
         digest = hashlib.blake2b(enc, digest_size=16).digest()
@@ -261,9 +268,8 @@ def gateway_app(key: GatewayKey, target: str, *, app: ASGIApp | None = None) -> 
 
 
 _LARGEST_MESSAGE = 16_384
-_LARGEST_QUESTION = 8 << 20
+_LARGEST_REQUEST = 8 << 20
 _STATUS = {Reply.GONE: 410, Reply.REFUSED: 403, Reply.FULL: 503}
-_HEADERS = {"cache-control": "no-store"}
 
 
 def batch_routes(
@@ -286,10 +292,7 @@ def batch_routes(
         return JSONResponse(said, headers=_HEADERS)
 
     async def take(request: Request) -> Response:
-        try:
-            message = SealedMessage.parse(await read_object(request, _LARGEST_MESSAGE))
-        except InputError as error:
-            return JSONResponse({"error": str(error)}, 422, _HEADERS)
+        message = SealedMessage.parse(await read_object(request, _LARGEST_MESSAGE))
         if gate is None or await gate.admits(message.admission, message.announcement):
             reply = keeper.take(message, clock())
         else:
@@ -300,13 +303,10 @@ def batch_routes(
         shown = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(shown, f"Bearer {secret}".encode()):
             return JSONResponse({"error": "only the pool fetches batches"}, 401, _HEADERS)
-        try:
-            given = (await read_object(request, _LARGEST_QUESTION)).get("announcements")
-            if not isinstance(given, list):
-                raise InputError("a question for batches names announcements.")
-            announcements = [checked_digest(each) for each in given]
-        except InputError as error:
-            return JSONResponse({"error": str(error)}, 422, _HEADERS)
+        given = (await read_object(request, _LARGEST_REQUEST)).get("announcements")
+        if not isinstance(given, list):
+            raise InputError("a request for batches names announcements.")
+        announcements = [checked_digest(each) for each in given]
         batches = keeper.hand_over(announcements, clock())
         return JSONResponse({"version": VERSION, "batches": batches}, headers=_HEADERS)
 
@@ -318,8 +318,7 @@ def batch_routes(
 
 
 _LARGEST = 4_096
-_STATUS_ISSUER_ROUTES = {Reply.ACCEPTED: 200, Reply.REFUSED: 401, Reply.GONE: 410, Reply.REPEATED: 409}
-_HEADERS_ISSUER_ROUTES = {"cache-control": "no-store"}
+_ISSUER_STATUS = {Reply.ACCEPTED: 200, Reply.REFUSED: 401, Reply.GONE: 410, Reply.REPEATED: 409}
 
 
 def issuer_app(issuer: PassIssuer, clock: Callable[[], float] = time.time) -> Starlette:
@@ -327,24 +326,23 @@ def issuer_app(issuer: PassIssuer, clock: Callable[[], float] = time.time) -> St
 
     async def present(_request: Request) -> Response:
         issued = await run_in_threadpool(issuer.present, clock())
-        return JSONResponse({"version": VERSION} | issued.as_dict(), headers=_HEADERS_ISSUER_ROUTES)
+        return JSONResponse({"version": VERSION} | issued.as_dict(), headers=_HEADERS)
 
     async def sign(request: Request) -> Response:
         secret = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = await read_object(request, _LARGEST)
+        period, blinded = given.get("period"), given.get("blinded")
+        if type(period) is not int or not isinstance(blinded, str):
+            raise InputError("a request for a pass has a period and a blinded token.")
         try:
-            given = await read_object(request, _LARGEST)
-            period, blinded = given.get("period"), given.get("blinded")
-            if type(period) is not int or not isinstance(blinded, str):
-                raise InputError("a question for a pass has a period and a blinded token.")
             request_bytes = base64.b64decode(blinded, validate=True)
-            reply, signed = await run_in_threadpool(issuer.sign, secret, period, request_bytes, clock())
-        except InputError as error:
-            return JSONResponse({"error": str(error)}, 422, _HEADERS_ISSUER_ROUTES)
-        except ValueError:
-            return JSONResponse({"error": "a blinded token is sent in base64"}, 422, _HEADERS_ISSUER_ROUTES)
+        except ValueError as error:
+            raise InputError("a blinded token is sent in base64.") from error
+        reply, signed = await run_in_threadpool(issuer.sign, secret, period, request_bytes, clock())
         said = {"reply": reply.value, "signed": base64.b64encode(signed).decode()}
-        return JSONResponse(said, _STATUS_ISSUER_ROUTES[reply], _HEADERS_ISSUER_ROUTES)
+        return JSONResponse(said, _ISSUER_STATUS[reply], _HEADERS)
 
     return Starlette(
         routes=[Route("/v1/issuer", present), Route("/v1/passes", sign, methods=["POST"])],
+        exception_handlers={InputError: _malformed},
     )
