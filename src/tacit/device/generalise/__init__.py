@@ -1,1 +1,1 @@
-"""tacit.device.generalise"""
+"""Generalise a seed profile under a risk bound: measures, mapping, algorithms."""

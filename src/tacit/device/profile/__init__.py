@@ -1,1 +1,1 @@
-"""tacit.device.profile"""
+"""The profile: its file, the history, the public topic repository, and how documents are filed."""
