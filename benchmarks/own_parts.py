@@ -38,15 +38,15 @@ def profiles(random: np.random.Generator, users: int, terms: int, vocabulary: in
     ]
     offsets = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
     features = np.concatenate(rows).astype(np.int32)
-    return UnitVectors.of(offsets, features, random.random(features.size).astype(np.float32), vocabulary)
+    weights = random.random(features.size).astype(np.float32)
+    return UnitVectors.of(sparse.csr_array((weights, features, offsets), shape=(users, vocabulary)))
 
 
 def pairwise(random: np.random.Generator, users: int, terms: int) -> tuple[float, float]:
     vectors, rows = profiles(random, users, terms), np.arange(users)
-    shape = (users, vectors.width)
 
     def by_scipy() -> np.ndarray:
-        matrix = sparse.csr_matrix((vectors.weights, vectors.features, vectors.offsets), shape=shape)
+        matrix = vectors.matrix()
         return (matrix @ matrix.T).toarray()
 
     assert np.allclose(by_scipy(), pairwise_similarity(vectors, rows), atol=1e-6)

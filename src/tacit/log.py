@@ -275,20 +275,16 @@ class Log(Displayed):
         to: str | Path | None = None,
         criterion: str = "strict",
         known_terms: int = 0,
-        keep: float = 0.0,
         fewest_holders: int = 2,
         fewest_in_group: int = 1,
         augment: int | None = 1,
         representative: str = "share",
-        method: str = "auto",
         seed: int = 0,
         weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        sessions: str = "words",
-        session_gap: float | None = None,
         force: bool = False,
     ) -> Groups:
         """Bundle the users' profiles: no term shown links to a member with more than probability p.
@@ -300,20 +296,16 @@ class Log(Displayed):
             to: the folder to make; a private temporary one, removed with the groups, unless given.
             criterion: ``strict`` or ``paper``.
             known_terms: how many of a member's terms the attacker may know already.
-            keep: the least share of its members' terms that a group must show.
             fewest_holders: show only terms that so many users of the log hold.
             fewest_in_group: show only terms that so many members of the group hold.
             augment: steps of WordNet hypernyms added before users are compared; None for plain words.
             representative: the weights of shown terms: ``share``, ``centroid`` or ``union``.
-            method: ``auto``, ``greedy`` or ``cells``.
             seed: the same seed gives the same groups.
-            weights: of a user's terms: ``count``, ``sessions``, ``binary`` or ``tf-idf``.
+            weights: of a user's terms: ``count``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user, the heaviest.
             scrub: drop queries that hold an e-mail address or a personal number.
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
-            sessions: what ends a session, for weights by session; see :meth:`stats`.
-            session_gap: minutes of pause that always end one; see there.
             force: replace the groups that are in the folder ``to``.
         """
         from tacit.groups import Groups
@@ -324,20 +316,16 @@ class Log(Displayed):
             p=p,
             criterion=criterion,
             known_terms=known_terms,
-            keep=keep,
             fewest_holders=fewest_holders,
             fewest_in_group=fewest_in_group,
             augment=augment,
             representative=representative,
-            method=method,
             seed=seed,
             weights=weights,
             max_terms=max_terms,
             scrub=scrub,
             since=moment("since", since),
             until=moment("until", until),
-            sessions=sessions,
-            session_gap=session_gap,
             force=force,
         )
 

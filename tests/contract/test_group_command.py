@@ -123,8 +123,7 @@ def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) 
         ("--max-terms", 0),
         ("--known-terms", -1),
         ("--p", "nan"),
-        ("--keep", "nan"),
-        *((option, "x") for option in ("--representative", "--criterion", "--method", "--weights")),
+        *((option, "x") for option in ("--representative", "--criterion", "--weights")),
     ],
 )
 def test_a_wrong_option_is_named_before_the_log_is_read(tmp_path: Path, option: str, value: object) -> None:

@@ -46,7 +46,7 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
         {"p": 0.0},
         {"p": 0.01},
         {"known_terms": -1},
-        {"criterion": "paper", "keep": 0.5},
+        {"criterion": "paper", "known_terms": 1},
         {"augment": 99},
         {"fewest_holders": 40},
         {"seed": -1},

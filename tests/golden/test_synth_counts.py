@@ -12,10 +12,6 @@ def test_a_hundred_users_of_seed_one(tmp_path: Path) -> None:
     assert outcome.got == LogShape(
         users=100, records=5536, clicks=2922, distinct_queries=2185, new_queries=3133, next_pages=1246
     )
-    assert outcome.further["sessions"] == 1534
-    assert outcome.further["records_of_busiest_user"] == 904
-    assert outcome.further["users_of_most_frequent_query"] == 9
-    assert outcome.further["users_with_sensitive_interests"] == 13
     table = log.table()
     assert list(table.slice(1235, 1).to_pylist()[0].values()) == [
         "u0000014",

@@ -22,7 +22,7 @@ SHARES = {"2/5": 0.4, "1/2": 0.5}
 terms = st.sets(st.sampled_from(WORDS), min_size=1, max_size=5)
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["assign", "assign", "move", "remove", "update", "rebundle"]),
+        st.sampled_from(["assign", "assign", "remove", "update", "rebundle"]),
         terms,
         st.integers(0, 99),
     ),
@@ -90,8 +90,6 @@ def test_the_bound_holds_after_every_step_and_nobody_is_lost(
                 population[f"user-{arrived}"] = held
                 groups.assign(f"user-{arrived}", weighted)
                 arrived += 1
-            elif verb == "move":
-                groups.move(user)
             elif verb == "update":
                 population[user] = held
                 groups.update(user, weighted)
@@ -222,8 +220,6 @@ def test_nobody_is_counted_in_two_groups_between_bundlings(tmp_path: Path) -> No
             if number % 3 == 0:
                 del population[user]
                 groups.remove(user)
-            elif number % 3 == 1:
-                groups.move(user)
             else:
                 groups.update(user, dict.fromkeys(population[user] | {"t1w1"}, 1.0))
             note(groups)
@@ -232,26 +228,31 @@ def test_nobody_is_counted_in_two_groups_between_bundlings(tmp_path: Path) -> No
         assert all(place is not None and place.member for place in map(groups.place, population))
 
 
-def test_rebundling_in_the_background_keeps_who_came_went_and_changed(
+def test_rebundling_counts_everybody_who_is_here_and_an_impossible_one_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     population = population_of(80, 5)
     with make(tmp_path / "g", population, 0.4) as groups:
-        fit = Bundler.fit
-
-        def fit_while_people_move(bundler, profiles, advance=lambda _n: None):  # type: ignore[no-untyped-def]
-            with Groups.open(tmp_path / "g") as elsewhere:
-                elsewhere.remove("user-3")
-                elsewhere.assign("late", {"t1w1": 1.0, "t1w2": 1.0})
-                elsewhere.update("user-5", {"t2w1": 1.0, "t2w2": 1.0})
-            return fit(bundler, profiles, advance)
-
-        monkeypatch.setattr(Bundler, "fit", fit_while_people_move)
-        groups.rebundle_in_background().result(timeout=60)
-        monkeypatch.undo()
+        before = Observer.look(groups)
+        groups.remove("user-3")
+        groups.assign("late", {"t1w1": 1.0, "t1w2": 1.0})
+        groups.update("user-5", {"t2w1": 1.0, "t2w2": 1.0})
         del population["user-3"]
         population |= {"late": {"t1w1", "t1w2"}, "user-5": {"t2w1", "t2w2"}}
+        shown = Observer.look(groups)
+
+        def impossible(*_: object) -> None:
+            raise InfeasibleError("no grouping was found.")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Bundler, "fit", impossible)
+            with pytest.raises(InfeasibleError):
+                groups.rebundle()
+        assert Observer.look(groups) == shown
+        groups.rebundle()
         check(groups, population, Fraction(2, 5))
+        assert all(place is not None and place.member for place in map(groups.place, population))
+        assert not before.keys() & Observer.look(groups).keys(), "a number is never given twice"
         assert "user-3" not in groups
 
 

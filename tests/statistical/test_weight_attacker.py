@@ -48,19 +48,19 @@ def bundle(people: Profiles, representative: str) -> Bundling:
 
 def above_chance(bundling: Bundling, fewest: int) -> float:
     """By how much the attacker is right more often than by chance, over ten seeds."""
-    found = [attack_weights(bundling, exclusive=False, seed=seed) for seed in range(10)]
+    found = [attack_weights(bundling, seed=seed) for seed in range(10)]
     assert min(each.guesses for each in found) > fewest
     return float(np.mean([each.right - each.chance for each in found]))
 
 
 def test_the_default_weights_tell_nothing_more_than_how_many_hold_a_term(people: Profiles) -> None:
     assert abs(above_chance(bundle(people, "share"), 5_000)) < 0.02
-    assert attack_weights(bundle(people, "share"), exclusive=False).singled_out == 0
+    assert attack_weights(bundle(people, "share")).singled_out == 0
 
 
 @pytest.mark.parametrize("representative", ["centroid", "union"])
 def test_the_papers_weights_betray_who_holds_two_terms(people: Profiles, representative: str) -> None:
-    found = attack_weights(bundle(people, representative), exclusive=False)
+    found = attack_weights(bundle(people, representative))
     assert found.right > 0.9 > 0.5 > found.chance
     assert found.singled_out > 0.9
     assert report(bundle(people, representative)).singled_out.high
@@ -68,7 +68,7 @@ def test_the_papers_weights_betray_who_holds_two_terms(people: Profiles, represe
 
 def test_on_a_log_the_default_weights_stay_at_chance(searchers: Profiles) -> None:
     assert abs(above_chance(bundle(searchers, "share"), 5_000)) < 0.02
-    assert attack_weights(bundle(searchers, "share"), exclusive=False).singled_out == 0
+    assert attack_weights(bundle(searchers, "share")).singled_out == 0
 
 
 def test_on_a_log_the_papers_weights_are_above_chance(searchers: Profiles) -> None:
@@ -79,7 +79,7 @@ def test_on_a_log_the_papers_weights_are_above_chance(searchers: Profiles) -> No
 def test_on_a_log_normalised_weights_betray_nearly_everybody(
     searchers: Profiles, representative: str
 ) -> None:
-    found = attack_weights(bundle(normalised(searchers), representative), exclusive=False)
+    found = attack_weights(bundle(normalised(searchers), representative))
     assert found.right > 0.9 > 0.5 > found.chance
     assert found.singled_out > 0.75
 

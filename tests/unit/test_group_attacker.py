@@ -81,9 +81,6 @@ def test_the_informed_attacker_counts_members_who_fit(population: People) -> Non
     assert none_known.victims == len(population)
     assert none_known.informed_max <= bundling.criterion.p
     assert none_known.informed_above_p == 0
-    assert none_known.own_group == pytest.approx(
-        sum(size * size for size in bundling.sizes) / len(population) ** 2
-    )
 
 
 def test_dependence_defeats_a_bound_that_assumes_independence() -> None:
@@ -120,7 +117,6 @@ def test_report_counts_what_it_says() -> None:
                 withheld.append(holders / len(members))
     assert found.linkability.max == max(share) <= 0.4
     assert found.linkability.mean == pytest.approx(np.mean(share))
-    assert sum(found.linkability.histogram) == len(share)
     assert found.linkability.withheld_max == max(withheld) == 1.0
     assert found.information.terms_kept == found.information.weight_kept == pytest.approx(kept / 48)
     assert found.information.withheld_terms == pytest.approx(len(withheld) / (len(share) + len(withheld)))

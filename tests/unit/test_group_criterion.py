@@ -11,7 +11,8 @@ from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
 from tacit.groups.criterion import largest_known_terms
-from tacit.groups.loops.judging import Scratch, judge, released_terms
+from tacit.groups.loops.judging import judge, released_terms
+from tacit.groups.loops.knowledge import Scratch
 
 
 def population(*profiles: str) -> Profiles:
@@ -88,16 +89,10 @@ def test_two_known_terms_can_link_where_one_cannot() -> None:
     assert "t" not in verdict(profiles, Criterion(0.4, known_terms=2, fewest_holders=1))[1]
 
 
-def test_keep_asks_for_larger_groups() -> None:
-    profiles = population("a b c", "a d e", "a f g")
-    assert verdict(profiles, Criterion(0.4, keep=0.6, fewest_holders=1))[0]
-    assert not verdict(profiles, Criterion(0.4, keep=0.7, fewest_holders=1))[0]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"p": 0.0}, {"p": 1.0}, {"p": float("nan")}, {"p": 0.4, "kind": "k"}, {"p": 0.4, "known_terms": -1},
-     {"p": 0.4, "keep": 1.0}, {"p": 0.4, "kind": "paper", "known_terms": 1}],
+     {"p": 0.4, "kind": "paper", "known_terms": 1}],
 )  # fmt: skip
 def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ParameterError):

@@ -13,7 +13,6 @@ from tacit.errors import InputError, ParameterError
 from tacit.groups import Profiles
 from tacit.groups.reading import profiles_from_log, read_profiles
 from tacit.searchlog import SCHEMA
-from tacit.searchlog.sessions import SessionCut
 
 NOON = datetime(2026, 3, 1, 12)
 
@@ -151,29 +150,3 @@ def test_only_records_of_the_period_make_a_profile(tmp_path: Path) -> None:
         profiles_from_log(tmp_path / "log.parquet", period=(datetime(2007, 1, 1), None))
     with pytest.raises(ParameterError, match="before"):
         profiles_from_log(tmp_path / "log.parquet", period=(datetime(2006, 3, 9), datetime(2006, 3, 5)))
-
-
-def test_a_term_may_weigh_by_the_sessions_it_occurs_in(tmp_path: Path) -> None:
-    """One sitting with three searches for coffee, one search the next day; what begins a sitting is asked."""
-    rows = [
-        ("a", "coffee", datetime(2006, 3, 1, 9, 0)),
-        ("a", "coffee beans", datetime(2006, 3, 1, 9, 10)),
-        ("a", "violin", datetime(2006, 3, 1, 9, 20)),
-        ("a", "coffee", datetime(2006, 3, 2, 9, 0)),
-        ("b", "violin", datetime(2006, 3, 1, 9, 0)),
-        ("b", "violin", datetime(2006, 3, 1, 9, 40)),
-    ]
-    columns = dict(zip(("user", "query", "time"), zip(*rows, strict=True), strict=True))
-    table = pa.table(columns | {"rank": [None] * len(rows), "url": [None] * len(rows)}, schema=SCHEMA)
-    pq.write_table(table, tmp_path / "log.parquet")
-
-    def weighed(cut: SessionCut) -> dict[str, dict[str, float]]:
-        return as_dict(profiles_from_log(tmp_path / "log.parquet", weights="sessions", sessions=cut))
-
-    both = {"beans": 1.0, "coffee": 2.0, "violin": 1.0}
-    assert weighed(SessionCut.of("time", 30)) == {"a": both, "b": {"violin": 2.0}}
-    assert weighed(SessionCut.of("time", 60)) == {"a": both, "b": {"violin": 1.0}}
-    assert weighed(SessionCut.of("time", 5))["a"] == {"beans": 1.0, "coffee": 3.0, "violin": 1.0}
-    assert weighed(SessionCut.of("words")) == {"a": both, "b": {"violin": 1.0}}
-    counted = as_dict(profiles_from_log(tmp_path / "log.parquet"))
-    assert counted["a"]["coffee"] == 3.0

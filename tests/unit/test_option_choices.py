@@ -14,7 +14,6 @@ from tacit.commands.options import SessionMethodName
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.sending.withholding import Sending
 from tacit.evaluate import task_names
-from tacit.groups.bundling import METHODS
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.profiles import WEIGHTS
 from tacit.groups.representative import REPRESENTATIVES
@@ -45,7 +44,6 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(pool_agent.WithoutRegion), get_args(Without)),
         (get_args(get_args(group.Criterion)[0]), CRITERIA),
         (get_args(get_args(group.Representative)[0]), REPRESENTATIVES),
-        (get_args(get_args(group.Method)[0]), METHODS),
         (get_args(get_args(group.Weights)[0]), WEIGHTS),
         (evaluate.TaskName, task_names()),
         (

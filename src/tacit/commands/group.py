@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -17,9 +17,6 @@ from typer.core import TyperGroup
 from tacit.commands import options as o
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
-
-if TYPE_CHECKING:
-    from tacit.groups.store import Place
 
 PANEL = Panel.GROUPS
 
@@ -45,7 +42,6 @@ def register(app: typer.Typer) -> None:
         (bundle, "bundle log.parquet --p 0.4 --augment 1 -o groups"),
         (lookup, "lookup groups 217"),
         (assign, "assign groups newcomers.jsonl"),
-        (move, "move groups 217 --group 12"),
         (remove, "remove groups 217"),
         (rerank, "rerank groups 217 results.json --query java"),
         (rebundle, "rebundle groups"),
@@ -70,11 +66,6 @@ Augment = Annotated[
     int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")]
-Method = Annotated[
-    Literal["auto", "greedy", "cells"],
-    typer.Option(help="Everybody at once (greedy), or in parts (cells, for large populations)."),
-]
-
 Criterion = Annotated[
     Literal["strict", "paper"],
     typer.Option(
@@ -86,13 +77,6 @@ KnownTerms = Annotated[
     int,
     typer.Option(
         help="Terms of a member that the attacker may know already; costs most terms.", rich_help_panel=_SHOWN
-    ),
-]
-Keep = Annotated[
-    float,
-    typer.Option(
-        help="Least share of members' terms that a group must show; makes larger groups.",
-        rich_help_panel=_SHOWN,
     ),
 ]
 FewestHolders = Annotated[
@@ -115,10 +99,9 @@ Representative = Annotated[
 ]
 
 Weights = Annotated[
-    Literal["count", "sessions", "binary", "tf-idf"],
+    Literal["count", "binary", "tf-idf"],
     typer.Option(
-        help="Weights of a user's terms: in how many queries, in how many sessions, all the same, or rarer "
-        "terms more.",
+        help="Weights of a user's terms: in how many queries, all the same, or rarer terms more.",
         rich_help_panel=_LOG,
     ),
 ]
@@ -136,18 +119,14 @@ def bundle(
     plain: Plain = False,
     criterion: Criterion = "strict",
     known_terms: KnownTerms = 0,
-    keep: Keep = 0.0,
     fewest_holders: FewestHolders = 2,
     fewest_in_group: FewestInGroup = 1,
     representative: Representative = "share",
-    method: Method = "auto",
     weights: Weights = "count",
     max_terms: MaxTerms = None,
     scrub: o.ScrubFlag = True,
     since: o.Since = None,
     until: o.Until = None,
-    sessions: o.Sessions = "words",
-    session_gap: o.SessionGap = None,
     seed: o.Seed = 0,
     force: o.ForceFlag = False,
     as_json: o.JsonFlag = False,
@@ -165,20 +144,16 @@ def bundle(
         p=p,
         criterion=criterion,
         known_terms=known_terms,
-        keep=keep,
         fewest_holders=fewest_holders,
         fewest_in_group=fewest_in_group,
         augment=None if plain else augment,
         representative=representative,
-        method=method,
         seed=seed,
         weights=weights,
         max_terms=max_terms,
         scrub=scrub,
         since=since,
         until=until,
-        sessions=sessions,
-        session_gap=session_gap,
         force=force,
         progress=progress,
     ) as groups:
@@ -188,76 +163,40 @@ def bundle(
 
 
 def _render(console: Console, measured: dict[str, Any], output: Path) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     link, kept, found = measured["linkability"], measured["information"], measured["singled_out"]
-    console.print(
+    lines = [
         f"{measured['users']:,} users in {measured['groups']:,} groups of {measured['smallest']} to "
-        f"{measured['largest']} (mean {measured['mean_size']:.1f}), in {output}",
-        markup=False,
-        soft_wrap=True,
-    )
-    mark = "[bold red]high[/] " if found["high"] else ""
-    console.print(
-        f"{mark}singled out: {found['by_release']:.1%} of users by what is released alone, "
-        f"{found['by_knowledge']:.1%} by somebody who knows one term and which terms go together",
-        soft_wrap=True,
-    )
-    if measured["users_without_terms"]:
-        console.print(
-            f"{measured['users_without_terms']:,} more users have no usable term and are in no group"
-        )
-    if measured["scrubbed_queries"]:
-        console.print(
-            f"{measured['scrubbed_queries']:,} distinct queries were dropped: they hold an address or a "
-            "personal number"
-        )
-    console.print(
+        f"{measured['largest']} (mean {measured['mean_size']:.1f}), in {escape(str(output))}",
+        f"{'[bold red]high[/] ' if found['high'] else ''}singled out: {found['by_release']:.1%} of users by "
+        f"what is released alone, {found['by_knowledge']:.1%} by somebody who knows one term and which terms "
+        "go together",
+    ]
+    if without := measured["users_without_terms"]:
+        lines.append(f"{without:,} more users have no usable term and are in no group")
+    if scrubbed := measured["scrubbed_queries"]:
+        lines.append(f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number")
+    lines += [
         f"linkability n_t/n: largest {link['max']:.3f}, mean {link['mean']:.3f}; p = {link['p']:g}; "
-        f"{link['above_p']:.1%} of released terms above p"
-    )
-    console.print(
-        f"kept: {kept['terms_kept']:.1%} of terms, {kept['weight_kept']:.1%} of weight; "
-        f"similarity within groups {kept['similarity_within']:.3f}, "
-        f"to the group {kept['similarity_to_group']:.3f}"
-    )
+        f"{link['above_p']:.1%} of released terms above p",
+        f"kept: {kept['terms_kept']:.1%} of terms, {kept['weight_kept']:.1%} of weight; similarity within "
+        f"groups {kept['similarity_within']:.3f}, to the group {kept['similarity_to_group']:.3f}",
+    ]
+    console.print("\n".join(lines), soft_wrap=True)
     table = Table("terms known", "belief max", "belief mean", "change max", "informed max", "informed > p")
     for line in measured["attackers"]:
-        table.add_row(
-            str(line["known_terms"]),
-            f"{line['belief_max']:.3f}",
-            f"{line['belief_mean']:.3f}",
-            f"{line['change_max']:.3f}",
-            f"{line['informed_max']:.3f}",
-            f"{line['informed_above_p']:.1%}",
-        )
+        shown = (f"{line[key]:.3f}" for key in ("belief_max", "belief_mean", "change_max", "informed_max"))
+        table.add_row(str(line["known_terms"]), *shown, f"{line['informed_above_p']:.1%}")
     console.print(table)
+    guessed = measured["weight_attacker"]
     console.print(
-        "belief: from what is released (eq. 3); informed: one who also knows which terms go together.",
-        soft_wrap=True,
-    )
-    guessed = measured["weight_attackers"][-1]
-    console.print(
+        "belief: from what is released (eq. 3); informed: one who also knows which terms go together.\n"
         f"equal weights, same person: right in {guessed['right']:.1%} of {guessed['guesses']:,} guesses, "
         f"by chance {guessed['chance']:.1%}",
         soft_wrap=True,
     )
-
-
-def _said(place: Place | None) -> dict[str, Any]:
-    if place is None:
-        return {"known": False, "group": None, "member": False}
-    return {"known": True, "group": place.group, "member": place.member}
-
-
-def _in_words(found: dict[str, Any]) -> str:
-    if not found["known"]:
-        return "unknown: use the engine's order"
-    if found["group"] is None:
-        return "waiting, no similar group: use the engine's order"
-    if found["member"]:
-        return f"member of group {found['group']}"
-    return f"guest of group {found['group']}: served by its profile, not counted in it"
 
 
 def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
@@ -265,8 +204,15 @@ def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:
-        found = _said(groups.place(user))
-    emit(found, as_json=as_json, render=lambda console: console.print(_in_words(found), soft_wrap=True))
+        place = groups.place(user)
+    group, member = (place.group, place.member) if place else (None, False)
+    if group is not None:
+        guest = f"guest of group {group}: served by its profile, not counted in it"
+        said = f"member of group {group}" if member else guest
+    else:
+        said = f"{'waiting, no similar group' if place else 'unknown'}: use the engine's order"
+    found = {"known": place is not None, "group": group, "member": member}
+    emit(found, as_json=as_json, render=lambda console: console.print(said, soft_wrap=True))
 
 
 def assign(
@@ -300,23 +246,6 @@ def assign(
             soft_wrap=True,
         ),
     )
-
-
-def move(
-    folder: Folder,
-    user: User,
-    group: Annotated[
-        int | None, typer.Option(help="The group to be a guest of (default: the nearest).")
-    ] = None,
-    as_json: o.JsonFlag = False,
-) -> None:
-    """Move a user to another group, as a guest."""
-    from tacit.groups import Groups
-
-    with Groups.open(folder) as groups:
-        found = _said(groups.move(user, group))
-        groups.publish()
-    emit(found, as_json=as_json, render=lambda console: console.print(_in_words(found), soft_wrap=True))
 
 
 def remove(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,29 +14,7 @@ from tacit.commands.options import ForceFlag, JsonFlag, OutputFile, Threads
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
-if TYPE_CHECKING:
-    from tacit.world.synth import SynthesisOutcome
-
-
 PANEL = Panel.WORLD
-
-
-def _result(outcome: SynthesisOutcome, output: Path, seconds: float) -> dict[str, Any]:
-    got, wanted = outcome.got, outcome.target
-    measures = {name: {"target": value, "got": vars(got)[name]} for name, value in vars(wanted).items()} | {
-        name: {"target": value, "got": got.ratios()[name]} for name, value in wanted.ratios().items()
-    }
-    return {
-        "log": str(output),
-        "seconds": round(seconds, 3),
-        "records_per_second": round(got.records / max(seconds, 1e-9)),
-        "calibration": measures,
-        "further": outcome.further,
-    }
-
-
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
 
 
 def _draw(console: Console, result: dict[str, Any], report: bool) -> None:
@@ -52,13 +30,11 @@ def _draw(console: Console, result: dict[str, Any], report: bool) -> None:
     table = Table("measure", "target", "got", "difference")
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, values in calibration.items():
-        difference = values["got"] / values["target"] - 1 if values["target"] else 0.0
+    for name, found in calibration.items():
+        difference = found["got"] / found["target"] - 1 if found["target"] else 0.0
         table.add_row(
-            name.replace("_", " "), _number(values["target"]), _number(values["got"]), f"{difference:+.1%}"
+            name.replace("_", " "), f"{found['target']:,}", f"{found['got']:,}", f"{difference:+.1%}"
         )
-    for name, value in result["further"].items():
-        table.add_row(name.replace("_", " "), "", _number(value), "")
     console.print(table)
 
 
@@ -104,5 +80,11 @@ def register(app: typer.Typer) -> None:
                 shown.advance(records)
 
             outcome = log.write(output, truth, threads=threads, advance=advance)
-        result = _result(outcome, output, time.monotonic() - begun)
+        seconds, got, wanted = time.monotonic() - begun, vars(outcome.got), vars(outcome.target)
+        result = {
+            "log": str(output),
+            "seconds": round(seconds, 3),
+            "records_per_second": round(outcome.got.records / max(seconds, 1e-9)),
+            "calibration": {name: {"target": wanted[name], "got": got[name]} for name in wanted},
+        }
         emit(result, as_json=as_json, render=lambda console: _draw(console, result, report))

@@ -12,7 +12,7 @@ from rich.padding import Padding
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel
-from tacit.terminal import emit, stderr
+from tacit.terminal import emit
 
 PANEL = Panel.WORLD
 
@@ -24,54 +24,8 @@ def register(app: typer.Typer) -> None:
         epilog='Example: tacit world search "java coffee"',
         no_args_is_help=True,
     )
-    world.command("show", epilog="Example: tacit world show --json")(show)
-    world.command("build", epilog="Example: tacit world build")(build)
     world.command("search", epilog='Example: tacit world search "golden eagle" --top 5')(search)
     app.add_typer(world, name="world")
-
-
-def show(as_json: JsonFlag = False) -> None:
-    """Say what the world holds and where its index lies."""
-    from tacit.world import index_folder, wordnet_corpus
-
-    corpus, folder = wordnet_corpus(), index_folder()
-    size = sum(file.stat().st_size for file in folder.glob("*")) if folder.exists() else None
-    result = {
-        "documents": len(corpus),
-        "words": len(corpus.wordnet.vocabulary),
-        "levels": int(corpus.tree.depth.max()),
-        "leaf_topics": len(corpus.tree.leaves()),
-        "index": str(folder),
-        "index_bytes": size,
-    }
-
-    def render(console: Console) -> None:
-        console.print(
-            f"{len(corpus):,} documents, each its own topic, {result['words']:,} words to find them by"
-        )
-        console.print(
-            f"topic tree: {result['levels']} levels below the root, {result['leaf_topics']:,} leaves"
-        )
-        state = f"{size / 1e6:.1f} MB" if size is not None else "not built yet; the first search builds it"
-        console.print(f"index: {escape(str(folder))} ({state})")
-
-    emit(result, as_json=as_json, render=render)
-
-
-def build(as_json: JsonFlag = False) -> None:
-    """Build the search index anew."""
-    from tacit.world.corpus import build_index, index_folder
-
-    stderr().print("indexing…")
-    begun = time.perf_counter()
-    engine = build_index()
-    seconds = time.perf_counter() - begun
-    result = {"documents": len(engine), "seconds": round(seconds, 3), "index": str(index_folder())}
-    emit(
-        result,
-        as_json=as_json,
-        render=lambda console: console.print(f"{len(engine):,} documents indexed in {seconds:.1f} s"),
-    )
 
 
 def search(

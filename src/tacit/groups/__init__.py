@@ -4,14 +4,10 @@ After Zhu and Xiong, "Anonymizing User Profiles for Personalized Web Search" (TR
 and what does not is on the guarantee page, ``docs/guarantees/groups.md``.
 
 - :mod:`~tacit.groups.profiles`: weighted terms per user; :mod:`~tacit.groups.reading`: from files and logs
-- :mod:`~tacit.groups.semantics`, :mod:`~tacit.groups.semantics`: synonym sets and hypernyms from WordNet
-- :mod:`~tacit.groups.similarity`: eq. 4
+- :mod:`~tacit.groups.semantics`: synonym sets, hypernyms; :mod:`~tacit.groups.similarity`: eq. 4
 - :mod:`~tacit.groups.criterion`, :mod:`~tacit.groups.loops.knowledge`: when a group is safe
-- :mod:`~tacit.groups.bundling`, :mod:`~tacit.groups.bundling`: Algorithm 1, rechecked
-- :mod:`~tacit.groups.bundling`, :mod:`~tacit.groups.bundling`: large populations
-- :mod:`~tacit.groups.bundling`: the estimator; :mod:`~tacit.groups.representative`: what is released
-- :mod:`~tacit.groups.report`, :mod:`~tacit.groups.report`, :mod:`~tacit.groups.report`: what an
-  attacker still learns
+- :mod:`~tacit.groups.bundling`: Algorithm 1, rechecked; :mod:`~tacit.groups.representative`: what is released
+- :mod:`~tacit.groups.report`: what an attacker still learns
 - :mod:`~tacit.groups.service`: groups that a service runs on, kept in :mod:`~tacit.groups.store`
 """
 

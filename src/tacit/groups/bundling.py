@@ -32,14 +32,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.criterion import Criterion, refuse_hopeless
-from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, grow_groups, judge
-from tacit.groups.loops.similarity import fill_sketches
+from tacit.groups.loops.judging import grow_groups, judge
+from tacit.groups.loops.knowledge import CompiledCriterion, Rows, Scratch
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representative, release
 from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
@@ -123,10 +125,14 @@ def _sketch(
     rarity = np.log(len(vectors) / np.maximum(common, 1)).astype(np.float32)
     sign = randomness.integers(0, 2, vectors.width).astype(np.float32) * 2 - 1
     coordinate = randomness.integers(0, _COORDINATES, vectors.width).astype(np.int32)
-    sketches = np.zeros((order.size, _COORDINATES), np.float32)
-    fill_sketches(
-        order, vectors.offsets, vectors.features, vectors.weights, coordinate, sign * rarity, sketches
+    projection = sparse.csr_array(
+        (sign * rarity, coordinate, np.arange(vectors.width + 1)), shape=(vectors.width, _COORDINATES)
     )
+    matrix, sketches = vectors.matrix(), np.empty((order.size, _COORDINATES), np.float32)
+    for begin in range(0, order.size, _BLOCK):
+        part = (matrix[order[begin : begin + _BLOCK]] @ projection).toarray()
+        length = np.linalg.norm(part, axis=1, keepdims=True)
+        sketches[begin : begin + _BLOCK] = part / np.where(length > 0, length, 1)
     return sketches
 
 
@@ -142,13 +148,17 @@ def place_leftovers(
     labels = labels.copy()
     for place in np.flatnonzero(labels < 0).tolist():
         ranked = _groups_by_closeness(labels, similarities[place])
-        for group in ranked.tolist():
-            if judge(users[_with(labels, group, place)], rows, rule, scratch):
-                labels[place] = group
+        # The closest group that can take the user in; failing that, the closest ones merged around the user.
+        alone = (ranked[at : at + 1] for at in range(ranked.size))
+        merged = (ranked[:taken] for taken in range(2, ranked.size + 1))
+        for groups in chain(alone, merged):
+            together = np.isin(labels, groups)
+            together[place] = True
+            if judge(users[together], rows, rule, scratch):
+                labels[together] = groups[0]
                 break
         else:
-            if not _merge_around(place, ranked, labels, users, rows, rule, scratch):
-                return None
+            return None
     _, dense = np.unique(labels, return_inverse=True)
     return dense.astype(np.int32)
 
@@ -162,29 +172,6 @@ def _groups_by_closeness(labels: NDArray[np.int32], closeness: NDArray[np.float3
     sums = np.bincount(labels[placed], weights=closeness[placed])
     present = np.flatnonzero(sizes)
     return present[np.argsort(-sums[present] / sizes[present], kind="stable")]
-
-
-def _with(labels: NDArray[np.int32], group: int, place: int) -> NDArray[np.int64]:
-    return np.append(np.flatnonzero(labels == group), place)
-
-
-def _merge_around(
-    place: int,
-    ranked: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    users: NDArray[np.int64],
-    rows: Rows,
-    rule: CompiledCriterion,
-    scratch: Scratch,
-) -> bool:
-    """Merge the closest groups and this user until they meet the rule; False if all together do not."""
-    for taken in range(2, ranked.size + 1):
-        merged = np.isin(labels, ranked[:taken])
-        merged[place] = True
-        if judge(users[merged], rows, rule, scratch):
-            labels[merged] = ranked[0]
-            return True
-    return False
 
 
 LARGEST_CELL = 20_000
@@ -230,7 +217,8 @@ def bundle_cells(
 
     Cells are independent, so they run on all processors; the result does not depend on how many.
     """
-    task = _Task(profiles, vectors, rule, _ranks(cells, len(profiles)), np.zeros(1, np.bool_))
+    rank = np.argsort(np.concatenate(cells))  # within a cell in canonical order, cells one after another
+    task = _Task(profiles, vectors, rule, rank, np.zeros(1, np.bool_))
     grouped: list[tuple[Cell, Labels | None]] = []
     pool = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(cells)))
     try:
@@ -251,13 +239,6 @@ def bundle_cells(
         result[cell] = labels + groups
         groups += int(labels.max()) + 1
     return result
-
-
-def _ranks(cells: list[Cell], count: int) -> NDArray[np.int64]:
-    """Where each user stands: within a cell in canonical order, cells one after another."""
-    rank = np.empty(count, np.int64)
-    rank[np.concatenate(cells)] = np.arange(count)
-    return rank
 
 
 def _join_ungrouped(
@@ -338,7 +319,6 @@ class Bundler:
         p: the bound, in (0, 1).
         criterion: ``strict`` (every term, every member) or ``paper`` (an average; see the guarantee page).
         known_terms: how many of a member's terms the attacker may know (strict only).
-        keep: least share of the members' terms that a group must release (strict only).
         augment: steps of hypernyms added before users are compared; None compares words as they are.
         fewest_holders: how many users of the population must hold a term for it to be released (strict
             only).
@@ -355,7 +335,6 @@ class Bundler:
     p: float = 0.4
     criterion: str = "strict"
     known_terms: int = 0
-    keep: float = 0.0
     augment: int | None = 1
     fewest_holders: int = 2
     fewest_in_group: int = 1
@@ -379,9 +358,7 @@ class Bundler:
     @property
     def rule_of_release(self) -> Criterion:
         """The criterion these parameters ask for."""
-        return Criterion(
-            self.p, self.criterion, self.known_terms, self.keep, self.fewest_holders, self.fewest_in_group
-        )
+        return Criterion(self.p, self.criterion, self.known_terms, self.fewest_holders, self.fewest_in_group)
 
     def fit(self, profiles: Profiles, advance: Callable[[int], None] = lambda _users: None) -> Bundling:
         """Group the users.
@@ -403,22 +380,19 @@ class Bundler:
         if labels is None:
             raise InfeasibleError(
                 f"no grouping of these {len(profiles)} users was found that meets p = {self.p:g} "
-                f"({criterion.kind} criterion, known_terms = {criterion.known_terms}, "
-                f"keep = {criterion.keep:g}).",
-                "Allow a larger p, fewer known terms or a smaller keep, or bring more users.",
+                f"({criterion.kind} criterion, known_terms = {criterion.known_terms}).",
+                "Allow a larger p or fewer known terms, or bring more users.",
             )
-        rank = np.empty(order.size, np.int64)
-        rank[order] = np.arange(order.size)
-        members = np.lexsort((rank, labels))  # weights add up in canonical order, whatever the input's
+        # Weights add up in canonical order, whatever the input's.
+        members = np.lexsort((np.argsort(order), labels))
         offsets = np.concatenate(([0], np.cumsum(np.bincount(labels))))
         released, holds = release(profiles, offsets, members, rule, self.representative)
         if not holds.all():  # the recheck after leftovers; unreachable unless the bundling is wrong
             raise InfeasibleError(f"{int((~holds).sum())} groups fail the final check.", "Report this.")
         numbering = released.order_by_content(np.diff(offsets))
-        number = np.empty(numbering.size, np.int32)
-        number[numbering] = np.arange(numbering.size)
+        numbered = np.argsort(numbering).astype(np.int32)[labels]
         return Bundling(
-            criterion, profiles, vectors, number[labels], released.in_order(numbering), self.representative
+            criterion, profiles, vectors, numbered, released.in_order(numbering), self.representative
         )
 
     def _cells(self, vectors: UnitVectors, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.loops.judging import CompiledCriterion
+from tacit.groups.loops.knowledge import CompiledCriterion
 from tacit.groups.profiles import Profiles
 from tacit.validation import real, whole
 
@@ -47,32 +47,26 @@ class Criterion:
             on, what only one user has is never released, however well p is met (strict only).
         fewest_in_group: how many members of the group must hold a term for the group to release it (strict
             only).
-        keep: the least share of its members' terms that a group must release, in [0, 1). Above 0, groups
-            grow until fewer terms must be withheld (strict only).
     """
 
     p: float
     kind: str = "strict"
     known_terms: int = 0
-    keep: float = 0.0
     fewest_holders: int = 2
     fewest_in_group: int = 1
 
     def __post_init__(self) -> None:
         for name, least in (("known_terms", 0), ("fewest_holders", 1), ("fewest_in_group", 1)):
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
-        for name in ("p", "keep"):
-            object.__setattr__(self, name, real(name, getattr(self, name)))
+        object.__setattr__(self, "p", real("p", self.p))
         if not 0 < self.p < 1:
             raise ParameterError.outside("p", self.p, "greater than 0 and less than 1")
         if self.kind not in CRITERIA:
             raise ParameterError.outside("criterion", self.kind, f"one of {', '.join(CRITERIA)}")
-        if not 0 <= self.keep < 1:
-            raise ParameterError.outside("keep", self.keep, "at least 0 and less than 1")
-        if self.kind == "paper" and (self.known_terms or self.keep):
+        if self.kind == "paper" and self.known_terms:
             raise ParameterError(
-                "`known_terms` and `keep` are no part of the paper's criterion.",
-                "Leave them out, or say `criterion=strict`.",
+                "`known_terms` is no part of the paper's criterion.",
+                "Leave it out, or say `criterion=strict`.",
             )
 
     @property
@@ -86,13 +80,16 @@ class Criterion:
     def rule(self, profiles: Profiles) -> CompiledCriterion:
         """The criterion with the figures of a population, for compiled loops."""
         holders = np.bincount(profiles.terms, minlength=len(profiles.vocabulary))
+        return self.compiled(float(profiles.sizes.mean()), holders)
+
+    def compiled(self, mean_profile: float, holders: NDArray[np.int64]) -> CompiledCriterion:
+        """The same from |U|_avg and how many users of the population hold each term."""
         return CompiledCriterion(
             self.kind == "paper",
             self.p,
             self.fewest_members,
-            float(profiles.sizes.mean()),
+            mean_profile,
             self.known_terms,
-            self.keep,
             self.fewest_in_group,
             holders >= self.fewest_holders,
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
-from tacit.groups.loops.judging import Rows
+from tacit.groups.loops.knowledge import Rows
 from tacit.text import normalise
 from tacit.validation import whole
 
@@ -141,7 +141,7 @@ class Profiles:
         )
 
 
-WEIGHTS = ("count", "sessions", "binary", "tf-idf")
+WEIGHTS = ("count", "binary", "tf-idf")
 """The weights of a user's terms in a log; :mod:`tacit.groups.reading` says what each means."""
 
 Period = tuple[datetime | None, datetime | None]

@@ -6,8 +6,6 @@ once. Queries that name somebody (an e-mail address, a telephone number: :mod:`t
 passed over, each by its own text. Weights, chosen by name:
 
 - ``count``: in how many of the user's queries the term occurs;
-- ``sessions``: in how many of the user's sessions it does, so that ten searches for one thing in one sitting
-  weigh no more than one (sessions are cut as :class:`tacit.searchlog.sessions.SessionCut` says);
 - ``binary``: 1 for every term, as in the paper's experiments (a limit of terms keeps the most used ones);
 - ``tf-idf``: the count times the logarithm of users / users with the term.
 """
@@ -18,7 +16,6 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,14 +30,14 @@ from tacit.errors import InputError
 from tacit.files import literal_path
 from tacit.groups.profiles import Period, Profiles, check_reading
 from tacit.searchlog import check_log
-from tacit.searchlog.sessions import SessionCut, with_session_numbers
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
 
-_OF_PERIOD = (
-    "FROM read_parquet(?, hive_partitioning=false) "
-    'WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP)'
-)
+_ASKED = """
+    SELECT "user", query, count(DISTINCT "time") AS times FROM read_parquet(?, hive_partitioning=false)
+    WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP)
+    GROUP BY "user", query
+"""
 
 
 def profiles_from_log(
@@ -50,7 +47,6 @@ def profiles_from_log(
     max_terms: int | None = None,
     scrub: bool = True,
     period: Period = (None, None),
-    sessions: SessionCut | None = None,
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
     """The profiles of all users of a log who have a usable term.
@@ -62,21 +58,14 @@ def profiles_from_log(
             alphabetically); all if None.
         scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
-        sessions: how histories are cut into sessions, for weights by session.
         advance: called with the number of distinct queries read since the last call.
     """
     check_reading(weights, max_terms, period)
-    if weights == "sessions":
-        asked, owner, users, queries = _asked_in_sessions(check_log(path), period, sessions or SessionCut())
-    else:
-        asked, users, queries = _asked(check_log(path), period)
+    asked, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
-    if weights == "sessions":
-        counts.data[:] = 1.0  # once per session, however often
-        counts = (owner @ counts).tocsr()
     if weights == "tf-idf":
         counts = _weigh_by_rarity(counts)
     if max_terms is not None:
@@ -97,11 +86,13 @@ def profiles_from_log(
 
 def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """How often each user asked each query (clicks on one list of results are one time), and both's names."""
-    sql = f'SELECT "user", query, count(DISTINCT "time") AS times {_OF_PERIOD} GROUP BY "user", query'
-    with _selected(sql, path, period) as found:
+    since, until = period
+    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
+        connection.execute("SET temp_directory = ?", [scratch])  # private, for what does not fit in memory
+        found = connection.sql(_ASKED, params=[literal_path(path), since, until, until])
         table = found.to_arrow_table().combine_chunks()
     if not len(table):
-        raise _nothing()
+        raise InputError("the log holds no record of that period.", "Profiles need queries.")
     users = table["user"].chunk(0).dictionary_encode()
     queries = table["query"].chunk(0).dictionary_encode()
     asked = sparse.coo_array(
@@ -109,44 +100,6 @@ def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.A
         shape=(len(users.dictionary), len(queries.dictionary)),
     ).tocsr()
     return asked, users.dictionary, queries.dictionary
-
-
-def _asked_in_sessions(
-    path: Path, period: Period, cut: SessionCut
-) -> tuple[sparse.csr_array, sparse.csr_array, pa.Array, pa.Array]:
-    """Which session (of any user) asked which query, whose session it is, and users' and queries' names."""
-    sql = f'SELECT DISTINCT "user", "time", query {_OF_PERIOD} ORDER BY "user", "time", query'
-    with _selected(sql, path, period) as found:
-        parts = [
-            part.group_by(["user", "session", "query"]).aggregate([])
-            for part in with_session_numbers(found.to_arrow_reader(), cut)
-        ]
-    if not parts:
-        raise _nothing()
-    table = pa.concat_tables(parts).combine_chunks()
-    users = table["user"].chunk(0).dictionary_encode()
-    queries = table["query"].chunk(0).dictionary_encode()
-    pairs = np.stack([users.indices.to_numpy(), table["session"].to_numpy()])
-    of_user, session = np.unique(pairs, axis=1, return_inverse=True)
-    ones = np.ones(session.size)
-    shape = (of_user.shape[1], len(queries.dictionary))
-    asked = sparse.coo_array((ones, (session.ravel(), queries.indices.to_numpy())), shape=shape)
-    whose = (np.ones(shape[0]), (of_user[0], np.arange(shape[0])))
-    owner = sparse.coo_array(whose, shape=(len(users.dictionary), shape[0]))
-    return asked.tocsr(), owner.tocsr(), users.dictionary, queries.dictionary
-
-
-@contextmanager
-def _selected(sql: str, path: Path, period: Period) -> Iterator[duckdb.DuckDBPyRelation]:
-    """What a query finds in the log; what does not fit in memory goes to a private folder."""
-    since, until = period
-    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
-        connection.execute("SET temp_directory = ?", [scratch])
-        yield connection.sql(sql, params=[literal_path(path), since, until, until])
-
-
-def _nothing() -> InputError:
-    return InputError("the log holds no record of that period.", "Profiles need queries.")
 
 
 def _naming_somebody(queries: pa.Array) -> frozenset[int]:
@@ -207,22 +160,17 @@ def read_profiles(path: str | Path) -> Profiles:
 
     Terms are normalised as queries are; weights of terms that become equal add up.
     """
-    users: dict[str, int] = {}
-    column: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    weights: list[float] = []
+    people: dict[str, dict[str, float]] = {}
     for number, user, terms in _records(Path(path)):
-        if user in users:
+        if user in people:
             raise InputError(f"line {number}: this user has a profile on an earlier line.", "Merge the two.")
-        users[user] = len(users)
+        held = people[user] = {}
         for term, weight in terms.items():
-            rows.append(users[user])
-            columns.append(column.setdefault(normalise(term), len(column)))
-            weights.append(_checked_weight(number, weight))
-    if not users:
+            text = normalise(term)
+            held[text] = held.get(text, 0.0) + _checked_weight(number, weight)
+    if not people:
         raise InputError(f"{path} holds no profile.", "One JSON object per line is expected.")
-    return Profiles.from_postings(list(users), list(column), rows, columns, weights)
+    return Profiles.from_mappings(people)
 
 
 def _records(path: Path) -> Iterator[tuple[int, str, dict[str, object]]]:

@@ -26,6 +26,7 @@ nothing beyond chance is learnt by construction, and measured all the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -37,7 +38,6 @@ from scipy import sparse
 
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundling
-from tacit.groups.loops.similarity import mark_kept, pairs_within, similarity_to_group
 
 _BATCH = 32
 _NEGLIGIBLE = 1e-15
@@ -50,29 +50,23 @@ class Attack:
     Attributes:
         known_terms: |V_b|.
         victims: how many users were attacked (those with more terms than that).
-        own_group: mean probability given to the victim's own group.
         belief_max, belief_mean: eq. 3; the largest over all victims and terms, and the mean over the
             victims' own released terms that the attacker did not know.
-        belief_quantiles: of each victim's largest belief: median, 90 %, 99 %.
         belief_above_p: the share of victims about whom eq. 3 is above p for a term of theirs (none under the
             strict criterion).
         change_max: eq. 1; the largest over all victims and terms.
-        informed_max, informed_mean: n_{V_b + t} / n_{V_b}, the largest and the mean over victims of
-            each victim's largest.
+        informed_max: n_{V_b + t} / n_{V_b}, the largest over all victims.
         informed_above_p: the share of victims about whom the informed attacker is more than p sure of
             a released term.
     """
 
     known_terms: int
     victims: int
-    own_group: float
     belief_max: float
     belief_mean: float
-    belief_quantiles: tuple[float, float, float]
     belief_above_p: float
     change_max: float
     informed_max: float
-    informed_mean: float
     informed_above_p: float
 
 
@@ -130,11 +124,9 @@ class Attacker:
         candidates = order[profiles.sizes[order] > known_terms]
         chosen = candidates[np.sort(randomness.permutation(candidates.size)[:victims])]
         if not chosen.size:
-            return Attack(known_terms, 0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
-        known = []
-        for user in chosen:
-            held = profiles.terms[profiles.held(user)]
-            known.append(randomness.choice(held, known_terms, replace=False))
+            return Attack(known_terms, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        held = (profiles.terms[profiles.held(user)] for user in chosen)
+        known = [randomness.choice(terms, known_terms, replace=False) for terms in held]
         return self._summary(known_terms, chosen, known)
 
     def _posterior(self, known: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -165,57 +157,40 @@ class Attacker:
     def _summary(
         self, known_terms: int, victims: NDArray[np.int64], known: list[NDArray[np.int32]]
     ) -> Attack:
-        bundling = self._bundling
-        largest, own_terms, changed, own_group = [], [], [], []
+        bundling, profiles, released = self._bundling, self._bundling.profiles, self._bundling.released
+        largest, own_terms, changed = [], [], []
         for begin in range(0, victims.size, _BATCH):
             batch = range(begin, min(begin + _BATCH, victims.size))
-            posterior = np.array([self._posterior(known[index]) for index in batch])
-            belief, change = self._beliefs(posterior)
+            belief, change = self._beliefs(np.array([self._posterior(known[index]) for index in batch]))
             for line, index in enumerate(batch):
                 belief[line, known[index]] = 0
                 change[line, known[index]] = -1
                 largest.append(belief[line].max())
                 changed.append(change[line].max())
-                own_group.append(posterior[line, bundling.labels[victims[index]]])
-                own_terms.append(belief[line, _own_unknown(bundling, int(victims[index]), known[index])])
-        informed = np.array(
-            [_informed(bundling, int(v), b) for v, b in zip(victims, known, strict=True)], dtype=np.float64
-        )
+                shown = released.terms[released.held(bundling.labels[victims[index]])]
+                own = np.intersect1d(profiles.terms[profiles.held(victims[index])], shown)
+                own_terms.append(belief[line, np.setdiff1d(own, known[index])])
+        informed = np.array([_informed(bundling, v, b) for v, b in zip(victims, known, strict=True)])
         own = np.concatenate(own_terms)
-        median, most, nearly_all = np.quantile(largest, (0.5, 0.9, 0.99)).tolist()
         return Attack(
             known_terms,
             int(victims.size),
-            float(np.mean(own_group)),
             float(np.max(largest)),
             float(own.mean()) if own.size else 0.0,
-            (median, most, nearly_all),
             float(np.mean([(beliefs > bundling.criterion.p).any() for beliefs in own_terms])),
             float(np.max(changed)),
             float(informed.max()),
-            float(informed.mean()),
             float((informed > bundling.criterion.p).mean()),
         )
 
 
-def _own_unknown(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The victim's terms that the group releases and the attacker does not know."""
-    profiles, released = bundling.profiles, bundling.released
-    group = bundling.labels[victim]
-    held = profiles.terms[profiles.held(victim)]
-    shown = released.terms[released.held(group)]
-    return np.setdiff1d(np.intersect1d(held, shown), known)
-
-
 def _informed(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> float:
     """The largest n_{B+t} / n_B over released terms t not in B, inside the victim's group."""
-    profiles, released = bundling.profiles, bundling.released
-    group = int(bundling.labels[victim])
+    profiles, released, group = bundling.profiles, bundling.released, bundling.labels[victim]
     rows = [profiles.terms[profiles.held(member)] for member in bundling.members[group]]
     matching = [row for row in rows if np.isin(known, row).all()]
-    shown = released.terms[released.held(group)]
     terms, together = np.unique(np.concatenate(matching), return_counts=True)
-    open_terms = np.isin(terms, shown) & ~np.isin(terms, known)
+    open_terms = np.isin(terms, released.terms[released.held(group)]) & ~np.isin(terms, known)
     return float(together[open_terms].max() / len(matching)) if open_terms.any() else 0.0
 
 
@@ -229,22 +204,18 @@ class WeightAttack:
     """What "same weight, same person" gets right.
 
     Attributes:
-        exclusive: only pairs that share their weight with no third term of the group.
         guesses: how many pairs were guessed.
         right: the share of guesses in which one member holds both terms.
         right_interval: of that share, with 95 % confidence (Wilson).
         chance: the share right when weights are ignored.
-        users: the share of users in the attacked groups about whom a guess is right.
-        singled_out: the same where the attacker may be more than p sure of his guesses, and surer than by
-            chance; otherwise 0.
+        singled_out: the share of users in the attacked groups about whom a guess is right, where the attacker
+            may be more than p sure of his guesses, and surer than by chance; otherwise 0.
     """
 
-    exclusive: bool
     guesses: int
     right: float
     right_interval: tuple[float, float]
     chance: float
-    users: float
     singled_out: float
 
 
@@ -265,13 +236,11 @@ class _Group:
                 if term in place:
                     self.owners[place[term]].add(member)
 
-    def pairs(self, exclusive: bool, randomness: np.random.Generator) -> Iterator[tuple[int, int]]:
+    def pairs(self, randomness: np.random.Generator) -> Iterator[tuple[int, int]]:
         """Pairs of terms of equal weight; a sample of them where many terms share one."""
         _, bucket = np.unique(self.weights, return_inverse=True)
         for members in np.split(np.argsort(bucket, kind="stable"), np.cumsum(np.bincount(bucket))[:-1]):
-            if members.size < 2 or (exclusive and members.size > 2):
-                continue
-            if members.size * (members.size - 1) // 2 <= _PAIRS:
+            if math.comb(members.size, 2) <= _PAIRS:
                 yield from combinations(members.tolist(), 2)
             else:
                 for _ in range(_PAIRS):
@@ -285,15 +254,15 @@ class _Group:
         return pair[0], int(randomness.choice(alike))
 
 
-def attack_weights(bundling: Bundling, *, exclusive: bool = True, seed: int = 0) -> WeightAttack:
+def attack_weights(bundling: Bundling, seed: int = 0) -> WeightAttack:
     """Guess "same weight, same person" over the groups (a random 2,000 of them where there are more)."""
-    randomness = np.random.default_rng([seed, int(exclusive)])
+    randomness = np.random.default_rng([seed, 0])
     chosen = randomness.permutation(len(bundling.released))[:_GROUPS]
     attacked = int(bundling.sizes[chosen].sum())
     guesses, right, by_chance, touched = 0, 0, 0, set[int]()
     for group in chosen.tolist():
         seen = _Group(bundling, group)
-        for pair in seen.pairs(exclusive, randomness):
+        for pair in seen.pairs(randomness):
             guesses += 1
             both = seen.owners[pair[0]] & seen.owners[pair[1]]
             left, other = seen.without_weights(pair, randomness)
@@ -302,15 +271,8 @@ def attack_weights(bundling: Bundling, *, exclusive: bool = True, seed: int = 0)
             touched |= both
     interval, chance = _wilson(right, guesses), by_chance / guesses if guesses else 0.0
     sure = interval[0] > max(chance, bundling.criterion.p)
-    return WeightAttack(
-        exclusive,
-        guesses,
-        right / guesses if guesses else 0.0,
-        interval,
-        chance,
-        len(touched) / attacked,
-        len(touched) / attacked if sure else 0.0,
-    )
+    share = right / guesses if guesses else 0.0
+    return WeightAttack(guesses, share, interval, chance, len(touched) / attacked if sure else 0.0)
 
 
 def _wilson(right: int, guesses: int) -> tuple[float, float]:
@@ -354,7 +316,6 @@ class Linkability:
         paper_ratio_max: the largest |U|_avg / |G_i|, which the paper calls linkability. It is a ratio of
             numbers of terms and no probability: above 1 where a group shows fewer terms than the mean user
             holds.
-        histogram: how many (group, term) pairs lie in [0, 0.1), [0.1, 0.2), ... [0.9, 1].
         above_p: the share of pairs with more than p (0 under the strict criterion).
         owned_max: the largest share of its group's released terms that one member holds.
         insider_max: the largest n_t / (n - 1), what a member who does not hold t computes.
@@ -365,8 +326,6 @@ class Linkability:
     p: float
     max: float
     mean: float
-    quantiles: dict[str, float]
-    histogram: list[int]
     above_p: float
     paper_ratio_max: float
     owned_max: float
@@ -417,7 +376,7 @@ class Report:
     singled_out: SingledOut
     linkability: Linkability
     attackers: list[Attack]
-    weight_attackers: list[WeightAttack]
+    weight_attacker: WeightAttack
     information: Information
 
     def as_dict(self) -> dict[str, Any]:
@@ -436,7 +395,8 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         victims = 200 if len(bundling.profiles) <= _MANY else 50
     attacker = Attacker(bundling)
     attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
-    weights = [attack_weights(bundling, exclusive=exclusive, seed=seed) for exclusive in (True, False)]
+    weights = attack_weights(bundling, seed)
+    at, kept = _kept(bundling)
     return Report(
         len(bundling.profiles),
         bundling.profiles.without_terms,
@@ -450,92 +410,76 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         bundling.criterion.fewest_holders,
         bundling.representative,
         _singled_out(attacks, weights),
-        _linkability(bundling),
+        _linkability(bundling, kept),
         attacks,
         weights,
-        _information(bundling),
+        _information(bundling, at, kept),
     )
 
 
-def _singled_out(attacks: list[Attack], weights: list[WeightAttack]) -> SingledOut:
-    released = max(
-        *(attack.belief_above_p for attack in attacks), *(attack.singled_out for attack in weights)
-    )
+def _singled_out(attacks: list[Attack], weights: WeightAttack) -> SingledOut:
+    released = max(weights.singled_out, *(attack.belief_above_p for attack in attacks))
     known = next(attack.informed_above_p for attack in attacks if attack.known_terms == 1)
     return SingledOut(released, known, max(released, known) > _HIGH)
 
 
-def _linkability(bundling: Bundling) -> Linkability:
-    released, p = bundling.released, bundling.criterion.p
+def _kept(bundling: Bundling) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For every posting: where the user's group would release the term, and whether it does."""
+    profiles, released = bundling.profiles, bundling.released
+    width = len(profiles.vocabulary)
+    held = np.repeat(bundling.labels.astype(np.int64), profiles.sizes) * width + profiles.terms
+    shown = np.repeat(np.arange(len(released)), np.diff(released.offsets)) * width + released.terms
+    at = np.minimum(np.searchsorted(shown, held), shown.size - 1)
+    return at, shown[at] == held
+
+
+def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> Linkability:
+    profiles, released, p = bundling.profiles, bundling.released, bundling.criterion.p
     shown = np.diff(released.offsets)
     size_of = np.repeat(bundling.sizes, shown)
     share = released.holders / size_of
-    insider = np.minimum(released.holders / np.maximum(size_of - 1, 1), 1.0)
-    kept = _kept(bundling)
-    owned, withheld = _owned_and_withheld(bundling, kept)
+    owned = np.add.reduceat(kept, profiles.offsets[:-1], dtype=np.int64) / shown[bundling.labels]
+    width = len(profiles.vocabulary)
+    group = np.repeat(bundling.labels.astype(np.int64), profiles.sizes)[~kept]
+    pairs, holders = np.unique(group * width + profiles.terms[~kept], return_counts=True)
     return Linkability(
         p,
         float(share.max()),
         float(share.mean()),
-        {f"{q:g}": float(np.quantile(share, q)) for q in (0.5, 0.9, 0.99)},
-        np.histogram(share, bins=10, range=(0, 1))[0].tolist(),
         float((share > p).mean()),
-        float(bundling.profiles.sizes.mean() / shown.min()),
-        owned,
-        float(insider.max()),
-        withheld,
+        float(profiles.sizes.mean() / shown.min()),
+        float(owned.max()),
+        float(np.minimum(released.holders / np.maximum(size_of - 1, 1), 1.0).max()),
+        float((holders / bundling.sizes[pairs // width]).max(initial=0.0)),
     )
 
 
-def _kept(bundling: Bundling) -> NDArray[np.bool_]:
-    """For every posting: does the user's group release the term?"""
-    return mark_kept(
-        bundling.labels,
-        bundling.profiles.offsets,
-        bundling.profiles.terms,
-        bundling.released.offsets,
-        bundling.released.terms,
-    )
-
-
-def _owned_and_withheld(bundling: Bundling, kept: NDArray[np.bool_]) -> tuple[float, float]:
-    """The largest share a member owns of the released terms; the largest n_t / n of a withheld term."""
-    profiles = bundling.profiles
-    shown = np.diff(bundling.released.offsets)
-    owned = np.add.reduceat(kept, profiles.offsets[:-1], dtype=np.int64) / shown[bundling.labels]
-    if kept.all():
-        return float(owned.max()), 0.0
-    user = np.repeat(np.arange(len(profiles)), profiles.sizes)[~kept]
-    pair = bundling.labels[user].astype(np.int64) * len(profiles.vocabulary) + profiles.terms[~kept]
-    pairs, holders = np.unique(pair, return_counts=True)
-    return float(owned.max()), float((holders / bundling.sizes[pairs // len(profiles.vocabulary)]).max())
-
-
-def _information(bundling: Bundling) -> Information:
+def _information(bundling: Bundling, at: NDArray[np.int64], kept: NDArray[np.bool_]) -> Information:
     profiles, released = bundling.profiles, bundling.released
-    kept = _kept(bundling)
-    weights = profiles.weights.astype(np.float64)
+    weights, shown = profiles.weights.astype(np.float64), released.weights.astype(np.float64)
+    dot, own = (
+        np.add.reduceat(weights * other, profiles.offsets[:-1])
+        for other in (np.where(kept, shown[at], 0.0), weights)
+    )
+    length = np.sqrt(own * np.add.reduceat(shown * shown, released.offsets[:-1])[bundling.labels])
     return Information(
         float(kept.mean()),
         float(weights[kept].sum() / weights.sum()),
         float(1 - released.terms.size / released.distinct.sum()),
-        similarity_to_group(
-            bundling.labels,
-            profiles.offsets,
-            profiles.terms,
-            profiles.weights,
-            released.offsets,
-            released.terms,
-            released.weights,
-        ),
+        float(np.divide(dot, length, out=np.zeros_like(dot), where=length > 0).mean()),
         similarity_within(bundling),
     )
 
 
 def similarity_within(bundling: Bundling) -> float:
-    """Mean eq. 4 over all pairs of members of the same group."""
-    vectors = bundling.vectors
-    members = np.argsort(bundling.labels, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(bundling.sizes)))
-    sums = np.zeros(vectors.width, np.float64)
-    return pairs_within(offsets, members, vectors.offsets, vectors.features, vectors.weights, sums)
+    """Mean eq. 4 over all pairs of members of the same group.
+
+    The square of a group's sum of unit vectors is n plus twice the sum over its pairs.
+    """
+    sizes, users = bundling.sizes, len(bundling.profiles)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    belongs = (np.ones(users, np.float32), np.concatenate(bundling.members), offsets)
+    sums = sparse.csr_array(belongs, shape=(sizes.size, users)) @ bundling.vectors.matrix()
+    squares = [np.square(each, dtype=np.float64).sum() for each in (sums.data, bundling.vectors.weights)]
+    pairs = (sizes * (sizes - 1)).sum()
+    return float((squares[0] - squares[1]) / pairs) if pairs else 1.0

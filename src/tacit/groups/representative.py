@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.loops.judging import CompiledCriterion, Scratch, release_groups
+from tacit.groups.loops.judging import release_groups
+from tacit.groups.loops.knowledge import CompiledCriterion, Scratch
 from tacit.groups.profiles import Profiles
 
 REPRESENTATIVES = ("share", "centroid", "union")

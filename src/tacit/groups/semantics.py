@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.errors import ParameterError
-from tacit.groups.loops.judging import Rows
-from tacit.groups.loops.similarity import Candidates, add_features, choose_candidates
+from tacit.groups.loops.similarity import Candidates, choose_candidates
 from tacit.groups.profiles import Profiles
 from tacit.groups.similarity import UnitVectors
 from tacit.taxonomy import WordNet, load_wordnet
@@ -49,12 +48,12 @@ class PathTable:
 
     Attributes:
         candidates: what each candidate is described by.
-        features: row c holds the synonym set of candidate c and its hypernyms up to the chosen number
-            of steps; -1 where the path ends before.
+        features: row c has 1 for the synonym set of candidate c and for its hypernyms up to the chosen
+            number of steps.
     """
 
     candidates: Candidates
-    features: NDArray[np.int32]
+    features: sparse.csr_array
 
     @classmethod
     def of(cls, wordnet: WordNet, vocabulary: Sequence[str], steps: int) -> PathTable:
@@ -66,18 +65,19 @@ class PathTable:
         of_term, evidence_of = [0], [0]
         evidence_term: list[int] = []
         evidence_weight: list[float] = []
-        features: list[tuple[int, ...]] = []
+        feature_of, features = [0], list[int]()
         for column, term in enumerate(vocabulary):
             paths = [path for sense in wordnet.senses(term) for path in hypernym_paths(wordnet, sense)]
             paths = paths or [(len(wordnet) + column,)]
             for path in paths:
-                features.append((path + (-1,) * steps)[: steps + 1])
+                features.extend(path[: steps + 1])
+                feature_of.append(len(features))
                 if len(paths) > 1:
                     described = _describe([_words(wordnet, synset) for synset in path], columns, column)
                     evidence_term.extend(described)
                     evidence_weight.extend(described.values())
                 evidence_of.append(len(evidence_term))
-            of_term.append(len(features))
+            of_term.append(len(evidence_of) - 1)
         return cls(
             Candidates(
                 np.array(of_term, np.int64),
@@ -85,7 +85,10 @@ class PathTable:
                 np.array(evidence_term, np.int32),
                 np.array(evidence_weight, np.float32),
             ),
-            np.array(features, np.int32).reshape(len(features), steps + 1),
+            sparse.csr_array(
+                (np.ones(len(features), np.float32), features, feature_of),
+                shape=(len(evidence_of) - 1, len(wordnet) + len(vocabulary)),
+            ),
         )
 
 
@@ -111,19 +114,13 @@ def _describe(
     }
 
 
-def choose_paths(rows: Rows, weights: NDArray[np.float32], table: PathTable) -> NDArray[np.int32]:
-    """The candidate chosen for each posting of each profile."""
-    return choose_candidates(rows, weights, table.candidates)
-
-
 MOST_STEPS = 20
 """More hypernyms than lie above any noun of WordNet; asking for more only takes memory."""
 
 
 def plain_vectors(profiles: Profiles) -> UnitVectors:
     """The profiles without semantics: two terms are alike only if they are the same word."""
-    weights = profiles.weights.copy()
-    return UnitVectors.of(profiles.offsets, profiles.terms, weights, len(profiles.vocabulary))
+    return UnitVectors.of(profiles.matrix())
 
 
 class Semantics:
@@ -142,8 +139,7 @@ class Semantics:
 
     def augment(self, profiles: Profiles) -> UnitVectors:
         """The augmented profiles, ready for eq. 4."""
-        offsets, features, weights = self._augmented(profiles)
-        return UnitVectors.of(offsets, features, weights, len(self.wordnet) + len(profiles.vocabulary))
+        return UnitVectors.of(self._augmented(profiles))
 
     def augment_profile(self, profile: Mapping[str, float]) -> dict[str, float]:
         """One augmented profile, each synonym set under its WordNet name (Tables 3 and 4).
@@ -152,17 +148,16 @@ class Semantics:
         {'kitten.n.01': 1.0, 'young_mammal.n.01': 1.0}
         """
         profiles = Profiles.from_mappings({"": profile})
-        _, features, weights = self._augmented(profiles)
-        known = len(self.wordnet)
+        found, known = self._augmented(profiles), len(self.wordnet)
+        found.sort_indices()
         return {
             self.wordnet.name(f) if f < known else profiles.vocabulary[f - known]: round(float(w), 6)
-            for f, w in zip(features.tolist(), weights.tolist(), strict=True)
+            for f, w in zip(found.indices.tolist(), found.data.tolist(), strict=True)
         }
 
-    def _augmented(
-        self, profiles: Profiles
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    def _augmented(self, profiles: Profiles) -> sparse.csr_array:
         table = PathTable.of(self.wordnet, profiles.vocabulary, self.steps)
-        chosen = choose_paths(profiles.rows, profiles.weights, table)
-        width = len(self.wordnet) + len(profiles.vocabulary)
-        return add_features(profiles.rows, profiles.weights, chosen, table.features, width)
+        chosen = choose_candidates(profiles.rows, profiles.weights, table.candidates)
+        shape = (len(profiles), table.features.shape[0])
+        paths = sparse.csr_array((profiles.weights, chosen, profiles.offsets), shape=shape)
+        return sparse.csr_array(paths @ table.features)

@@ -9,7 +9,7 @@ whole groups appear, each of which met the criterion when it was formed, and nev
 terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
 that cannot continue dissolves, and its people are guests again. ``rebundle`` makes all groups anew.
 
-**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, moved, changed or saw
+**Nobody is counted in two groups between two bundlings.** Whoever was counted and left, changed or saw
 the group dissolve rests: served as a guest, counted in no new group. Else whoever compares the group that
 went with one that came would see whose terms are missing, or who is in both.
 
@@ -25,11 +25,9 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,9 +37,10 @@ from scipy import sparse
 from tacit.display import Displayed
 from tacit.errors import InputError
 from tacit.files import check_output_folder
-from tacit.groups.bundling import Bundler, Bundling
+from tacit.groups.bundling import Bundler
 from tacit.groups.criterion import Criterion
-from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, released_terms
+from tacit.groups.loops.judging import released_terms
+from tacit.groups.loops.knowledge import Rows, Scratch
 from tacit.groups.profiles import Profiles, check_reading, newcomers_terms
 from tacit.groups.report import report
 from tacit.groups.representative import Representative
@@ -58,7 +57,6 @@ from tacit.groups.store import (
     write_files,
     write_groups,
 )
-from tacit.searchlog.sessions import SessionCut
 from tacit.text import words
 
 _BESIDE = 256
@@ -69,9 +67,6 @@ class NearestGroups:
 
     def __init__(self, groups: Iterable[tuple[int, Shown]]) -> None:
         self._beside: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
-        self._build(groups)
-
-    def _build(self, groups: Iterable[tuple[int, Shown]]) -> None:
         numbers, offsets, terms, weights = [], [0], [], []
         for group, shown in groups:
             numbers.append(group)
@@ -98,17 +93,11 @@ class NearestGroups:
 
     def nearest(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> int | None:
         """The group of the largest cosine; None where no group shows any of these terms."""
-        scores = np.zeros(self._numbers.size, np.float64)
-        columns = self._by_term
-        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
-            if term < columns.shape[1]:
-                held = slice(columns.indptr[term], columns.indptr[term + 1])
-                scores[columns.indices[held]] += weight * columns.data[held]
+        inside = terms < self._by_term.shape[1]
+        scores = self._alive * (self._by_term[:, terms[inside]] @ weights[inside])
         best, score = None, 0.0
-        if scores.size:
-            place = int(np.argmax(scores * self._alive))
-            score = float(scores[place] * self._alive[place])
-            best = int(self._numbers[place]) if score > 0 else None
+        if scores.size and scores.max() > 0:
+            best, score = int(self._numbers[scores.argmax()]), float(scores.max())
         for group, (held_terms, shares) in self._beside.items():
             _, mine, theirs = np.intersect1d(terms, held_terms, assume_unique=True, return_indices=True)
             found = float(weights[mine] @ shares[theirs])
@@ -126,31 +115,6 @@ Terms = NDArray[np.int32]
 Holders = Callable[[list[int]], NDArray[np.int64]]
 
 
-def _judge(
-    people: Sequence[Terms], criterion: Criterion, common: NDArray[np.bool_], vocabulary: Terms
-) -> Terms | None:
-    """The terms these people may release together; None where they do not meet the criterion."""
-    sizes = np.array([held.size for held in people], np.int64)
-    rows = Rows(
-        np.concatenate(([0], np.cumsum(sizes))),
-        np.searchsorted(vocabulary, np.concatenate(people)).astype(np.int32),
-    )
-    rule = CompiledCriterion(
-        False,
-        criterion.p,
-        criterion.fewest_members,
-        float(sizes.mean()),
-        criterion.known_terms,
-        criterion.keep,
-        criterion.fewest_in_group,
-        common,
-    )
-    width = vocabulary.size
-    scratch = Scratch(np.zeros(width, np.int32), np.zeros(width, np.int32), np.zeros(1, np.bool_))
-    holds, found = released_terms(np.arange(len(people)), rows, rule, scratch)
-    return vocabulary[np.sort(found)] if holds else None
-
-
 def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holders) -> Shown | None:
     """What these people show as a group of their own; None where they do not meet the criterion.
 
@@ -158,15 +122,18 @@ def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holde
         people: the terms of each, ascending.
         holders: how many users of the whole population hold each of some terms.
     """
-    if len(people) < criterion.fewest_members:
+    sizes = np.array([held.size for held in people], np.int64)
+    if sizes.size < criterion.fewest_members:
         return None
-    vocabulary, counts = np.unique(np.concatenate(people), return_counts=True)
-    common = holders(vocabulary.tolist()) >= criterion.fewest_holders
-    found = _judge(people, criterion, common, vocabulary)
-    if found is None:
+    vocabulary, columns, counts = np.unique(np.concatenate(people), return_inverse=True, return_counts=True)
+    rows = Rows(np.concatenate(([0], np.cumsum(sizes))), columns.astype(np.int32))
+    # Strictly, also where the first groups met the paper's criterion: p holds for what newcomers show.
+    rule = criterion.compiled(float(sizes.mean()), holders(vocabulary.tolist()))._replace(paper=False)
+    holds, found = released_terms(np.arange(sizes.size), rows, rule, Scratch.of(vocabulary.size))
+    if not holds:
         return None
-    shares = counts[np.searchsorted(vocabulary, found)] / len(people)
-    return Shown(len(people), found, shares.astype(np.float32))
+    found.sort()
+    return Shown(sizes.size, vocabulary[found], (counts[found] / sizes.size).astype(np.float32))
 
 
 def still_shown(shown: Shown, people: Sequence[Terms], criterion: Criterion) -> Shown | None:
@@ -252,20 +219,16 @@ class Groups(Displayed):
         p: float = 0.4,
         criterion: str = "strict",
         known_terms: int = 0,
-        keep: float = 0.0,
         fewest_holders: int = 2,
         fewest_in_group: int = 1,
         augment: int | None = 1,
         representative: str = "share",
-        method: str = "auto",
         seed: int = 0,
         weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | None = None,
         until: datetime | None = None,
-        sessions: str = "words",
-        session_gap: float | None = None,
         force: bool = False,
         progress: Callable[..., AbstractContextManager[Any]] = lambda *_, **__: nullcontext(),
     ) -> Groups:
@@ -282,22 +245,18 @@ class Groups(Displayed):
             p: the most sure an attacker may be that a member holds a shown term, in (0, 1).
             criterion: ``strict`` (p for every term and member) or ``paper`` (an average, no guarantee).
             known_terms: how many of a member's terms the attacker may know already (strict only).
-            keep: the least share of its members' terms that a group must show (strict only), in [0, 1).
             fewest_holders: show only terms that so many users of the population hold (strict only).
             fewest_in_group: show only terms that so many members of the group hold (strict only).
             augment: steps of WordNet hypernyms added before users are compared, 0 for synonyms only; None
                 compares words as they are.
             representative: the weights of shown terms: ``share`` of the members who hold it, or the paper's
                 ``centroid`` or ``union``, which tell more.
-            method: ``greedy`` (everybody at once), ``cells`` (in parts, for large populations) or ``auto``.
             seed: the same seed and population give the same groups.
-            weights: of a user's terms in a log: ``count``, ``sessions``, ``binary`` or ``tf-idf``.
+            weights: of a user's terms in a log: ``count``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user of a log, the heaviest.
             scrub: drop queries of a log that hold an e-mail address or a personal number.
             since: only records of a log from this time on (UTC).
             until: only records of a log before this time (UTC).
-            sessions: what ends a session, for weights by session: ``time`` or ``words``.
-            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
             force: replace the groups that are in the folder ``to``.
             progress: shows progress, as :func:`tacit.terminal.progress` does.
 
@@ -305,31 +264,21 @@ class Groups(Displayed):
             InfeasibleError: where no grouping was found that meets the criterion; nothing was written then.
         """
         bundler = Bundler(
-            p,
-            criterion,
-            known_terms,
-            keep,
-            augment,
-            fewest_holders,
-            fewest_in_group,
-            representative,
-            method,
+            p=p,
+            criterion=criterion,
+            known_terms=known_terms,
+            augment=augment,
+            fewest_holders=fewest_holders,
+            fewest_in_group=fewest_in_group,
+            representative=representative,
             seed=seed,
         )
-        cut = SessionCut.of(sessions, session_gap)
-        check_reading(weights, max_terms, (since, until))
+        period = (since, until)
+        check_reading(weights, max_terms, period)
         if to is not None:
             inputs = [profiles] if isinstance(profiles, str | Path) else []
             check_output_folder(to, force=force, marks=MARKS, inputs=inputs)
-        people = _people(
-            profiles,
-            progress,
-            weights=weights,
-            max_terms=max_terms,
-            scrub=scrub,
-            period=(since, until),
-            sessions=cut,
-        )
+        people = _people(profiles, progress, weights=weights, max_terms=max_terms, scrub=scrub, period=period)
         with progress("Bundling", total=len(people), unit="users") as shown:
             bundling = bundler.fit(people, *([shown.advance] if shown else []))
         folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
@@ -353,9 +302,7 @@ class Groups(Displayed):
     def __enter__(self) -> Groups:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _summary(self) -> str:
@@ -476,17 +423,6 @@ class Groups(Displayed):
             self._seat(user)
             return self._store.place(user) or Place(None, False)
 
-    def move(self, user: str, group: int | None = None) -> Place:
-        """Let a user leave a group and be a guest of another (the nearest, where none is named)."""
-        with self._lock, self._changing():
-            if group is not None and self._store.shown(group) is None:
-                raise InputError(f"there is no group {group}.", "Ask `of(user)` for a user's group.")
-            self._leave(user)
-            if group is not None and self._store.shown(group) is None:
-                group = None  # it dissolved when the user left it
-            self._seat(user, group)
-            return self._store.place(user) or Place(None, False)
-
     def remove(self, user: str) -> None:
         """Erase a person: profile, membership and every trace in the folder's files."""
         with self._lock:
@@ -504,64 +440,25 @@ class Groups(Displayed):
             write_files(self._store, self.folder)
 
     def rebundle(self, advance: Callable[[int], None] = lambda _users: None) -> None:
-        """Bundle everybody anew, guests included; what happens meanwhile is kept.
+        """Bundle everybody anew, guests included; changes wait meanwhile.
 
         Raises:
             InfeasibleError: where no grouping was found; nothing has changed then.
         """
-        with self._lock:
-            before = {user: self._store.profile(user) for user, _ in self._store.everybody()}
-            vocabulary = self._store.vocabulary()
-        profiles = stored_profiles(before, vocabulary)
-        bundling = self._bundler.fit(profiles, advance)
         with self._lock, self._changing():
-            self._replace(bundling, before)
+            bundling = self._bundler.fit(stored_profiles(self._store), advance)
+            first = self._store.next_group()
+            self._store.clear()
+            fill(self._store, bundling, first)
+            self._index = None
         self.publish()
 
-    def rebundle_in_background(self) -> Future[None]:
-        """The same in a thread of its own, with a connection of its own."""
-
-        def work() -> None:
-            with Groups.open(self.folder) as groups:
-                groups.rebundle()
-
-        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rebundle")
-        done = pool.submit(work)
-        pool.shutdown(wait=False)
-        return done
-
-    def _replace(self, bundling: Bundling, before: Mapping[str, Any]) -> None:
-        """Put the new groups in place; users who came, went or changed meanwhile leave or join again."""
-        store = self._store
-        texts = store.vocabulary()
-        now = {user: store.profile(user) for user, _ in store.everybody()}
-        changed = {
-            user
-            for user in now.keys() | before.keys()
-            if user not in now or user not in before or not np.array_equal(now[user][0], before[user][0])
-        }
-        first = store.next_group()
-        store.clear()
-        fill(store, bundling, first)
-        self._index = None
-        for user in sorted(changed & before.keys()):
-            self._leave(user)
-            store.delete(user)
-        for user in sorted(changed & now.keys()):
-            terms, weights = now[user]
-            named = zip((texts[term] for term in terms.tolist()), weights.tolist(), strict=True)
-            store.add(user, dict(named))
-            if user in before:
-                store.rest([user])
-            self._seat(user)
-
-    def _seat(self, user: str, group: int | None = None) -> None:
+    def _seat(self, user: str) -> None:
         """Make a user a guest, then let the guests of that group stand on their own if they can."""
         store = self._store
-        if group is None:
-            group = self._nearest().nearest(*store.profile(user))
+        group = self._nearest().nearest(*store.profile(user))
         store.put([user], group, member=False)
-        if store.rests(user) or store.count_waiting(group) < self._criterion.fewest_members:
+        if store.rests(user):
             return
         guests = store.waiting(group)
         formed = stand_together(list(guests.values()), self._criterion, store.holders)
@@ -629,12 +526,10 @@ def _people(
     if isinstance(profiles, Mapping):
         return Profiles.from_mappings(profiles)
     from tacit.groups.reading import profiles_from_log, read_profiles  # DuckDB takes a moment to load
+    from tacit.searchlog.schema import begins_as_parquet
 
     path = Path(profiles)
-    if path.is_file():
-        with path.open("rb") as opened:
-            if opened.read(4) != b"PAR1":
-                return read_profiles(path)
-        with progress("Reading", unit="queries") as shown:
-            return profiles_from_log(path, **of_log, **({"advance": shown.advance} if shown else {}))
-    return read_profiles(path)
+    if not begins_as_parquet(path):
+        return read_profiles(path)
+    with progress("Reading", unit="queries") as shown:
+        return profiles_from_log(path, **of_log, **({"advance": shown.advance} if shown else {}))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tacit.groups.loops.similarity import pairwise, scale_rows
+from tacit.groups.loops.similarity import pairwise
 
 
 def similarity(profile: Mapping[Hashable, float], other: Mapping[Hashable, float]) -> float:
@@ -39,12 +40,17 @@ class UnitVectors:
     width: int
 
     @classmethod
-    def of(
-        cls, offsets: NDArray[np.int64], features: NDArray[np.int32], weights: NDArray[np.float32], width: int
-    ) -> UnitVectors:
-        """Scale each row to length 1, in place: the weights become the vectors' own."""
-        scale_rows(offsets, weights)
-        return cls(offsets, features, weights, width)
+    def of(cls, rows: sparse.csr_array) -> UnitVectors:
+        """Scale each row, none of which is empty, to length 1."""
+        offsets = rows.indptr.astype(np.int64)
+        lengths = np.sqrt(np.add.reduceat(np.square(rows.data, dtype=np.float64), offsets[:-1]))
+        lengths[lengths == 0] = 1.0  # weights too small for a float
+        weights = (rows.data / np.repeat(lengths, np.diff(offsets))).astype(np.float32)
+        return cls(offsets, rows.indices.astype(np.int32, copy=False), weights, rows.shape[1])
+
+    def matrix(self) -> sparse.csr_array:
+        """The rows as a scipy matrix, sharing memory."""
+        return sparse.csr_array((self.weights, self.features, self.offsets), shape=(len(self), self.width))
 
     def __len__(self) -> int:
         return self.offsets.size - 1

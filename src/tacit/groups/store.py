@@ -42,7 +42,7 @@ from tacit.groups.report import Report
 FILE = "groups.sqlite"
 NOWHERE = -1
 """Where a user stands in the middle of a step: in no group, and not among those who wait for one."""
-_FORMAT = 2
+_FORMAT = 3
 
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -159,21 +159,15 @@ class GroupsStore:
 
     def profiles_of(self, group: int | None, *, member: bool) -> dict[str, NDArray[np.int32]]:
         """The terms of a group's members, or of its guests."""
-        rows = self.connection.execute(
-            "SELECT name, terms FROM user WHERE team IS ? AND member = ? ORDER BY name", (group, member)
-        )
-        return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
-
-    def count_waiting(self, group: int | None) -> int:
-        """How many guests of a group may be counted in a new one."""
-        found = self._one("SELECT count(*) FROM user WHERE team IS ? AND member = 0 AND rests = 0", group)
-        return int(found[0])
+        return self._terms("member = ?", group, member)
 
     def waiting(self, group: int | None) -> dict[str, NDArray[np.int32]]:
-        """The terms of those guests."""
+        """The terms of those guests of a group who may be counted in a new one."""
+        return self._terms("member = 0 AND rests = 0", group)
+
+    def _terms(self, which: str, *values: int | None) -> dict[str, NDArray[np.int32]]:
         rows = self.connection.execute(
-            "SELECT name, terms FROM user WHERE team IS ? AND member = 0 AND rests = 0 ORDER BY name",
-            (group,),
+            f"SELECT name, terms FROM user WHERE team IS ? AND {which} ORDER BY name", values
         )
         return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
 
@@ -267,16 +261,15 @@ class GroupsStore:
 
     def shown(self, group: int) -> Shown | None:
         """What a group shows; None where there is no such group."""
-        row = self._one("SELECT size, terms, shares FROM team WHERE id = ?", group)
-        return (
-            Shown(row[0], np.frombuffer(row[1], np.int32), np.frombuffer(row[2], np.float32)) if row else None
-        )
+        return next((shown for _, shown in self._shown("WHERE id = ?", group)), None)
 
     def all_shown(self) -> Iterator[tuple[int, Shown]]:
         """What every group shows."""
-        for group, size, terms, shares in self.connection.execute(
-            "SELECT id, size, terms, shares FROM team ORDER BY id"
-        ):
+        return self._shown("ORDER BY id")
+
+    def _shown(self, which: str, *values: int) -> Iterator[tuple[int, Shown]]:
+        rows = self.connection.execute(f"SELECT id, size, terms, shares FROM team {which}", values)
+        for group, size, terms, shares in rows:
             yield group, Shown(size, np.frombuffer(terms, np.int32), np.frombuffer(shares, np.float32))
 
     def form(self, shown: Shown, group: int | None = None) -> int:
@@ -305,10 +298,10 @@ class GroupsStore:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    # A rebundling of half a million users holds the file for minutes; others wait for it.
+    connection = sqlite3.connect(path, isolation_level=None, timeout=600, check_same_thread=False)
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA busy_timeout = 30000")
     return connection
 
 
@@ -365,7 +358,13 @@ def write_files(store: GroupsStore, folder: Path) -> None:
     """Write both files of lines anew, each whole or not at all."""
     vocabulary = store.vocabulary()
     with atomic_file(folder / "representatives.jsonl") as path:
-        _write_lines(path, (_line(group, shown, vocabulary) for group, shown in store.all_shown()))
+        _write_lines(
+            path,
+            (
+                {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
+                for group, shown in store.all_shown()
+            ),
+        )
     with atomic_file(folder / "operator" / "membership.jsonl", mode=0o600) as path:
         # In the order of names: the order of the input, or of the bundling, is nobody's business.
         rows = ({"user": user, "group": at.group, "member": at.member} for user, at in store.everybody())
@@ -378,22 +377,18 @@ def named_terms(shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, float]
     return dict(sorted((vocabulary[term], float(f"{share:.6g}")) for term, share in pairs))
 
 
-def _line(group: int, shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, Any]:
-    return {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
-
-
 def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8") as lines:
         for row in rows:
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def stored_profiles(found: Mapping[str, Any], vocabulary: Mapping[int, str]) -> Profiles:
+def stored_profiles(store: GroupsStore) -> Profiles:
     """What a store holds of its users, as profiles to bundle."""
+    vocabulary = store.vocabulary()
     column = {term: place for place, term in enumerate(vocabulary)}
-    users = list(found)
-    rows = np.repeat(np.arange(len(users)), [found[user][0].size for user in users])
-    terms = np.concatenate([found[user][0] for user in users])
-    weights = np.concatenate([found[user][1] for user in users])
-    columns = [column[term] for term in terms.tolist()]
-    return Profiles.from_postings(users, list(vocabulary.values()), rows, columns, weights)
+    users = [user for user, _ in store.everybody()]
+    terms, weights = zip(*map(store.profile, users), strict=True)
+    rows = np.repeat(np.arange(len(users)), [held.size for held in terms])
+    columns = [column[term] for term in np.concatenate(terms).tolist()]
+    return Profiles.from_postings(users, list(vocabulary.values()), rows, columns, np.concatenate(weights))

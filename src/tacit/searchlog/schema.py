@@ -40,7 +40,7 @@ def check_log(path: str | Path) -> Path:
     try:
         found = pq.read_schema(path)
     except (pa.ArrowInvalid, OSError) as error:
-        if _begins_as_parquet(path):
+        if begins_as_parquet(path):
             raise LogError(
                 f"{path} is a damaged Parquet file: it begins as one, but cannot be read.",
                 "Its copy or download may have been cut short; copy it again, or make it again.",
@@ -58,7 +58,8 @@ def check_log(path: str | Path) -> Path:
     return path
 
 
-def _begins_as_parquet(path: Path) -> bool:
+def begins_as_parquet(path: Path) -> bool:
+    """Whether there is a file that begins as Parquet files do."""
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"

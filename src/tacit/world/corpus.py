@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -81,12 +82,10 @@ def build_index() -> EmbeddedEngine:
 def open_or_build() -> EmbeddedEngine:
     """The index in the cache folder, built when it is missing or cannot be read."""
     folder = index_folder()
-    if not folder.exists():
-        return build_index()
-    try:
-        return EmbeddedEngine(folder)
-    except IntegrityError:
-        return build_index()
+    if folder.exists():
+        with suppress(IntegrityError):
+            return EmbeddedEngine(folder)
+    return build_index()
 
 
 @cache

@@ -2,51 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.loops.knowledge import is_raised, mark_linked_by_knowledge
-
-
-class Rows(NamedTuple):
-    """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""
-
-    offsets: NDArray[np.int64]
-    terms: NDArray[np.int32]
-
-
-class CompiledCriterion(NamedTuple):
-    """A criterion for compiled loops."""
-
-    paper: bool
-    p: float
-    fewest_members: int
-    mean_profile: float
-    known_terms: int
-    keep: float
-    fewest_in_group: int
-    common: NDArray[np.bool_]
-    """For every term of the vocabulary: do enough users of the population hold it?"""
-
-
-class Scratch(NamedTuple):
-    """Working memory for :func:`judge`, one place a term of the vocabulary; all 0 between calls.
-
-    ``stop`` is one flag, shared by all threads: compiled loops cannot be interrupted, so they look at it.
-    """
-
-    holders: NDArray[np.int32]
-    position: NDArray[np.int32]
-    stop: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, terms: int, stop: NDArray[np.bool_] | None = None) -> Scratch:
-        """Enough for a vocabulary of so many terms."""
-        flag = np.zeros(1, np.bool_) if stop is None else stop
-        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32), flag)
+from tacit.groups.loops.knowledge import CompiledCriterion, Rows, Scratch, is_raised, mark_linked_by_knowledge
 
 
 @compiled
@@ -69,23 +29,19 @@ def _count_holders(members: NDArray[np.int64], rows: Rows, holders: NDArray[np.i
 
 @compiled
 def _strict_holds(
-    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, rule: CompiledCriterion
+    members: NDArray[np.int64], rows: Rows, holders: NDArray[np.int32], released: int, p: float
 ) -> bool:
     """No member holds more than a share p of the released terms (withheld ones are negative here)."""
     if released == 0:
         return False
-    kept = 0
-    postings = 0
     for member in members:
         owned = 0
         for at in range(rows.offsets[member], rows.offsets[member + 1]):
             if holders[rows.terms[at]] > 0:
                 owned += 1
-        if owned / released > rule.p:
+        if owned / released > p:
             return False
-        kept += owned
-        postings += rows.offsets[member + 1] - rows.offsets[member]
-    return kept >= rule.keep * postings
+    return True
 
 
 @compiled
@@ -113,17 +69,7 @@ def released_terms(
             holders[term] = 0
         return rule.mean_profile / distinct.size <= rule.p, distinct
     if rule.known_terms > 0:
-        mark_linked_by_knowledge(
-            members,
-            rows.offsets,
-            rows.terms,
-            distinct,
-            rule.p,
-            rule.known_terms,
-            holders,
-            scratch.position,
-            scratch.stop,
-        )
+        mark_linked_by_knowledge(members, rows, distinct, rule, scratch)
     released = np.empty(distinct.size, np.int32)
     kept = 0
     for term in distinct:
@@ -136,7 +82,7 @@ def released_terms(
         if holders[term] > 0:
             released[kept] = term
             kept += 1
-    holds = _strict_holds(members, rows, holders, kept, rule)
+    holds = _strict_holds(members, rows, holders, kept, rule.p)
     for term in distinct:
         holders[term] = 0
     return holds, released[:kept]
@@ -227,16 +173,8 @@ is judged again only after growing by a sixteenth."""
 
 
 @compiled
-def _least_similar(similarity_to_seed: NDArray[np.float32], free: NDArray[np.bool_]) -> int:
-    chosen = -1
-    for candidate in range(free.size):
-        if free[candidate] and (chosen < 0 or similarity_to_seed[candidate] < similarity_to_seed[chosen]):
-            chosen = candidate
-    return chosen
-
-
-@compiled
-def _most_similar(closeness: NDArray[np.float64], free: NDArray[np.bool_]) -> int:
+def _closest(closeness: NDArray[np.float64], free: NDArray[np.bool_]) -> int:
+    """The first free user of the largest closeness."""
     chosen = -1
     for candidate in range(free.size):
         if free[candidate] and (chosen < 0 or closeness[candidate] > closeness[chosen]):
@@ -269,8 +207,11 @@ def grow_groups(
     members = np.empty(count, np.int64)
     seed, group, remaining = 0, 0, count
     while remaining > 0 and not is_raised(scratch.stop):
-        seed = _least_similar(similarities[seed], free)
         closeness = np.zeros(count, np.float64)
+        for other in range(count):
+            closeness[other] = -similarities[seed, other]
+        seed = _closest(closeness, free)
+        closeness[:] = 0
         chosen, size, holds, check_at = seed, 0, False, 1
         while True:
             places[size], members[size] = chosen, users[chosen]
@@ -284,7 +225,7 @@ def grow_groups(
                 break
             for other in range(count):
                 closeness[other] += similarities[chosen, other]
-            chosen = _most_similar(closeness, free)
+            chosen = _closest(closeness, free)
         if holds:
             for place in places[:size]:
                 labels[place] = group

@@ -12,7 +12,7 @@ operations for one group; each further h multiplies the worst case by D.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -43,6 +43,43 @@ def is_raised(_context: Any, flag: Any) -> Any:
 _WORD = 64
 
 
+class Rows(NamedTuple):
+    """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""
+
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+
+
+class CompiledCriterion(NamedTuple):
+    """A criterion for compiled loops."""
+
+    paper: bool
+    p: float
+    fewest_members: int
+    mean_profile: float
+    known_terms: int
+    fewest_in_group: int
+    common: NDArray[np.bool_]
+    """For every term of the vocabulary: do enough users of the population hold it?"""
+
+
+class Scratch(NamedTuple):
+    """Working memory for judging a group, one place a term of the vocabulary; all 0 between calls.
+
+    ``stop`` is one flag, shared by all threads: compiled loops cannot be interrupted, so they look at it.
+    """
+
+    holders: NDArray[np.int32]
+    position: NDArray[np.int32]
+    stop: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, terms: int, stop: NDArray[np.bool_] | None = None) -> Scratch:
+        """Enough for a vocabulary of so many terms."""
+        flag = np.zeros(1, np.bool_) if stop is None else stop
+        return cls(np.zeros(terms, np.int32), np.zeros(terms, np.int32), flag)
+
+
 @compiled
 def _ones(word: np.uint64) -> int:
     """How many bits of ``word`` are set: counted in pairs, nibbles and bytes, then summed by a product."""
@@ -54,11 +91,7 @@ def _ones(word: np.uint64) -> int:
 
 @compiled
 def _member_sets(
-    members: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    distinct: NDArray[np.int32],
-    position: NDArray[np.int32],
+    members: NDArray[np.int64], rows: Rows, distinct: NDArray[np.int32], position: NDArray[np.int32]
 ) -> NDArray[np.uint64]:
     """One row of bits a distinct term: who holds it."""
     sets = np.zeros((distinct.size, (members.size + _WORD - 1) // _WORD), np.uint64)
@@ -66,8 +99,8 @@ def _member_sets(
         position[distinct[index]] = index
     for place in range(members.size):
         bit = np.uint64(1) << np.uint64(place % _WORD)
-        for at in range(offsets[members[place]], offsets[members[place] + 1]):
-            sets[position[terms[at]], place // _WORD] |= bit
+        for at in range(rows.offsets[members[place]], rows.offsets[members[place] + 1]):
+            sets[position[rows.terms[at]], place // _WORD] |= bit
     for term in distinct:
         position[term] = 0
     return sets
@@ -191,23 +224,19 @@ def _links_together(
 
 @compiled
 def _mark_linked_by_rare_terms(
-    members: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    p: float,
-    holders: NDArray[np.int32],
+    members: NDArray[np.int64], rows: Rows, p: float, holders: NDArray[np.int32]
 ) -> None:
     """A member's rare term b, with 1 / n_b > p, links all the member's other terms: n_{b+t} >= 1."""
     for member in members:
         rare, which = 0, -1
-        for at in range(offsets[member], offsets[member + 1]):
-            if 1 / abs(holders[terms[at]]) > p:
+        for at in range(rows.offsets[member], rows.offsets[member + 1]):
+            if 1 / abs(holders[rows.terms[at]]) > p:
                 rare += 1
-                which = terms[at]
+                which = rows.terms[at]
         if rare == 0:
             continue
-        for at in range(offsets[member], offsets[member + 1]):
-            term = terms[at]
+        for at in range(rows.offsets[member], rows.offsets[member + 1]):
+            term = rows.terms[at]
             if rare > 1 or term != which:
                 holders[term] = -abs(holders[term])
 
@@ -215,24 +244,21 @@ def _mark_linked_by_rare_terms(
 @compiled
 def mark_linked_by_knowledge(
     members: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
+    rows: Rows,
     distinct: NDArray[np.int32],
-    p: float,
-    known_terms: int,
-    holders: NDArray[np.int32],
-    position: NDArray[np.int32],
-    stop: NDArray[np.bool_],
+    rule: CompiledCriterion,
+    scratch: Scratch,
 ) -> None:
-    """Turn ``holders[t]`` negative for every term t that some B of 1 to ``known_terms`` terms links."""
-    _mark_linked_by_rare_terms(members, offsets, terms, p, holders)
+    """Turn n_t negative for every term t that some B of 1 to ``known_terms`` terms links."""
+    p, holders = rule.p, scratch.holders
+    _mark_linked_by_rare_terms(members, rows, p, holders)
     safe = 0
     for term in distinct:
         if holders[term] > 0 and holders[term] / members.size <= p:
             safe += 1
     if safe == 0:
         return
-    sets = _member_sets(members, offsets, terms, distinct, position)
+    sets = _member_sets(members, rows, distinct, scratch.position)
     choices, sharing = _distinct_sets(sets)
     holding = np.empty(distinct.size, np.int64)
     for index in range(distinct.size):
@@ -242,5 +268,5 @@ def mark_linked_by_knowledge(
         term = distinct[index]
         if holders[term] < 0 or holders[term] / members.size > p:
             continue
-        if _links(index, sets, choices, holding, sharing, p, known_terms, stop):
+        if _links(index, sets, choices, holding, sharing, p, rule.known_terms, scratch.stop):
             holders[term] = -holders[term]

@@ -1,27 +1,14 @@
-"""Compiled loops over users' feature vectors: candidates of a term, similarities, sketches."""
+"""Compiled loops over users' feature vectors: candidates of a term, and similarities."""
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.loops.judging import Rows
-
-
-@compiled
-def scale_rows(offsets: NDArray[np.int64], weights: NDArray[np.float32]) -> None:
-    for row in range(offsets.size - 1):
-        square = 0.0
-        for at in range(offsets[row], offsets[row + 1]):
-            square += weights[at] * weights[at]
-        if square > 0:
-            length = np.float32(math.sqrt(square))
-            for at in range(offsets[row], offsets[row + 1]):
-                weights[at] /= length
+from tacit.groups.loops.knowledge import Rows
 
 
 @compiled
@@ -118,138 +105,3 @@ def choose_candidates(rows: Rows, weights: NDArray[np.float32], candidates: Cand
         for at in range(begin, end):
             context[rows.terms[at]] = 0
     return chosen
-
-
-@compiled
-def add_features(
-    rows: Rows,
-    weights: NDArray[np.float32],
-    chosen: NDArray[np.int32],
-    path_features: NDArray[np.int32],
-    width: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Replace each posting by the features of its path; count first, so that memory is exact."""
-    users = rows.offsets.size - 1
-    seen = np.full(width, -1, np.int64)
-    offsets = np.zeros(users + 1, np.int64)
-    for row in range(users):
-        distinct = 0
-        for at in range(rows.offsets[row], rows.offsets[row + 1]):
-            for feature in path_features[chosen[at]]:
-                if feature >= 0 and seen[feature] != row:
-                    seen[feature] = row
-                    distinct += 1
-        offsets[row + 1] = offsets[row] + distinct
-    features = np.empty(offsets[users], np.int32)
-    sums = np.empty(offsets[users], np.float32)
-    place = np.full(width, -1, np.int64)
-    for row in range(users):
-        end = offsets[row]
-        for at in range(rows.offsets[row], rows.offsets[row + 1]):
-            for feature in path_features[chosen[at]]:
-                if feature < 0:
-                    continue
-                if place[feature] < offsets[row]:
-                    place[feature] = end
-                    features[end] = feature
-                    sums[end] = 0
-                    end += 1
-                sums[place[feature]] += weights[at]
-    return offsets, features, sums
-
-
-@compiled
-def fill_sketches(
-    order: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    coordinate: NDArray[np.int32],
-    factor: NDArray[np.float32],
-    sketches: NDArray[np.float32],
-) -> None:
-    for place in range(order.size):
-        sketch = sketches[place]
-        for at in range(offsets[order[place]], offsets[order[place] + 1]):
-            feature = features[at]
-            sketch[coordinate[feature]] += weights[at] * factor[feature]
-        square = np.float32(0)
-        for value in sketch:
-            square += value * value
-        if square > 0:
-            sketch /= np.float32(math.sqrt(square))
-
-
-@compiled
-def mark_kept(
-    labels: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    released_offsets: NDArray[np.int64],
-    released_terms: NDArray[np.int32],
-) -> NDArray[np.bool_]:
-    """Both lists ascend, so one walk along the two compares them."""
-    kept = np.zeros(terms.size, np.bool_)
-    for user in range(labels.size):
-        at = released_offsets[labels[user]]
-        end = released_offsets[labels[user] + 1]
-        for posting in range(offsets[user], offsets[user + 1]):
-            while at < end and released_terms[at] < terms[posting]:
-                at += 1
-            kept[posting] = at < end and released_terms[at] == terms[posting]
-    return kept
-
-
-@compiled
-def similarity_to_group(
-    labels: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    released_offsets: NDArray[np.int64],
-    released_terms: NDArray[np.int32],
-    released_weights: NDArray[np.float32],
-) -> float:
-    total = 0.0
-    for user in range(labels.size):
-        begin, end = released_offsets[labels[user]], released_offsets[labels[user] + 1]
-        length = np.float64(0)
-        for at in range(begin, end):
-            length += released_weights[at] * released_weights[at]
-        own, dot, at = np.float64(0), np.float64(0), begin
-        for posting in range(offsets[user], offsets[user + 1]):
-            own += weights[posting] * weights[posting]
-            while at < end and released_terms[at] < terms[posting]:
-                at += 1
-            if at < end and released_terms[at] == terms[posting]:
-                dot += weights[posting] * released_weights[at]
-        if own > 0 and length > 0:
-            total += dot / np.sqrt(own * length)
-    return total / labels.size
-
-
-@compiled
-def pairs_within(
-    group_offsets: NDArray[np.int64],
-    members: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    sums: NDArray[np.float64],
-) -> float:
-    """The square of a group's sum of unit vectors is n plus twice the sum over its pairs."""
-    total, pairs = 0.0, 0.0
-    for group in range(group_offsets.size - 1):
-        inside = members[group_offsets[group] : group_offsets[group + 1]]
-        before, after = 0.0, 0.0
-        for member in inside:
-            for at in range(offsets[member], offsets[member + 1]):
-                sums[features[at]] += weights[at]
-                before += weights[at] * weights[at]
-        for member in inside:
-            for at in range(offsets[member], offsets[member + 1]):
-                after += sums[features[at]] * sums[features[at]]
-                sums[features[at]] = 0
-        total += (after - before) / 2
-        pairs += inside.size * (inside.size - 1) / 2
-    return total / pairs if pairs > 0 else 1.0

@@ -299,25 +299,16 @@ _SPACE = 32
 
 
 @compiled
-def _longest(rows: npt.NDArray[np.int32], bounds: npt.NDArray[np.int64]) -> int:
-    """Bytes that suffice for all rows, a separator and a doubled letter each included."""
-    total = 0
-    for row in range(len(rows)):
-        for part in (BEFORE, BASE, FIRST, SECOND):
-            phrase = rows[row, part]
-            if phrase >= 0:
-                total += bounds[phrase + 1] - bounds[phrase] + 1
-        total += 1
-    return total
-
-
-@compiled
 def spell(
-    rows: npt.NDArray[np.int32], spelling: Spelling
+    rows: npt.NDArray[np.int32], spelling: Spelling, room: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
-    """The text of each row: bytes, where each begins (and the last ends), and a 64-bit hash of each."""
+    """The text of each row: bytes, where each begins (and the last ends), and a 64-bit hash of each.
+
+    Args:
+        room: bytes that suffice for all rows, a separator after each phrase and a doubled letter included.
+    """
     text, bounds = spelling.text, spelling.bounds
-    written = np.empty(_longest(rows, bounds), np.uint8)
+    written = np.empty(room, np.uint8)
     begins = np.zeros(len(rows) + 1, np.int32)
     hashes = np.empty(len(rows), np.uint64)
     at = 0

@@ -103,13 +103,12 @@ def _choose(state: State, topics: npt.NDArray[np.int32], weight: npt.NDArray[np.
 @compiled
 def draw_interests(
     seed: int, first_user: int, users: int, pool: Interests, sensitive_share: float
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
-    """Each user's interests, strongest first (-1 fills the row), and how many of them are sensitive.
+) -> npt.NDArray[np.int32]:
+    """Each user's interests, strongest first (-1 fills the row).
 
     Sensitive interests take a random place among the others: they need not be the strongest.
     """
     interests = np.full((users, MOST_INTERESTS), -1, np.int32)
-    sensitive = np.zeros(users, np.int8)
     state = np.empty(1, np.uint64)
     for user in range(users):
         stream(state, seed, first_user + user, _WHO)
@@ -124,11 +123,7 @@ def draw_interests(
             interests[user, place] = _choose(state, pool.ordinary, pool.ordinary_weight)
         for _ in range(secrets):
             interests[user, below(state, count)] = _choose(state, pool.sensitive, pool.sensitive_weight)
-        for place in range(count):
-            for topic in pool.sensitive:
-                if interests[user, place] == topic:
-                    sensitive[user] += 1
-    return interests, sensitive
+    return interests
 
 
 class Person(NamedTuple):
@@ -378,14 +373,6 @@ def pause(state: State, typical: float) -> int:
 
 
 @compiled
-def _begin(state: State, rhythm: npt.NDArray[np.float64], weeks: int, shift: float) -> int:
-    place = uniform(state)
-    hour = pick(rhythm, 0, WEEK_HOURS, place)
-    seconds = below(state, weeks) * 604_800 + hour * 3600 + below(state, 3600) + int(shift)
-    return int(seconds % (weeks * 604_800))
-
-
-@compiled
 def _place_sessions(begins: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], span: int) -> None:
     """Move sorted sessions apart until they keep their breaks, first later, then back inside ``span``."""
     for session in range(1, len(begins)):
@@ -409,7 +396,9 @@ def draw_begins(
         stream(state, seed, first_user + user, _CLOCK)
         shift = 5400.0 * normal(state)
         for _ in range(counts[user]):
-            begins[at] = user * weeks * 604_800 + _begin(state, rhythm, weeks, shift)
+            hour = pick(rhythm, 0, WEEK_HOURS, uniform(state))
+            seconds = below(state, weeks) * 604_800 + hour * 3600 + below(state, 3600) + int(shift)
+            begins[at] = user * weeks * 604_800 + seconds % (weeks * 604_800)
             at += 1
     return begins
 

@@ -62,44 +62,34 @@ def neighbouring_keys() -> npt.NDArray[np.uint8]:
     """For each letter a to z the letters left and right of it on the keyboard."""
     keys = np.zeros((26, 2), np.uint8)
     for row in _ROWS:
+        around = row[1] + row + row[-2]  # a letter at the end of a row has its one neighbour twice
         for place, letter in enumerate(row):
-            left, right = row[max(place - 1, 0)], row[min(place + 1, len(row) - 1)]
-            keys[ord(letter) - 97] = (
-                ord(left if left != letter else right),
-                ord(right if right != letter else left),
-            )
+            keys[ord(letter) - 97] = ord(around[place]), ord(around[place + 2])
     return keys
 
 
-SENSITIVE_TOPICS = (
-    "disease.n.01",
-    "mental_disorder.n.01",
-    "tumor.n.01",
-    "religion.n.01",
-    "sexual_activity.n.01",
-    "crime.n.01",
-    "drug_of_abuse.n.01",
-    "narcotic.n.01",
-    "financial_condition.n.01",
-    "indebtedness.n.01",
-    "gambling.n.01",
-    "sect.n.01",
-    "pregnancy.n.01",
-    "depression.n.01",
-    "abortion.n.01",
-    "venereal_disease.n.01",
-    "addiction.n.01",
-    "homosexuality.n.01",
-    "suicide.n.01",
+SENSITIVE_TOPICS = tuple(
+    f"{noun}.n.01"
+    for noun in """
+    disease mental_disorder tumor religion sexual_activity crime drug_of_abuse narcotic
+    financial_condition indebtedness gambling sect pregnancy depression abortion venereal_disease
+    addiction homosexuality suicide
+    """.split()
 )
 """Most frequent first."""
 
 _SMALLEST, _LARGEST, _SHALLOWEST = 15, 350, 4
 
 
-def _cumulative(size: int, exponent: float) -> npt.NDArray[np.float64]:
-    weight = (np.arange(size) + 3.0) ** -exponent
-    return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
+def zipf(size: int, exponent: float, shift: float = 0.0) -> Floats:
+    """Shares of ranks 1 to ``size``: in proportion to (rank + shift)^-exponent."""
+    weight = (np.arange(1, size + 1, dtype=np.float64) + shift) ** -exponent
+    share: Floats = weight / weight.sum()
+    return share
+
+
+def _cumulative(weights: npt.ArrayLike) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(weights)))
 
 
 def choose_interests(wordnet: WordNet) -> Interests:
@@ -116,7 +106,8 @@ def choose_interests(wordnet: WordNet) -> Interests:
     things = ordinary < tree.end[wordnet.synset("physical_entity.n.01")]
     appeal = tree.support[ordinary] * np.where(things, 1.0, 0.25)
     ordinary = ordinary[np.argsort(-appeal, kind="stable")]
-    return Interests(ordinary, _cumulative(len(ordinary), 0.7), sensitive, _cumulative(len(sensitive), 0.7))
+    weight, sensitive_weight = (_cumulative(zipf(len(each), 0.7, 2.0)) for each in (ordinary, sensitive))
+    return Interests(ordinary, weight, sensitive, sensitive_weight)
 
 
 _CONTEXT = 8  # words beside a topic, taken from its definition and the topics above it
@@ -131,13 +122,6 @@ class World(NamedTuple):
     phrases: list[str]
 
 
-def zipf(size: int, exponent: float, shift: float = 0.0) -> Floats:
-    """Shares of ranks 1 to ``size``: in proportion to (rank + shift)^-exponent."""
-    weight = (np.arange(1, size + 1, dtype=np.float64) + shift) ** -exponent
-    share: Floats = weight / weight.sum()
-    return share
-
-
 def _popularity(wordnet: WordNet) -> Floats:
     """Zipf over meanings: those that Princeton's annotators met often come first.
 
@@ -147,7 +131,7 @@ def _popularity(wordnet: WordNet) -> Floats:
     order = np.lexsort((shuffle, -wordnet.tag_counts))
     weight = np.empty(len(wordnet))
     weight[order] = (np.arange(len(wordnet)) + 20.0) ** -0.75
-    return np.concatenate(([0.0], np.cumsum(weight)))
+    return _cumulative(weight)
 
 
 class _Phrases:
@@ -217,10 +201,6 @@ def _spell(phrases: list[str]) -> Spelling:
     return Spelling(np.frombuffer(text, np.uint8), spelled, neighbouring_keys())
 
 
-def _cumulative_lexicon(weights: npt.ArrayLike) -> Floats:
-    return np.concatenate(([0.0], np.cumsum(weights)))
-
-
 def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
     synsets = range(len(wordnet))
     lemma_bounds, lemmas = _flatten(
@@ -246,12 +226,12 @@ def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
         popularity=_popularity(wordnet),
         lemma_bounds=lemma_bounds,
         lemmas=lemmas,
-        lemma_weight=_cumulative_lexicon(met),
+        lemma_weight=_cumulative(met),
         context_bounds=context_bounds,
         context=context,
         usual_bounds=usual_bounds,
         usual=usual,
-        usual_weight=_cumulative_lexicon(np.concatenate(usual_share)),
+        usual_weight=_cumulative(np.concatenate(usual_share)),
         errand_meaning=errand_meaning,
         base=np.array(phrases.base, np.int64),
         length=np.array([len(phrase.encode()) for phrase in phrases.number], np.int64),

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -26,16 +26,7 @@ from tacit.files import atomic_file, cache_directory
 from tacit.searchlog import SCHEMA, LogWriter
 from tacit.taxonomy import load_wordnet
 from tacit.world.corpus import index_folder, wordnet_corpus, wordnet_engine
-from tacit.world.loops.queries import (
-    INTEREST,
-    KIND,
-    MEANING,
-    PAUSE,
-    SLIP,
-    RecordKind,
-    spell,
-)
-from tacit.world.loops.randomness import GOLDEN
+from tacit.world.loops.queries import BEFORE, INTEREST, KIND, MEANING, PAUSE, SECOND, RecordKind, spell
 from tacit.world.loops.sessions import (
     DEPTH,
     WEEK_HOURS,
@@ -45,7 +36,7 @@ from tacit.world.loops.sessions import (
     histories,
     place_submissions,
 )
-from tacit.world.synth.lexicon import World, load_world
+from tacit.world.synth.lexicon import load_world
 
 SPREAD = 1.5
 """Standard deviation of the logarithm of a user's records."""
@@ -97,7 +88,6 @@ class UserBlock:
     hashes: npt.NDArray[np.uint64]
     """A 64-bit hash of each submission's text."""
     interests: npt.NDArray[np.int32]
-    sensitive: npt.NDArray[np.int8]
 
     @property
     def users(self) -> int:
@@ -118,11 +108,6 @@ def user_names(first: int, count: int) -> pa.Array:
 @cache
 def _urls() -> pa.Array:
     return pa.array([document.url for document in wordnet_corpus()], pa.string())
-
-
-def spelled_column(written: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]) -> pa.Array:
-    """The text of :func:`spell` as an Arrow column, without copying it."""
-    return pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), pa.py_buffer(written))
 
 
 def _ask() -> npt.NDArray[np.int32]:
@@ -159,64 +144,53 @@ def week_rhythm() -> npt.NDArray[np.float64]:
     return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
 
 
-def schedule(
-    seed: int,
-    first_user: int,
-    bounds: npt.NDArray[np.int64],
-    pauses: npt.NDArray[np.int32],
-    rhythm: npt.NDArray[np.float64],
-    weeks: int,
-) -> npt.NDArray[np.int64]:
-    """Seconds after the beginning at which each submission is made.
-
-    Args:
-        bounds: where each user's submissions begin among all, and the end.
-        pauses: seconds since the submission before; 0 begins a session.
-    """
-    span = weeks * 604_800
-    counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
-    begins = draw_begins(seed, first_user, counts, rhythm, weeks)
-    begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
-    begins -= np.repeat(np.arange(len(counts)), counts) * span
-    return place_submissions(bounds, pauses, begins, counts, span)
-
-
 class Factory:
     """Makes blocks; one for a whole log, shared by its threads."""
 
-    def __init__(self, seed: int, weeks: int, sensitive_share: float, world: World | None = None) -> None:
+    def __init__(self, seed: int, weeks: int, sensitive_share: float) -> None:
         self.seed, self.weeks, self.sensitive_share = seed, weeks, sensitive_share
-        self.world = world or load_world()
+        self.world = load_world()
         self.results = load_results()
         self._rhythm = week_rhythm()
+        # Bytes of each phrase and a separator; none for -1, which stands for no phrase.
+        self._taken = np.append(np.diff(self.world.spelling.bounds) + 1, 0)
 
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> UserBlock:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
         lexicon, seed = self.world.lexicon, self.seed
-        interests, sensitive = draw_interests(
-            seed, first_user, len(quotas), self.world.interests, self.sensitive_share
-        )
+        interests = draw_interests(seed, first_user, len(quotas), self.world.interests, self.sensitive_share)
         rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.results, self.weeks)
-        seconds = schedule(
-            seed, first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]), self._rhythm, self.weeks
-        )
+        seconds = self._seconds(first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]))
         of_row, rank, document = choose_clicks(
             seed, first_user, rows, bounds, lexicon.base, self.results, lexicon.end
         )
-        written, begins, hashes = spell(rows, self.world.spelling)
+        room = self._taken[rows[:, BEFORE : SECOND + 1]].sum() + len(rows)
+        written, starts, hashes = spell(rows, self.world.spelling, int(room))
+        text = pa.StringArray.from_buffers(len(rows), pa.py_buffer(starts), pa.py_buffer(written))
         user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))
         clicked = rank > 0
         log = pa.RecordBatch.from_arrays(
             [
                 user_names(first_user, len(quotas)).take(pa.array(user_of_row[of_row])),
-                spelled_column(written, begins).take(pa.array(of_row)),
+                text.take(pa.array(of_row)),
                 pa.array(_BEGINNING_US + seconds[of_row] * 1_000_000).cast(pa.timestamp("us")),
                 pa.array(rank, pa.int32(), mask=~clicked),
                 _urls().take(pa.array(document, pa.int32(), mask=~clicked)),
             ],
             schema=SCHEMA,
         )
-        return UserBlock(first_user, log, bounds, rows, of_row, hashes, interests, sensitive)
+        return UserBlock(first_user, log, bounds, rows, of_row, hashes, interests)
+
+    def _seconds(
+        self, first_user: int, bounds: npt.NDArray[np.int64], pauses: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.int64]:
+        """When each submission is made, from the seconds since the one before (0 begins a session)."""
+        span = self.weeks * 604_800
+        counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
+        begins = draw_begins(self.seed, first_user, counts, self._rhythm, self.weeks)
+        begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
+        begins -= np.repeat(np.arange(len(counts)), counts) * span
+        return place_submissions(bounds, pauses, begins, counts, span)
 
 
 TRUTH_SCHEMA = pa.schema(
@@ -260,16 +234,6 @@ def truth_table(block: UserBlock) -> pa.Table:
     )
 
 
-@contextmanager
-def truth_writer(path: str | Path) -> Iterator[pq.ParquetWriter]:
-    """A writer of truth tables, whole or absent."""
-    with (
-        atomic_file(path, mode=0o600) as temporary,
-        pq.ParquetWriter(temporary, TRUTH_SCHEMA, compression="zstd") as writer,
-    ):
-        yield writer
-
-
 AOL_WEEKS = 13
 
 
@@ -283,14 +247,6 @@ class LogShape:
     distinct_queries: int
     new_queries: int
     next_pages: int
-
-    def ratios(self) -> dict[str, float]:
-        """The figures that do not depend on the size (or, for distinct queries, hardly)."""
-        return {
-            "records_per_user": self.records / self.users,
-            "clicks_per_record": self.clicks / self.records,
-            "distinct_queries_per_record": self.distinct_queries / self.records,
-        }
 
 
 AOL = LogShape(
@@ -321,77 +277,6 @@ def target(users: int, weeks: int) -> LogShape:
     )
 
 
-def _asked_by(hashes: npt.NDArray[np.uint64], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """The distinct queries of each user, of all users together."""
-    user = np.repeat(np.arange(len(bounds) - 1, dtype=np.uint64), np.diff(bounds))
-    _, first = np.unique(hashes ^ (user * GOLDEN), return_index=True)
-    return hashes[first]
-
-
-@dataclass
-class LogTally:
-    """Counts a log as its blocks come.
-
-    Queries are distinguished by 64-bit hashes: among ten million queries two share one with a probability
-    of three in a million. Eight bytes are kept for each query of each user (110 MB at AOL's size).
-    """
-
-    users: int = 0
-    records: int = 0
-    clicks: int = 0
-    submissions: int = 0
-    sessions: int = 0
-    next_pages: int = 0
-    mistyped: int = 0
-    sensitive_users: int = 0
-    most_records: int = 0
-    _asked: list[npt.NDArray[np.uint64]] = field(default_factory=list, repr=False)
-
-    def add(self, block: UserBlock) -> None:
-        """Count one block more."""
-        self.users += block.users
-        self.records += block.records
-        self.clicks += block.records - block.log["rank"].null_count
-        self.submissions += len(block.rows)
-        self.sessions += int(np.count_nonzero(block.rows[:, PAUSE] == 0))
-        self.next_pages += int(np.count_nonzero(block.rows[:, KIND] == RecordKind.NEXT_PAGE))
-        self.mistyped += int(np.count_nonzero(block.rows[:, SLIP]))
-        self.sensitive_users += int(np.count_nonzero(block.sensitive))
-        of_user = np.searchsorted(block.of_row, block.bounds)
-        self.most_records = max(self.most_records, int(np.diff(of_user).max()))
-        self._asked.append(_asked_by(block.hashes, block.bounds))
-
-    def _users_per_query(self) -> npt.NDArray[np.int64]:
-        asked = np.concatenate(self._asked) if self._asked else np.empty(0, np.uint64)
-        asked.sort()
-        begins = np.flatnonzero(np.append(True, asked[1:] != asked[:-1])) if len(asked) else asked
-        counts: npt.NDArray[np.int64] = np.diff(np.append(begins.astype(np.int64), len(asked)))
-        return counts
-
-    def summary(self) -> tuple[LogShape, dict[str, float]]:
-        """The shape of the log, and what else describes it."""
-        users_per_query = self._users_per_query()
-        distinct = len(users_per_query)
-        shape = LogShape(
-            users=self.users,
-            records=self.records,
-            clicks=self.clicks,
-            distinct_queries=distinct,
-            new_queries=self.submissions - self.next_pages,
-            next_pages=self.next_pages,
-        )
-        further = {
-            "sessions": self.sessions,
-            "submissions_per_session": self.submissions / self.sessions,
-            "records_of_busiest_user": self.most_records,
-            "share_of_queries_of_one_user": float(np.mean(users_per_query == 1)),
-            "users_of_most_frequent_query": int(users_per_query.max()),
-            "share_of_submissions_mistyped": self.mistyped / self.submissions,
-            "users_with_sensitive_interests": self.sensitive_users,
-        }
-        return shape, further
-
-
 _BLOCK_USERS = 4096
 
 
@@ -401,7 +286,6 @@ class SynthesisOutcome:
 
     target: LogShape
     got: LogShape
-    further: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -483,17 +367,29 @@ class SyntheticLog:
             raise ParameterError(
                 "the log and the truth behind it cannot be the same file.", "Give the truth another name."
             )
-        tally = LogTally()
+        counted, asked = Counter[str](), [np.empty(0, np.uint64)]
         with ExitStack() as files:
             temporary = files.enter_context(atomic_file(path, mode=0o600))
             log_file = files.enter_context(LogWriter(temporary, origin="synthetic"))
-            truth_file = files.enter_context(truth_writer(truth)) if truth is not None else None
+            truth_file = None
+            if truth is not None:
+                beside = files.enter_context(atomic_file(truth, mode=0o600))
+                truth_file = files.enter_context(pq.ParquetWriter(beside, TRUTH_SCHEMA, compression="zstd"))
             for block in self.blocks(threads):
                 log_file.write(block.log)
                 if truth_file is not None:
                     truth_file.write_table(truth_table(block))
-                tally.add(block)
+                next_pages = int(np.count_nonzero(block.rows[:, KIND] == RecordKind.NEXT_PAGE))
+                counted.update(
+                    records=block.records,
+                    clicks=block.records - block.log["rank"].null_count,
+                    new_queries=len(block.rows) - next_pages,
+                    next_pages=next_pages,
+                )
+                asked.append(np.unique(block.hashes))
                 if advance is not None:
                     advance(block.records)
-        got, further = tally.summary()
-        return SynthesisOutcome(target(self.users, self.weeks), got, further)
+        # Queries are distinguished by 64-bit hashes: among ten million two share one with a probability of
+        # three in a million.
+        got = LogShape(users=self.users, distinct_queries=len(np.unique(np.concatenate(asked))), **counted)
+        return SynthesisOutcome(target(self.users, self.weeks), got)
