@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -53,8 +54,13 @@ def register(app: typer.Typer) -> None:
 Folder = Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")]
 User = Annotated[str, typer.Argument(help="The user's name, as in the log or profiles.")]
 
-_LOG = "Profiles from a log"
-_SHOWN = "What a group may show"
+
+def _in_panel(panel: str, help: str, **more: Any) -> Any:
+    return typer.Option(help=help, rich_help_panel=panel, **more)
+
+
+_of_log = partial(_in_panel, "Profiles from a log")
+_shown = partial(_in_panel, "What a group may show")
 
 ProfilesFile = Annotated[
     Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
@@ -68,47 +74,23 @@ Augment = Annotated[
 Plain = Annotated[bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")]
 Criterion = Annotated[
     Literal["strict", "paper"],
-    typer.Option(
-        help="p for every term and member (strict), or as an average (paper; not a guarantee).",
-        rich_help_panel=_SHOWN,
-    ),
+    _shown("p for every term and member (strict), or as an average (paper; not a guarantee)."),
 ]
-KnownTerms = Annotated[
-    int,
-    typer.Option(
-        help="Terms of a member that the attacker may know already; costs most terms.", rich_help_panel=_SHOWN
-    ),
-]
-FewestHolders = Annotated[
-    int,
-    typer.Option(help="Show only terms that at least this many users have.", rich_help_panel=_SHOWN),
-]
-FewestInGroup = Annotated[
-    int,
-    typer.Option(
-        help="Show only terms that at least this many members of the group have.", rich_help_panel=_SHOWN
-    ),
-]
+KnownTerms = Annotated[int, _shown("Terms of a member that the attacker may know already; costs most terms.")]
+FewestHolders = Annotated[int, _shown("Show only terms that at least this many users have.")]
+FewestInGroup = Annotated[int, _shown("Show only terms that at least this many members of the group have.")]
 Representative = Annotated[
     Literal["share", "centroid", "union"],
-    typer.Option(
-        help="Weights of released terms: the share of members who have it, or the paper's centroid or union, "
-        "which tell more.",
-        rich_help_panel=_SHOWN,
+    _shown(
+        "Weights of released terms: the share of members who have it, or the paper's centroid or union, "
+        "which tell more."
     ),
 ]
-
 Weights = Annotated[
     Literal["count", "binary", "tf-idf"],
-    typer.Option(
-        help="Weights of a user's terms: in how many queries, all the same, or rarer terms more.",
-        rich_help_panel=_LOG,
-    ),
+    _of_log("Weights of a user's terms: in how many queries, all the same, or rarer terms more."),
 ]
-MaxTerms = Annotated[
-    int | None,
-    typer.Option(min=1, help="Keep at most this many terms of each user, by weight.", rich_help_panel=_LOG),
-]
+MaxTerms = Annotated[int | None, _of_log("Keep at most this many terms of each user, by weight.", min=1)]
 
 
 def bundle(

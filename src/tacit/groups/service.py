@@ -67,19 +67,14 @@ class NearestGroups:
 
     def __init__(self, groups: Iterable[tuple[int, Shown]]) -> None:
         self._beside: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
-        numbers, offsets, terms, weights = [], [0], [], []
-        for group, shown in groups:
-            numbers.append(group)
-            offsets.append(offsets[-1] + shown.terms.size)
-            terms.append(shown.terms)
-            weights.append(_unit(shown.shares))
-        self._numbers = np.array(numbers, np.int64)
-        self._alive = np.ones(self._numbers.size)
-        width = max((int(held[-1]) + 1 for held in terms if held.size), default=0)
-        content = np.concatenate(weights) if weights else np.empty(0, np.float32)
-        columns = np.concatenate(terms) if terms else np.empty(0, np.int32)
-        rows = sparse.csr_array((content, columns, np.array(offsets)), shape=(len(numbers), width))
-        self._by_term = rows.tocsc()
+        listed = list(groups)
+        self._numbers = np.array([group for group, _ in listed], np.int64)
+        self._alive = np.ones(len(listed))
+        offsets = np.cumsum([0, *(shown.terms.size for _, shown in listed)])
+        terms = np.concatenate([np.empty(0, np.int32), *(shown.terms for _, shown in listed)])
+        weights = np.concatenate([np.empty(0, np.float32), *(_unit(shown.shares) for _, shown in listed)])
+        shape = (len(listed), int(terms.max(initial=-1)) + 1)
+        self._by_term = sparse.csr_array((weights, terms, offsets), shape=shape).tocsc()
 
     def add(self, group: int, shown: Shown) -> bool:
         """Take in a group; False when the index should be made anew."""
