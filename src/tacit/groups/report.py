@@ -480,6 +480,6 @@ def similarity_within(bundling: Bundling) -> float:
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     belongs = (np.ones(users, np.float32), np.concatenate(bundling.members), offsets)
     sums = sparse.csr_array(belongs, shape=(sizes.size, users)) @ bundling.vectors.matrix()
-    squares = [np.square(each, dtype=np.float64).sum() for each in (sums.data, bundling.vectors.weights)]
+    squares = [np.einsum("i,i", x, x, dtype=np.float64) for x in (sums.data, bundling.vectors.weights)]
     pairs = (sizes * (sizes - 1)).sum()
     return float((squares[0] - squares[1]) / pairs) if pairs else 1.0

@@ -43,9 +43,10 @@ class UnitVectors:
     def of(cls, rows: sparse.csr_array) -> UnitVectors:
         """Scale each row, none of which is empty, to length 1."""
         offsets = rows.indptr.astype(np.int64)
-        lengths = np.sqrt(np.add.reduceat(np.square(rows.data, dtype=np.float64), offsets[:-1]))
+        lengths = np.sqrt(np.add.reduceat(np.square(rows.data), offsets[:-1], dtype=np.float64))
         lengths[lengths == 0] = 1.0  # weights too small for a float
-        weights = (rows.data / np.repeat(lengths, np.diff(offsets))).astype(np.float32)
+        scale = np.repeat(lengths.astype(np.float32), np.diff(offsets))
+        weights: NDArray[np.float32] = np.divide(rows.data, scale, dtype=np.float32)
         return cls(offsets, rows.indices.astype(np.int32, copy=False), weights, rows.shape[1])
 
     def matrix(self) -> sparse.csr_array:
