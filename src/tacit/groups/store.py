@@ -358,13 +358,11 @@ def write_files(store: GroupsStore, folder: Path) -> None:
     """Write both files of lines anew, each whole or not at all."""
     vocabulary = store.vocabulary()
     with atomic_file(folder / "representatives.jsonl") as path:
-        _write_lines(
-            path,
-            (
-                {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
-                for group, shown in store.all_shown()
-            ),
+        groups = (
+            {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
+            for group, shown in store.all_shown()
         )
+        _write_lines(path, groups)
     with atomic_file(folder / "operator" / "membership.jsonl", mode=0o600) as path:
         # In the order of names: the order of the input, or of the bundling, is nobody's business.
         rows = ({"user": user, "group": at.group, "member": at.member} for user, at in store.everybody())

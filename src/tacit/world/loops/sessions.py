@@ -291,25 +291,6 @@ def clicks_of(state: State, row: Row, noun: int, results: npt.NDArray[np.int32])
 
 
 @compiled
-def _weigh(
-    weight: npt.NDArray[np.float64],
-    found: npt.NDArray[np.int32],
-    meaning: int,
-    low: int,
-    high: int,
-) -> None:
-    """Fill ``weight`` with attention times fit for the results ``found`` of one page."""
-    for place in range(len(found)):
-        document = found[place]
-        fit = 1.0
-        if document == meaning:
-            fit = _MEANT
-        elif low <= document < high:
-            fit = _OF_INTEREST
-        weight[place] = _ATTENTION[place] * fit
-
-
-@compiled
 def _draw(state: State, weight: npt.NDArray[np.float64], shown: int) -> int:
     """A place by weight, which is then used up."""
     target = uniform(state) * weight[:shown].sum()
@@ -354,7 +335,12 @@ def choose_clicks(
             noun, topic = int(base[rows[row, BASE]]), int(rows[row, INTEREST])
             start = int(rows[row, PAGE]) * PAGE_SIZE
             found = results[noun, start : start + page_length(results, noun, int(rows[row, PAGE]))]
-            _weigh(weight, found, rows[row, MEANING], topic, end[topic] if topic >= 0 else 0)
+            last = end[topic] if topic >= 0 else 0
+            for place in range(len(found)):  # attention times fit
+                fit = _MEANT if found[place] == rows[row, MEANING] else 1.0
+                if fit == 1.0 and topic <= found[place] < last:
+                    fit = _OF_INTEREST
+                weight[place] = _ATTENTION[place] * fit
             for _ in range(max(1, rows[row, CLICKS])):
                 of_row[at] = row
                 if rows[row, CLICKS]:

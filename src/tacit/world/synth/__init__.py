@@ -6,23 +6,6 @@ second file.
 """
 
 from tacit.world.loops.queries import RecordKind
-from tacit.world.synth.log import (
-    AOL,
-    HEAPS_EXPONENT,
-    TRUTH_SCHEMA,
-    LogShape,
-    SynthesisOutcome,
-    SyntheticLog,
-    target,
-)
+from tacit.world.synth.log import AOL, HEAPS_EXPONENT, LogShape, SynthesisOutcome, SyntheticLog, target
 
-__all__ = [
-    "AOL",
-    "HEAPS_EXPONENT",
-    "TRUTH_SCHEMA",
-    "RecordKind",
-    "SynthesisOutcome",
-    "LogShape",
-    "SyntheticLog",
-    "target",
-]
+__all__ = ["AOL", "HEAPS_EXPONENT", "LogShape", "RecordKind", "SynthesisOutcome", "SyntheticLog", "target"]
