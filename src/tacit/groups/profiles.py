@@ -66,10 +66,8 @@ class Profiles:
     def profile(self, row: int) -> dict[str, float]:
         """One user's terms with their weights."""
         held = self.held(row)
-        return {
-            self.vocabulary[term]: float(weight)
-            for term, weight in zip(self.terms[held], self.weights[held], strict=True)
-        }
+        pairs = zip(self.terms[held], self.weights[held], strict=True)
+        return {self.vocabulary[term]: float(weight) for term, weight in pairs}
 
     def matrix(self) -> sparse.csr_array:
         """The profiles as a scipy matrix, sharing memory."""

@@ -34,7 +34,7 @@ from tacit.searchlog.readers import (
 )
 from tacit.searchlog.readers.inspection import DELIMITERS_IN_WORDS, looked_at
 from tacit.searchlog.readers.protocol import BadLines, Reason
-from tacit.searchlog.schema import LogWriter
+from tacit.searchlog.schema import LogWriter, begins_as_parquet
 
 _FILES_NAMED = 3
 _PARSERS = min(4, os.cpu_count() or 1)
@@ -218,10 +218,8 @@ def _no_record(
 def _check_output(paths: Sequence[str | Path], output: Path, options: ImportOptions, force: bool) -> None:
     """Refuse an output that would destroy something, such as one of the files that are read."""
     inputs = [source.path for source in find_sources([Path(p) for p in paths], encoding=options.encoding)]
-    if output.is_file():
-        with output.open("rb") as file:
-            if file.read(4) == b"PAR1":  # an earlier import into the same folder, unless it is named
-                inputs = [Path(p) for p in paths]
+    if begins_as_parquet(output):  # an earlier import into the same folder, unless it is named
+        inputs = [Path(p) for p in paths]
     check_output(output, force=force, inputs=inputs, ledger_stays=True)
 
 

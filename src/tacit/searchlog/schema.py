@@ -60,6 +60,8 @@ def check_log(path: str | Path) -> Path:
 
 def begins_as_parquet(path: Path) -> bool:
     """Whether there is a file that begins as Parquet files do."""
+    if not path.is_file():  # a pipe would wait for its writer
+        return False
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
