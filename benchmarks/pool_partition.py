@@ -128,7 +128,7 @@ def main() -> None:
         plain = best_of(runs, lambda r=records: plain_median_split(r.copy(), sizes, offsets, K))
         line("plain median split", plain)
         seconds = {}
-        for name, method in (("SPLIT", "split"), ("cheapest cut", "cheapest"), ("default", "ahead")):
+        for name, method in (("SPLIT", "split"), ("default", "ahead")):
             partition(few, template, K, method=method)
             seconds[name] = best_of(runs, lambda r=records, m=method: partition(r, template, K, method=m))
             line(name, seconds[name], partition(records, template, K, method=method), bound)

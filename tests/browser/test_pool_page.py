@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+from tests.open_envelope import OpenEnvelope
 from tests.served_app import served_app
 
-from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, OpenEnvelope, Rules, SecondMessage
+from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, Rules, SecondMessage
 from tacit.pool.server.app import pool_app
 from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore

@@ -10,12 +10,13 @@ import pytest
 import redis
 from hypothesis import settings
 from hypothesis.stateful import invariant
+from tests.open_envelope import OpenEnvelope
 from tests.property.test_pool_machine import RULES, TEMPLATE, LyingAgents
 from tests.property.test_pool_relay_machine import RelayedAgents
 from tests.redis_server import RedisServer
 
 from tacit.errors import InputError
-from tacit.pool.protocol.messages import FirstMessage, OpenEnvelope, Phase, Reply, SecondMessage
+from tacit.pool.protocol.messages import FirstMessage, Phase, Reply, SecondMessage
 from tacit.pool.server.machine import PoolMachine
 from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore, Standing
 

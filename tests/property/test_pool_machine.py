@@ -17,13 +17,13 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.open_envelope import OpenEnvelope
 
 from tacit.pool.agent.machine import AgentMachine, Planned
 from tacit.pool.protocol.batches import SealedMessage
 from tacit.pool.protocol.messages import (
     AgentState,
     FirstMessage,
-    OpenEnvelope,
     Phase,
     Reply,
     Rules,

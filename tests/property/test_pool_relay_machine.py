@@ -14,11 +14,12 @@ from dataclasses import replace
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
+from tests.open_envelope import OpenEnvelope
 from tests.property.test_pool_machine import RULES, TEMPLATE, CarelessAgents, K, Message
 
 from tacit.pool.agent.machine import AgentMachine
 from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
-from tacit.pool.protocol.messages import OpenEnvelope, Phase, Reply, SecondMessage
+from tacit.pool.protocol.messages import Phase, Reply, SecondMessage
 from tacit.pool.protocol.table import Table
 from tacit.pool.server.machine import PoolMachine
 

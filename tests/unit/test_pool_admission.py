@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from tests.open_envelope import OpenEnvelope
 
 from tacit.errors import InputError, ParameterError
 from tacit.pool.agent.machine import AgentMachine
@@ -25,7 +26,7 @@ from tacit.pool.protocol.batches import (
     VerifyingKey,
     account_digest,
 )
-from tacit.pool.protocol.messages import OpenEnvelope, Reply, Rules
+from tacit.pool.protocol.messages import Reply, Rules
 from tacit.pool.protocol.table import whole_domain
 from tacit.pool.protocol.template import parse_template
 

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.open_envelope import OpenEnvelope
 
 from tacit.errors import InputError
 from tacit.pool.agent.machine import AgentMachine
@@ -16,7 +17,6 @@ from tacit.pool.protocol.messages import (
     AgentState,
     FirstMessage,
     HpkeSealing,
-    OpenEnvelope,
     Phase,
     Reply,
     Rules,

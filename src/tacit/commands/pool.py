@@ -239,13 +239,11 @@ def serve(
     skew: Annotated[
         float, typer.Option(help="Twice the delay with which a table may be published, in seconds.")
     ] = 2.0,
-    margin: Annotated[int, typer.Option(help="Ask groups to identify from k plus this many counts on.")] = 0,
     host: Host = "127.0.0.1",
     port: Port = 8460,
     redis: Annotated[
         str | None, typer.Option(help="Keep the epoch in this Redis: redis://HOST:PORT/0.")
     ] = None,
-    name: Annotated[str, typer.Option(help="The pool's name in Redis.")] = "pool",
     relay: Annotated[
         str | None, typer.Option(help="Take sealed records only in batches, from this relay.")
     ] = None,
@@ -255,8 +253,6 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Number of processes; more than one needs --redis.", min=1)
     ] = 1,
-    listeners: Annotated[int, typer.Option(help="Clients that may follow each worker's broadcast.")] = 20_000,
-    requests_at_once: Annotated[int, typer.Option(help="Requests each worker serves at once.")] = 1_000,
     as_json: JsonFlag = False,
 ) -> None:
     """Serve a pool over HTTP until Ctrl-C. Nothing is logged, and nothing is kept beyond the window.
@@ -275,9 +271,7 @@ def serve(
         identify=identify,
         form=form,
         skew=skew,
-        margin=margin,
         redis=redis,
-        name=name,
         relay=relay,
         relay_secret=relay_secret,
         workers=workers,
@@ -296,7 +290,7 @@ def serve(
     started = announcement(f"Pool at {server.address}", server, pool.as_dict(), says, as_json)
 
     def work(then: Callable[[], None] = lambda: None) -> None:
-        run(pool.app(listeners=listeners, requests_at_once=requests_at_once), server, then)
+        run(pool.app(), server, then)
 
     if workers == 1:
         work(started)

@@ -18,9 +18,9 @@ from tacit.pool.protocol.messages import (
     UNGROUPED,
     AgentState,
     FirstMessage,
+    HpkeSealing,
     Reply,
     Rules,
-    Sealing,
     SecondMessage,
 )
 from tacit.pool.protocol.table import Table
@@ -57,7 +57,7 @@ class AgentMachine:
         rules: Rules,
         template: Template,
         record: Record,
-        sealing: Sealing,
+        sealing: HpkeSealing,
         *,
         without: Without = "hold",
         relayed: bool = False,

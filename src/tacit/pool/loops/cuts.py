@@ -26,15 +26,13 @@ def _count(rows: Any, begin: int, end: int, low: Any, high: Any, offsets: Any, c
 
 
 @compiled
-def _median_cut(
-    counts: Any, offsets: Any, low: Any, high: Any, number: int, least: int
-) -> tuple[int, int, int]:
+def _median_cut(counts: Any, offsets: Any, low: Any, high: Any, number: int, least: int) -> tuple[int, int]:
     """SPLIT's choice (Fig. 5): at each attribute's median, the cut that loses least; attribute -1 if none.
 
     A cut leaves ``least`` on both sides. Where the median itself does not, the cut just below it is tried:
     every other one is further from the middle, so if neither is valid none is.
     """
-    best, best_cut, best_left = -1, 0, 0
+    best, best_cut = -1, 0
     best_cost = np.inf
     for a in range(low.size):
         if low[a] == high[a]:
@@ -54,8 +52,8 @@ def _median_cut(
         share = (value - low[a] + 1) / width
         cost = left * share + (number - left) * (1 - share)  # IL(G1) + IL(G2), in units of the cell's volume
         if cost < best_cost:
-            best, best_cut, best_left, best_cost = a, value, left, cost
-    return best, best_cut, best_left
+            best, best_cut, best_cost = a, value, cost
+    return best, best_cut
 
 
 @compiled
@@ -148,33 +146,15 @@ def _look_ahead(
                 far[offsets[b] + value] = counts[offsets[b] + value] - near[offsets[b] + value]
         left, right = (near, far) if count_left else (far, near)
         high_half[a] = cuts[a]
+        number_left = lefts[a]
         cost = _best_cuts(
-            left,
-            offsets,
-            low,
-            high_half,
-            lefts[a],
-            least,
-            sizes,
-            beta,
-            next_cuts,
-            next_lefts,
-            next_costs,
+            left, offsets, low, high_half, number_left, least, sizes, beta, next_cuts, next_lefts, next_costs
         )
         high_half[a] = high[a]
         low_half[a] = cuts[a] + 1
+        others = number - number_left
         cost += _best_cuts(
-            right,
-            offsets,
-            low_half,
-            high,
-            number - lefts[a],
-            least,
-            sizes,
-            beta,
-            next_cuts,
-            next_lefts,
-            next_costs,
+            right, offsets, low_half, high, others, least, sizes, beta, next_cuts, next_lefts, next_costs
         )
         low_half[a] = low[a]
         costs[a] = cost
@@ -209,15 +189,15 @@ def cut_cells(
     highest: Any,
     least: int,
     beta: float,
-    looking: int,
+    ahead: bool,
 ) -> tuple[Any, Any, Any]:
     """Cut the region from ``lowest`` to ``highest`` until no cut leaves ``least`` rows on both sides.
 
     Gives the cells' lower and upper corners and their first rows.
 
     Args:
-        looking: 0 cuts as SPLIT does (medians, least information loss); 1 takes the cheapest of all cuts;
-            2 the one that is cheapest after the next cut.
+        ahead: take the cut that is cheapest after the next one; otherwise cut as SPLIT does (medians, least
+            information loss).
     """
     number, width = rows.shape
     most = max(1, number // max(least, 1))
@@ -239,14 +219,13 @@ def cut_cells(
         chosen, cut = -1, 0
         if end - begin >= 2 * least:
             _count(rows, begin, end, low, high, offsets, counts)
-            if looking == 0:
-                chosen, cut, _ = _median_cut(counts, offsets, low, high, end - begin, least)
+            if not ahead:
+                chosen, cut = _median_cut(counts, offsets, low, high, end - begin, least)
             else:
                 _best_cuts(counts, offsets, low, high, end - begin, least, sizes, beta, cuts, lefts, costs)
-                if looking == 2:
-                    _look_ahead(
-                        rows, begin, end, low, high, offsets, counts, least, sizes, beta, cuts, lefts, costs
-                    )
+                _look_ahead(
+                    rows, begin, end, low, high, offsets, counts, least, sizes, beta, cuts, lefts, costs
+                )
                 for a in range(width):
                     if costs[a] < np.inf and (chosen < 0 or costs[a] < costs[chosen]):
                         chosen, cut = a, cuts[a]

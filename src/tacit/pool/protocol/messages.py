@@ -8,7 +8,7 @@
   registered, so nobody but the agent knows that it joined.
 - COUNT: whoever sent a query under a region in the overlap (the last part of OPEN) sends M1 = (epoch, group,
   token). It says that somebody in the group was online, and not who.
-- IDENTIFY: groups with at least k + margin counts are asked. Whoever sent M1 for one sends M2 = (epoch,
+- IDENTIFY: groups with at least k counts are asked. Whoever sent M1 for one sends M2 = (epoch,
   group, token, sealed record). A relay keeps the sealed records and hands over a group's only when k of them
   are there (:mod:`tacit.pool.protocol.batches`); where the pool has no relay, its own store does the same.
 - FORM: the records that were handed over are partitioned into the regions of the next table.
@@ -43,7 +43,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError, ParameterError
 from tacit.pool.protocol.template import Record
@@ -120,7 +120,6 @@ class Rules:
         overlap: p, the share of the usable time that is the overlap, above 0 and at most one half.
         count, identify, form: the length of the phases.
         skew: twice the time by which a publication may be late; later, it holds d* alone.
-        margin: a group is asked to identify itself from k + margin counts on.
         capacity: how many first messages an epoch takes.
     """
 
@@ -131,11 +130,10 @@ class Rules:
     identify: float = 4.0
     form: float = 2.0
     skew: float = 2.0
-    margin: int = 0
     capacity: int = 2_000_000
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 2), ("margin", 0), ("capacity", 2)):
+        for name, least in (("k", 2), ("capacity", 2)):
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for name in ("window", "overlap", "count", "identify", "form", "skew"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
@@ -244,19 +242,6 @@ class SecondMessage:
         return {"version": VERSION, **asdict(self)}
 
 
-class Sealing(Protocol):
-    """How records are closed and opened."""
-
-    def keys(self) -> tuple[str, str]:
-        """A new key pair: public, and secret."""
-
-    def seal(self, public: str, epoch: int, group: int, record: Record) -> str:
-        """The record, for whoever holds the secret key, in this epoch and group."""
-
-    def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
-        """The record; None if this is nothing that was sealed for this key, epoch and group."""
-
-
 def _context(epoch: int, group: int) -> bytes:
     return f"tacit pool 1, epoch {epoch}, group {group}".encode()
 
@@ -305,24 +290,3 @@ class HpkeSealing:
         if self._read is None or self._read[0] != secret:
             self._read = (secret, X25519PrivateKey.from_private_bytes(base64.b64decode(secret)))
         return self._read[1]
-
-
-class OpenEnvelope:
-    """No sealing at all: for simulations, where everybody is made up."""
-
-    def keys(self) -> tuple[str, str]:
-        """No keys."""
-        return "", ""
-
-    def seal(self, public: str, epoch: int, group: int, record: Record) -> str:
-        """The record's codes as text."""
-        del public, epoch, group
-        return ",".join(map(str, record))
-
-    def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
-        """The record that the text gives."""
-        del secret, epoch, group
-        try:
-            return tuple(map(int, sealed.split(",")))
-        except ValueError:
-            return None

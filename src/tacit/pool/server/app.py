@@ -513,9 +513,7 @@ class Pool:
         identify: seconds to take sealed records.
         form: seconds to form the next table.
         skew: twice the seconds by which a table may be late.
-        margin: ask a group to identify itself from k + ``margin`` counts on.
         redis: keep the epoch in this Redis (``redis://HOST:PORT/0``) instead of in memory.
-        name: the pool's name in Redis; pools of different names share one without meeting.
         relay: take sealed records only in batches, from the relay at this address.
         relay_secret: with ``relay``, the file with the secret that the relay requires.
         workers: how many processes will serve the pool; more than one needs ``redis``.
@@ -532,9 +530,7 @@ class Pool:
         identify: float = 4.0,
         form: float = 2.0,
         skew: float = 2.0,
-        margin: int = 0,
         redis: str | None = None,
-        name: str = "pool",
         relay: str | None = None,
         relay_secret: str | Path | None = None,
         workers: int = 1,
@@ -545,11 +541,11 @@ class Pool:
             )
         if (relay is None) != (relay_secret is None):
             raise ParameterError("`relay` and `relay_secret` belong together.", "Give both, or neither.")
-        self.rules = Rules(k, window, overlap, count, identify, form, skew, margin)
+        self.rules = Rules(k, window, overlap, count, identify, form, skew)
         self.template = template if isinstance(template, Template) else named_template(template)
         self.relay, self.workers = relay, workers
         self._secret = None if relay_secret is None else read_secret(Path(relay_secret))
-        self._redis, self._name = redis, name
+        self._redis = redis
 
     def __repr__(self) -> str:
         kept = "in memory" if self._redis is None else "in Redis"
@@ -567,22 +563,16 @@ class Pool:
             "relay": self.relay,
         }
 
-    def app(self, *, listeners: int = 20_000, requests_at_once: int = 1_000) -> Starlette:
-        """Make the ASGI application of one worker.
-
-        Args:
-            listeners: how many clients may follow the worker's broadcast.
-            requests_at_once: how many requests it serves at once; more are answered with 503.
-        """
+    def app(self) -> Starlette:
+        """Make the ASGI application of one worker."""
         if self._redis is None:
             store: MemoryStore | RedisStore = MemoryStore()
         else:
-            store = RedisStore(self._redis, self._name, 3 * self.rules.window)
+            store = RedisStore(self._redis, lifetime=3 * self.rules.window)
         relay = None
         if self.relay is not None and self._secret is not None:
             relay = RelayHandover(self.relay, self._secret, self.rules.form)
-        machine = PoolMachine(self.rules, self.template, store, relay=relay)
-        return pool_app(machine, listeners=listeners, requests_at_once=requests_at_once)
+        return pool_app(PoolMachine(self.rules, self.template, store, relay=relay))
 
 
 _PAUSE = 0.5

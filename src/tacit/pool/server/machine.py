@@ -10,7 +10,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from tacit.pool.protocol.messages import (
     Phase,
     Reply,
     Rules,
-    Sealing,
     SecondMessage,
 )
 from tacit.pool.protocol.table import Codes, Table, whole_domain
@@ -31,13 +29,8 @@ from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.partition import headroom, partition
 from tacit.pool.server.store import PoolStore, Standing
 
-
-class Formation(Protocol):
-    """How a table is made from the records of the groups that confirmed at least k."""
-
-    def __call__(
-        self, old: Table, confirmed: Mapping[int, Codes], epoch: int, template: Template, k: int
-    ) -> Table: ...
+Formation = Callable[[Table, Mapping[int, Codes], int, Template, int], Table]
+"""How a table is made from the records of the groups that confirmed at least k."""
 
 
 def valid_records(
@@ -146,7 +139,7 @@ class PoolMachine:
         template: Template,
         store: PoolStore,
         *,
-        sealing: Sealing | None = None,
+        sealing: HpkeSealing | None = None,
         formation: Formation = together,
         clock: Callable[[], float] | None = None,
         relay: Handover | None = None,
@@ -195,8 +188,7 @@ class PoolMachine:
         if self._too_late(opened, now):
             self._publish(standing, whole_domain(epoch + 1, self.template), now)
         elif standing.phase is Phase.COUNT:
-            enough = rules.k + rules.margin
-            asked = {group for group, number in self.store.counts().items() if number >= enough}
+            asked = {group for group, number in self.store.counts().items() if number >= rules.k}
             until = opened + rules.count + rules.identify
             self.store.advance(
                 standing,

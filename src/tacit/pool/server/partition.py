@@ -20,12 +20,9 @@ from tacit.errors import ParameterError
 from tacit.pool.protocol.table import Codes, Corners, losses
 from tacit.pool.protocol.template import Region, Template
 
-Method = Literal["ahead", "split", "cheapest"]
-METHODS: tuple[Method, ...] = ("ahead", "split", "cheapest")
-"""``ahead``: the cut that is cheapest after the next one (default); ``cheapest``: the cheapest cut at once;
-``split``: the paper's SPLIT (section 5.3)."""
-
-_LOOKING = {"split": 0, "cheapest": 1, "ahead": 2}
+Method = Literal["ahead", "split"]
+METHODS: tuple[Method, ...] = ("ahead", "split")
+"""``ahead``: the cut that is cheapest after the next one (default); ``split``: the paper's (section 5.3)."""
 
 VOLUME_WEIGHT = 32.0
 """How much a cell's share of the domain's volume counts beside the shares of its attributes' widths."""
@@ -116,9 +113,10 @@ def partition(
 
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows, order = np.array(records, np.uint16, order="C"), np.arange(number)
-    looking = _LOOKING[method]
     low, high = np.array((within or template.domain).low), np.array((within or template.domain).high)
-    lows, highs, begins = cut_cells(rows, order, sizes, offsets, low, high, least, VOLUME_WEIGHT, looking)
+    lows, highs, begins = cut_cells(
+        rows, order, sizes, offsets, low, high, least, VOLUME_WEIGHT, method == "ahead"
+    )
     ranked = np.argsort(begins)
     lows, highs, begins = lows[ranked], highs[ranked], begins[ranked]
     counts = np.diff(np.append(begins, number))

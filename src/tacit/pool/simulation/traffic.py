@@ -21,15 +21,7 @@ import numpy.typing as npt
 from tacit.errors import ParameterError
 from tacit.files import check_output
 from tacit.pool.loops.cuts import locate
-from tacit.pool.protocol.messages import (
-    UNGROUPED,
-    FirstMessage,
-    OpenEnvelope,
-    Phase,
-    Reply,
-    Rules,
-    SecondMessage,
-)
+from tacit.pool.protocol.messages import UNGROUPED, HpkeSealing, Phase, Rules
 from tacit.pool.protocol.table import Codes, Corners, Table, losses
 from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.machine import PoolMachine, nested, together
@@ -88,19 +80,9 @@ class CrowdStore(MemoryStore):
         """The records of the groups that have at least ``least``; they are not sealed in a simulation."""
         return {g: each for g, each in self._crowd_records.items() if len(each) >= least}  # type: ignore[misc]
 
-    def first(self, message: FirstMessage, capacity: int) -> Reply:
-        """Single messages are not for a crowd."""
-        del message, capacity
-        return Reply.REFUSED
 
-    def second(self, message: SecondMessage) -> Reply:
-        """Single messages are not for a crowd."""
-        del message
-        return Reply.REFUSED
-
-
-class CrowdEnvelope(OpenEnvelope):
-    """The crowd's records come as they are."""
+class CrowdEnvelope(HpkeSealing):
+    """No sealing at all: the crowd is made up, and its records come as they are."""
 
     def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
         """The record itself."""
@@ -166,6 +148,9 @@ MODES: tuple[Mode, ...] = ("default", "paper")
 """``default``: everybody is partitioned anew, with headroom and rule R; ``paper``: groups are split in
 themselves."""
 
+STAY_VARIANCE = 10.0
+"""Of how long people stay, as in the paper (section 6.1)."""
+
 Leavers = Literal["silent", "answer"]
 LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
 """People who sent a query in the overlap and left before its end: silent in the phases, or still answer."""
@@ -180,7 +165,6 @@ class SimulationSetting:
     overlap: float = 0.5
     arrivals: float = 50.0
     stay: float = 50.0
-    stay_variance: float = 10.0
     windows: int = 100
     mode: Mode = "default"
     leavers: Leavers = "silent"
@@ -190,13 +174,11 @@ class SimulationSetting:
         self.rules()
         for name, least in (("k", 2), ("windows", 1), ("seed", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
-        for name in ("window", "overlap", "arrivals", "stay", "stay_variance"):
+        for name in ("window", "overlap", "arrivals", "stay"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("arrivals", "stay"):
             if getattr(self, name) <= 0:
                 raise ParameterError.outside(name, getattr(self, name), "above 0")
-        if self.stay_variance < 0:
-            raise ParameterError.outside("stay_variance", self.stay_variance, "at least 0")
         if self.mode not in MODES:
             raise ParameterError.outside("mode", repr(self.mode), f"one of {', '.join(MODES)}")
         if self.leavers not in LEAVERS:
@@ -278,7 +260,7 @@ class _Run:
         setting = self.setting
         number = int(self.random.poisson(setting.arrivals * (end - begin)))
         arrive = np.sort(self.random.uniform(begin, end, number))
-        stay = self.random.normal(setting.stay, math.sqrt(setting.stay_variance), number)
+        stay = self.random.normal(setting.stay, math.sqrt(STAY_VARIANCE), number)
         self.arrived += number
         return Crowd(
             np.arange(self.arrived - number, self.arrived),
@@ -394,7 +376,7 @@ def simulate(
     run = _Run(setting, population, keep_log)
     run.pool.step(0.0)
     period = run.rules.open_length
-    longest = setting.stay + 6 * math.sqrt(setting.stay_variance)
+    longest = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
     early = run.newcomers(-longest, 0.0)  # the day has begun when the pool opens
     run.crowd = early.keep(early.leave > 0)
     run.window(0.0, period)
@@ -465,7 +447,6 @@ def simulate_pool(
     overlap: float = 0.5,
     arrivals: float = 50.0,
     stay: float = 50.0,
-    stay_variance: float = 10.0,
     windows: int = 100,
     mode: Mode = "default",
     leavers: Leavers = "silent",
@@ -489,7 +470,6 @@ def simulate_pool(
         overlap: the share of a window that is the next one's too, at most 0.5.
         arrivals: how many people arrive in a unit of time, on average.
         stay: how long they stay, on average.
-        stay_variance: the variance of how long they stay.
         windows: how many windows to run, after a first one that is not counted.
         mode: ``default`` (everybody is partitioned anew, with headroom) or ``paper`` (groups are split).
         leavers: whether people who left during the overlap stay ``silent`` in the phases or ``answer``.
@@ -503,9 +483,7 @@ def simulate_pool(
         advance: called after each window.
     """
     seeds = whole("seeds", seeds, 1)
-    setting = SimulationSetting(
-        k, window, overlap, arrivals, stay, stay_variance, windows, mode, leavers, seed
-    )
+    setting = SimulationSetting(k, window, overlap, arrivals, stay, windows, mode, leavers, seed)
     if log is not None:
         given = [each for each in (template, users) if isinstance(each, str | Path) and each != "adult"]
         check_output(Path(log), force=force, inputs=[Path(each) for each in given])
