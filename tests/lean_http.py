@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncGenerator
 from urllib.parse import urlsplit
 
-from tacit.pool.agent.runner import Announcement, PoolClient, PoolUnreachableError, RelayClient, Terms
+from tacit.pool.agent.runner import Announcement, PartyUnreachableError, PoolClient, RelayClient, Terms
 from tacit.pool.protocol.batches import SealedMessage
 from tacit.pool.protocol.messages import FirstMessage, Reply, Rules, SecondMessage
 from tacit.pool.protocol.table import Table
@@ -90,9 +90,9 @@ class LeanClient(PoolClient):
         try:
             status, _, body = await self._connections.ask("GET", "/v1/table")
         except (OSError, EOFError) as error:
-            raise PoolUnreachableError("the pool does not answer.") from error
+            raise PartyUnreachableError("the pool does not answer.") from error
         if status != 200:
-            raise PoolUnreachableError(f"the pool answered {status}.")
+            raise PartyUnreachableError(f"the pool answered {status}.")
         given = json.loads(body)
         tables, name = self._connections.tables, given["public_key"]
         if name not in tables:  # one process need not check the same table a thousand times
@@ -112,18 +112,18 @@ class LeanClient(PoolClient):
         try:
             reader, writer = await self._connections.open()
         except OSError as error:
-            raise PoolUnreachableError("the pool does not answer.") from error
+            raise PartyUnreachableError("the pool does not answer.") from error
         try:
             writer.write(f"GET /v1/events HTTP/1.1\r\nhost: {self._connections.host}\r\n\r\n".encode())
             status, _ = await read_head(reader)
             if status != 200:
-                raise PoolUnreachableError(f"the pool answered {status}.")
+                raise PartyUnreachableError(f"the pool answered {status}.")
             while line := await reader.readline():
                 if line.startswith(b"data: "):
                     given = json.loads(line[6:])
                     yield Announcement(given["epoch"], given["phase"], tuple(given.get("asked", ())))
         except (OSError, EOFError) as error:
-            raise PoolUnreachableError("the pool's broadcast ended.") from error
+            raise PartyUnreachableError("the pool's broadcast ended.") from error
         finally:
             writer.close()
 

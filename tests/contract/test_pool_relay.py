@@ -15,7 +15,7 @@ from tests.pool_traffic import served
 from tests.served_app import served_app
 
 from tacit.errors import InputError, ParameterError
-from tacit.pool.agent.runner import AgentRunner, RelayClient, RelayPromise, RelayUnreachableError
+from tacit.pool.agent.runner import AgentRunner, PartyUnreachableError, RelayClient, RelayPromise
 from tacit.pool.channel.oblivious import ObliviousTransport
 from tacit.pool.channel.secret_files import kept_secret, read_secret
 from tacit.pool.protocol.batches import BatchKeeper, SealedMessage, announcement_digest
@@ -163,10 +163,10 @@ def test_what_is_no_relay_is_named_so() -> None:
             assert await client.send(SealedMessage("0" * 64, "0" * 32, "x")) is None
             await client.promise()
 
-    with pytest.raises(RelayUnreachableError, match="does not answer \\(ConnectError\\)"):
+    with pytest.raises(PartyUnreachableError, match="does not answer \\(ConnectError\\)"):
         asyncio.run(ask("http://127.0.0.1:9"))
     pool = PoolMachine(RULES, TEMPLATE, MemoryStore())
-    with served_app(pool_app(pool)) as client, pytest.raises(RelayUnreachableError, match="answered 404"):
+    with served_app(pool_app(pool)) as client, pytest.raises(PartyUnreachableError, match="answered 404"):
         asyncio.run(ask(str(client.base_url)))
 
 

@@ -206,23 +206,17 @@ def register(app: typer.Typer) -> None:
         epilog="Example: tacit pool serve --k 30 --window 120",
         no_args_is_help=True,
     )
-    group.command("serve", epilog="Example: tacit pool serve --template template.toml --k 30 --window 120")(
-        serve
-    )
-    group.command(
-        "agent",
-        epilog="Example: tacit pool agent --pool http://127.0.0.1:8460 --record me.json "
-        "--engine http://127.0.0.1:8480/search",
-    )(agent)
-    group.command(
-        "relay",
-        epilog="Example: tacit pool relay --gateway https://gateway.example/ --k 30 --secret pool.secret",
-    )(relay)
-    group.command("gateway", epilog="Example: tacit pool gateway --target http://127.0.0.1:8460")(gateway)
-    group.command("issuer", epilog="Example: tacit pool issuer --accounts accounts.txt --new alice.account")(
-        issuer
-    )
-    group.command("verify", epilog="Example: tacit pool verify log.parquet --k 30 --window 50")(verify)
+    engine = "--engine http://127.0.0.1:8480/search"
+    for verb, example in (
+        (serve, "--template template.toml --k 30 --window 120"),
+        (agent, f"--pool http://127.0.0.1:8460 --record me.json {engine}"),
+        (relay, "--gateway https://gateway.example/ --k 30 --secret pool.secret"),
+        (gateway, "--target http://127.0.0.1:8460"),
+        (issuer, "--accounts accounts.txt --new alice.account"),
+        (verify, "log.parquet --k 30 --window 50"),
+    ):
+        name = verb.__name__
+        group.command(name, epilog=f"Example: tacit pool {name} {example}")(verb)
     app.add_typer(group, name="pool")
 
 

@@ -54,8 +54,8 @@ from tacit.pool.protocol.template import Region, Template, parse_template
 _HEADERS = {"user-agent": "tacit-pool-agent", "accept": "application/json"}
 
 
-class PoolUnreachableError(TacitError):
-    """The pool does not answer, or not as a pool does."""
+class PartyUnreachableError(TacitError):
+    """A pool or a relay does not answer, or not as one does."""
 
 
 @dataclass(frozen=True)
@@ -79,36 +79,57 @@ class Announcement:
     """Seconds until the phase ends, as far as the agent was told."""
 
 
-class PoolClient:
+class _PartyClient:
+    """An agent's view of a party.
+
+    Args:
+        address: the party's, such as ``https://relay.example``.
+        http: how to reach it.
+    """
+
+    _name: str
+
+    def __init__(self, address: str, http: httpx.AsyncClient) -> None:
+        self.address = address.rstrip("/")
+        self._http = http
+
+    async def _get(self, path: str) -> Any:
+        try:
+            answer = await self._http.get(self.address + path, headers=_HEADERS)
+            if answer.status_code == 200:
+                return answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            why = f"the {self._name} does not answer ({type(error).__name__})."
+            raise PartyUnreachableError(why) from error
+        raise PartyUnreachableError(f"the {self._name} answered {answer.status_code}.")
+
+    async def _post(self, path: str, message: dict[str, Any]) -> Reply | None:
+        """What the party does with a message, or None if it is busy or does not answer."""
+        try:
+            answer = await self._http.post(self.address + path, json=message, headers=_HEADERS)
+            return Reply(answer.json()["reply"])
+        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+            return None
+
+
+class PoolClient(_PartyClient):
     """One agent's view of a pool's HTTP API.
 
     Args:
-        address: the pool's, such as ``https://pool.example``.
-        http: how to reach it.
         streaming: the channel carries server-sent events; otherwise the standing is asked for now and then.
-        every: seconds between two such questions, at most.
     """
 
-    def __init__(
-        self, address: str, http: httpx.AsyncClient, *, streaming: bool = True, every: float = 1.0
-    ) -> None:
-        self._address = address.rstrip("/")
-        self._http = http
-        self._streaming = streaming
-        self.every = every
+    _name = "pool"
 
-    async def _get(self, path: str) -> httpx.Response:
-        try:
-            answer = await self._http.get(self._address + path, headers=_HEADERS)
-        except httpx.HTTPError as error:
-            raise PoolUnreachableError(f"the pool does not answer ({type(error).__name__}).") from error
-        if answer.status_code != 200:
-            raise PoolUnreachableError(f"the pool answered {answer.status_code}.")
-        return answer
+    def __init__(self, address: str, http: httpx.AsyncClient, *, streaming: bool = True) -> None:
+        super().__init__(address, http)
+        self._streaming = streaming
+        self.every = 1.0
+        """Seconds between two questions for the standing, at most."""
 
     async def terms(self) -> Terms:
         """The pool's rules and template."""
-        given = (await self._get("/v1/pool")).json()
+        given = await self._get("/v1/pool")
         try:
             if given["version"] != VERSION:
                 raise InputError(f"the pool speaks version {given['version']}; this agent speaks {VERSION}.")
@@ -126,9 +147,8 @@ class PoolClient:
     async def table(self, template: Template) -> tuple[Table, str, float, float]:
         """The table, the key to seal for, how long it lasts, and when it was asked for (monotonic)."""
         begun = time.monotonic()
-        answer = await self._get("/v1/table")
+        given = await self._get("/v1/table")
         try:
-            given = answer.json()
             table = Table.parse(given["table"], template)
             return table, str(given["public_key"]), float(given["expires_in"]), begun
         except (KeyError, TypeError, ValueError) as error:
@@ -137,11 +157,7 @@ class PoolClient:
     async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
         """Send a message; what the pool does with it, or None if it is busy or does not answer."""
         path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"
-        try:
-            answer = await self._http.post(self._address + path, json=message.as_dict(), headers=_HEADERS)
-            return Reply(answer.json()["reply"])
-        except (httpx.HTTPError, ValueError, KeyError):
-            return None
+        return await self._post(path, message.as_dict())
 
     async def follow(self) -> AsyncGenerator[Announcement, None]:
         """Where the pool stands, now and whenever it changes; ends when the pool is gone."""
@@ -151,8 +167,7 @@ class PoolClient:
             return
         last = None
         while True:
-            given = (await self._get("/v1/standing")).json()
-            announcement = _announcement(given)
+            announcement = _announcement(await self._get("/v1/standing"))
             if announcement != last:
                 last = announcement
                 yield announcement
@@ -162,15 +177,15 @@ class PoolClient:
         timeout = httpx.Timeout(10.0, read=40.0)
         try:
             async with self._http.stream(
-                "GET", self._address + "/v1/events", headers=_HEADERS, timeout=timeout
+                "GET", self.address + "/v1/events", headers=_HEADERS, timeout=timeout
             ) as answer:
                 if answer.status_code != 200:
-                    raise PoolUnreachableError(f"the pool answered {answer.status_code}.")
+                    raise PartyUnreachableError(f"the pool answered {answer.status_code}.")
                 async for line in answer.aiter_lines():
                     if line.startswith("data: "):
                         yield _announcement(json.loads(line[6:]))
         except (httpx.HTTPError, ValueError) as error:
-            raise PoolUnreachableError(f"the pool's broadcast ended ({type(error).__name__}).") from error
+            raise PartyUnreachableError(f"the pool's broadcast ended ({type(error).__name__}).") from error
 
 
 def _announcement(given: Any) -> Announcement:
@@ -183,10 +198,6 @@ def _announcement(given: Any) -> Announcement:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("the pool's announcement cannot be read.") from error
-
-
-class RelayUnreachableError(TacitError):
-    """The relay does not answer, or not as a relay does."""
 
 
 @dataclass(frozen=True)
@@ -218,43 +229,25 @@ class RelayPromise:
             )
 
 
-class RelayClient:
-    """An agent's view of a relay.
+class RelayClient(_PartyClient):
+    """An agent's view of a relay."""
 
-    Args:
-        address: the relay's, such as ``https://relay.example``.
-        http: how to reach it.
-    """
-
-    def __init__(self, address: str, http: httpx.AsyncClient) -> None:
-        self.address = address.rstrip("/")
-        self._http = http
+    _name = "relay"
 
     async def promise(self) -> RelayPromise:
         """What the relay promises."""
+        given = await self._get("/v1/relay")
         try:
-            answer = await self._http.get(self.address + "/v1/relay", headers=_HEADERS)
-            if answer.status_code != 200:
-                raise RelayUnreachableError(f"the relay answered {answer.status_code}.")
-            given = answer.json()
             issuer = given.get("issuer")
             return RelayPromise(
                 int(given["k"]), float(given["hold"]), None if issuer is None else str(issuer)
             )
-        except httpx.HTTPError as error:
-            raise RelayUnreachableError(f"the relay does not answer ({type(error).__name__}).") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RelayUnreachableError("the relay does not answer as a relay of a pool does.") from error
+            raise PartyUnreachableError("the relay does not answer as a relay of a pool does.") from error
 
     async def send(self, message: SealedMessage) -> Reply | None:
         """Bring a message; None if the relay is busy or does not answer."""
-        try:
-            answer = await self._http.post(
-                self.address + "/v1/sealed", json=message.as_dict(), headers=_HEADERS
-            )
-            return Reply(answer.json()["reply"])
-        except (httpx.HTTPError, ValueError, KeyError):
-            return None
+        return await self._post("/v1/sealed", message.as_dict())
 
 
 class PassClient:
@@ -387,7 +380,7 @@ class AgentRunner:
                     async for announcement in self._announcements():
                         self.reachable, pause = True, 0.1
                         await self._hear(announcement)
-                except (PoolUnreachableError, InputError):
+                except (PartyUnreachableError, InputError):
                     self.reachable = False
                 await asyncio.sleep(random.uniform(0.5, 1.0) * pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -414,7 +407,7 @@ class AgentRunner:
         finally:
             coming.cancel()
             with contextlib.suppress(
-                asyncio.CancelledError, StopAsyncIteration, PoolUnreachableError, InputError
+                asyncio.CancelledError, StopAsyncIteration, PartyUnreachableError, InputError
             ):
                 await coming
             await stream.aclose()

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from tacit.bodies import read_object
 from tacit.errors import InputError, ParameterError, TacitError
 from tacit.pool.agent.machine import Without
-from tacit.pool.agent.runner import AgentRunner, PassClient, PoolUnreachableError, RelayClient
+from tacit.pool.agent.runner import AgentRunner, PartyUnreachableError, PassClient, RelayClient
 from tacit.pool.channel import channel_transport, who_sees_what
 from tacit.pool.channel.secret_files import read_secret
 from tacit.pool.protocol.template import Region, generalise_query
@@ -150,7 +150,7 @@ class Agent:
 
     def _joined(self) -> AgentRunner:
         if self._runner is None:
-            raise PoolUnreachableError(self._trouble)
+            raise PartyUnreachableError(self._trouble)
         return self._runner
 
     async def region(self, timeout: float | None = None) -> Region | None:
@@ -160,7 +160,7 @@ class Agent:
             timeout: how many seconds to wait for a region (``wait`` unless given).
 
         Raises:
-            PoolUnreachableError: the pool was not joined in that time; the message says why.
+            PartyUnreachableError: the pool was not joined in that time; the message says why.
         """
         until = time.monotonic() + (self.wait if timeout is None else timeout)
         while self._runner is None and time.monotonic() < until:
@@ -196,7 +196,7 @@ class Agent:
                 Route("/region", self._show_region),
                 Route("/search", self._search, methods=["GET", "POST"]),
             ],
-            exception_handlers={InputError: _wrong, PoolUnreachableError: _away},
+            exception_handlers={InputError: _wrong, PartyUnreachableError: _away},
             lifespan=lifespan,
         )
 

@@ -40,9 +40,6 @@ def kept_secret(path: Path) -> str:
     return read_secret(path)
 
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
 def read_accounts(path: Path) -> list[str]:
     """Read the digests of an issuer's accounts; a file without any is refused."""
     found = _digests(path)
@@ -56,7 +53,7 @@ def _digests(path: Path) -> list[str]:
         lines = path.read_text(encoding="ascii").split() if path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the accounts in {path} cannot be read.") from error
-    wrong = [number for number, line in enumerate(lines, 1) if not _DIGEST.fullmatch(line)]
+    wrong = [number for number, line in enumerate(lines, 1) if not _SECRET.fullmatch(line)]
     if wrong:
         raise InputError(
             f"line {wrong[0]} of {path} is no account; an account is 64 hexadecimal digits.",

@@ -29,7 +29,6 @@ import base64
 import hashlib
 import math
 import random
-import re
 import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +41,7 @@ from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
 
 from tacit.errors import InputError, ParameterError, TacitError
-from tacit.pool.protocol.messages import LONGEST_SEALED, TOKEN, VERSION, Reply
+from tacit.pool.protocol.messages import LONGEST_SEALED, VERSION, Reply, checked_fields
 
 if TYPE_CHECKING:
     import httpx
@@ -364,7 +363,6 @@ class PassVerifier:
         return self._spent.setdefault(shown.period, {}).setdefault(shown.token, announcement) == announcement
 
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEMBERED = 1_000_000
 """How many announcements that were handed over a keeper remembers."""
 
@@ -391,20 +389,9 @@ class SealedMessage:
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> SealedMessage:
         """The message, or an error that says what is wrong with its form and repeats nothing of it."""
-        if set(given) - {"version", "announcement", "token", "sealed", "pass"} or (
-            given.get("version") != VERSION
-        ):
-            raise InputError(
-                f"a sealed message has version {VERSION}, announcement, token, sealed, and perhaps a pass."
-            )
-        checked_digest(given.get("announcement"))
-        if not isinstance(given.get("token"), str) or not TOKEN.fullmatch(given["token"]):
-            raise InputError("a message's token must be 32 hexadecimal digits.")
-        if not isinstance(given.get("sealed"), str) or not 0 < len(given["sealed"]) <= LONGEST_SEALED:
-            raise InputError(f"a message's sealed record must have 1 to {LONGEST_SEALED} characters.")
+        announcement, token, sealed = checked_fields(given, ("announcement", "token", "sealed"), "pass")
         shown = given.get("pass")
-        admission = None if shown is None else AdmissionPass.parse(shown, given["token"])
-        return cls(given["announcement"], given["token"], given["sealed"], admission)
+        return cls(announcement, token, sealed, None if shown is None else AdmissionPass.parse(shown, token))
 
     def as_dict(self) -> dict[str, Any]:
         """As it is sent."""
@@ -415,13 +402,6 @@ class SealedMessage:
             "sealed": self.sealed,
         }
         return said if self.admission is None else said | {"pass": self.admission.as_dict()}
-
-
-def checked_digest(given: object) -> str:
-    """The digest of an announcement, or an error that repeats nothing of what was given."""
-    if not isinstance(given, str) or not _DIGEST.fullmatch(given):
-        raise InputError("an announcement is named by 64 hexadecimal digits.")
-    return given
 
 
 class Handover(Protocol):

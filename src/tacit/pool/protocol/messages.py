@@ -40,18 +40,18 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from tacit.errors import InputError, ParameterError
 from tacit.pool.protocol.template import Record
 from tacit.validation import real, whole
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 
 VERSION = 1
 """The version of the messages; a message of another version is refused."""
@@ -61,9 +61,6 @@ UNGROUPED = -1
 
 READY = -2
 """People without a region who hold a query back, and will send it as soon as they have one."""
-
-TOKEN = re.compile(r"[0-9a-f]{32}")
-"""What a token looks like."""
 
 LONGEST_SEALED = 4096
 """Characters of a sealed record."""
@@ -187,59 +184,75 @@ class Rules:
         return asdict(self)
 
 
-def _checked(given: Mapping[str, Any], keys: set[str]) -> None:
+FORMS: dict[str, tuple[dict[str, Any], str]] = {
+    "epoch": ({"type": "integer"}, "a whole number"),
+    "group": ({"type": "integer"}, "a whole number"),
+    "token": ({"type": "string", "pattern": "^[0-9a-f]{32}$"}, "32 hexadecimal digits"),
+    "sealed": (
+        {"type": "string", "pattern": f"^[ -~]{{1,{LONGEST_SEALED}}}$"},
+        f"text of 1 to {LONGEST_SEALED} ASCII characters",
+    ),
+    "announcement": ({"type": "string", "pattern": "^[0-9a-f]{64}$"}, "64 hexadecimal digits"),
+}
+"""What each field of a message looks like, as a JSON schema and in words."""
+
+
+def checked_field(name: str, value: object) -> Any:
+    """The value, or an error that says what is wrong with its form and repeats nothing of it."""
+    form, words = FORMS[name]
+    fits = (
+        type(value) is int
+        if form["type"] == "integer"
+        else isinstance(value, str) and re.fullmatch(form["pattern"][1:-1], value)
+    )
+    if not fits:
+        raise InputError(f"a message's {name} must be {words}.")
+    return value
+
+
+def checked_fields(given: Mapping[str, Any], names: Iterable[str], *optional: str) -> list[Any]:
+    """The values of a message with just these fields, or an error about its form."""
     version = given.get("version", VERSION)
     if isinstance(version, bool) or version != VERSION:
         raise InputError(f"a message must be of version {VERSION}.")
-    wrong = [key for key in ("epoch", "group") if type(given.get(key)) is not int]
-    if wrong:
-        raise InputError(f"a message's {wrong[0]} must be a whole number.")
-    if not isinstance(given.get("token"), str) or not TOKEN.fullmatch(given["token"]):
-        raise InputError("a message's token must be 32 hexadecimal digits.")
-    if set(given) - keys - {"version"}:
-        raise InputError(f"a message has unknown keys; it has {', '.join(sorted(keys))}.")
+    values = [checked_field(name, given.get(name)) for name in names]
+    if set(given) - {*names, "version", *optional}:
+        raise InputError(f"a message has unknown keys; it has {', '.join(names)}.")
+    return values
+
+
+class _Message:
+    """What both messages to a pool have in common."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> Self:
+        """The message, or an error that says what is wrong with its form."""
+        return cls(*checked_fields(given, cls.__annotations__))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is sent."""
+        return {"version": VERSION} | {name: getattr(self, name) for name in self.__annotations__}
 
 
 @dataclass(frozen=True, slots=True)
-class FirstMessage:
+class FirstMessage(_Message):
     """M1: somebody who uses the group's region was online in the overlap (section 5.2, counting phase)."""
 
     epoch: int
     group: int
     token: str
 
-    @classmethod
-    def parse(cls, given: Mapping[str, Any]) -> FirstMessage:
-        """The message, or an error that says what is wrong with its form."""
-        _checked(given, {"epoch", "group", "token"})
-        return cls(given["epoch"], given["group"], given["token"])
-
-    def as_dict(self) -> dict[str, Any]:
-        """As it is sent."""
-        return {"version": VERSION, **asdict(self)}
-
 
 @dataclass(frozen=True, slots=True)
-class SecondMessage:
+class SecondMessage(_Message):
     """M2: the sender of M1 with this token has this record, sealed for the pool (identification phase)."""
 
     epoch: int
     group: int
     token: str
     sealed: str
-
-    @classmethod
-    def parse(cls, given: Mapping[str, Any]) -> SecondMessage:
-        """The message, or an error that says what is wrong with its form."""
-        _checked(given, {"epoch", "group", "token", "sealed"})
-        sealed = given.get("sealed")
-        if not isinstance(sealed, str) or not 0 < len(sealed) <= LONGEST_SEALED:
-            raise InputError(f"a message's sealed record must have 1 to {LONGEST_SEALED} characters.")
-        return cls(given["epoch"], given["group"], given["token"], sealed)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As it is sent."""
-        return {"version": VERSION, **asdict(self)}
 
 
 def _context(epoch: int, group: int) -> bytes:
@@ -250,15 +263,11 @@ class HpkeSealing:
     """X25519 with HKDF-SHA256 and AES-128-GCM."""
 
     def __init__(self) -> None:
-        from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-
         self._suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
         self._read: tuple[str, X25519PrivateKey] | None = None
 
     def keys(self) -> tuple[str, str]:
         """A new key pair: public, and secret. The key that was used last is forgotten."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
         self._read = None
         key = X25519PrivateKey.generate()
         public, secret = key.public_key().public_bytes_raw(), key.private_bytes_raw()
@@ -266,16 +275,12 @@ class HpkeSealing:
 
     def seal(self, public: str, epoch: int, group: int, record: Record) -> str:
         """The record, for whoever holds the secret key, in this epoch and group."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
-
         key = X25519PublicKey.from_public_bytes(base64.b64decode(public))
         packed = struct.pack(f">{len(record)}H", *record)
         return base64.b64encode(self._suite.encrypt(packed, key, _context(epoch, group))).decode()
 
     def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
         """The record; None if this is nothing that was sealed for this key, epoch and group."""
-        from cryptography.exceptions import InvalidTag
-
         key = self._secret_key(secret)
         try:
             packed = self._suite.decrypt(base64.b64decode(sealed, validate=True), key, _context(epoch, group))
@@ -285,8 +290,6 @@ class HpkeSealing:
 
     def _secret_key(self, secret: str) -> X25519PrivateKey:
         """The key that ``secret`` tells; a batch is opened with one, which is read once."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
         if self._read is None or self._read[0] != secret:
             self._read = (secret, X25519PrivateKey.from_private_bytes(base64.b64decode(secret)))
         return self._read[1]

@@ -34,8 +34,7 @@ from tacit.bodies import read_object
 from tacit.errors import InputError, ParameterError
 from tacit.pool.channel.secret_files import read_secret
 from tacit.pool.protocol.messages import (
-    LONGEST_SEALED,
-    TOKEN,
+    FORMS,
     VERSION,
     FirstMessage,
     Phase,
@@ -172,17 +171,6 @@ def _mean(groups: list[dict[str, Any]], name: str, people: int) -> float | None:
     return sum(group["people"] * group[name] for group in groups) / people if people else None
 
 
-_FIELDS: dict[str, dict[str, Any]] = {
-    "epoch": {"type": "integer", "description": "The epoch of the table that was used."},
-    "group": {"type": "integer", "description": "The group; -1 asked with d*, -2 holds a query back."},
-    "token": {"type": "string", "pattern": f"^{TOKEN.pattern}$", "description": "Drawn anew each epoch."},
-    "sealed": {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": LONGEST_SEALED,
-        "description": "The record, sealed for the epoch's key (HPKE), in base64.",
-    },
-}
 _REPLIES = {
     "200": "Accepted, or repeated: the same message came before and counts once.",
     "403": "No such group, or a second message without its first.",
@@ -220,7 +208,7 @@ def _operation(handler: Callable[..., Any], message: type[Any] | None) -> dict[s
     names = [field.name for field in fields(message)]
     schema = {
         "type": "object",
-        "properties": {"version": {"const": VERSION}} | {name: _FIELDS[name] for name in names},
+        "properties": {"version": {"const": VERSION}} | {name: FORMS[name][0] for name in names},
         "required": names,
         "additionalProperties": False,
     }
@@ -285,10 +273,6 @@ class _Limit:
 
 def _busy(why: str) -> Response:
     return JSONResponse({"error": why}, 503, {"retry-after": "1", **_HEADERS})
-
-
-def _error(status: int, why: str) -> Response:
-    return JSONResponse({"error": why}, status, _HEADERS)
 
 
 class _Service:
@@ -396,7 +380,7 @@ def _replied(reply: Reply) -> Response:
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
-    return _error(422, str(error))
+    return JSONResponse({"error": str(error)}, 422, _HEADERS)
 
 
 async def _store_away(_request: Request, _error: Exception) -> Response:

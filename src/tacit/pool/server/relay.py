@@ -46,10 +46,9 @@ from tacit.pool.protocol.batches import (
     PassIssuer,
     PassVerifier,
     SealedMessage,
-    checked_digest,
     issued_key,
 )
-from tacit.pool.protocol.messages import VERSION, Reply
+from tacit.pool.protocol.messages import VERSION, Reply, checked_field
 
 LARGEST_MESSAGE = 1 << 20
 _SECONDS = 30.0
@@ -306,7 +305,7 @@ def batch_routes(
         given = (await read_object(request, _LARGEST_REQUEST)).get("announcements")
         if not isinstance(given, list):
             raise InputError("a request for batches names announcements.")
-        announcements = [checked_digest(each) for each in given]
+        announcements = [checked_field("announcement", each) for each in given]
         batches = keeper.hand_over(announcements, clock())
         return JSONResponse({"version": VERSION, "batches": batches}, headers=_HEADERS)
 

@@ -10,7 +10,7 @@ of :class:`tacit.pool.agent.machine.AgentMachine` are made for arrays of people.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from tacit.pool.protocol.messages import UNGROUPED, HpkeSealing, Phase, Rules
 from tacit.pool.protocol.table import Codes, Corners, Table, losses
 from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.machine import PoolMachine, nested, together
-from tacit.pool.server.store import MemoryStore, Standing
+from tacit.pool.server.store import MemoryStore
 from tacit.pool.simulation.population import Population, read_population
 from tacit.pool.simulation.verification import (
     AnonymityAudit,
@@ -41,44 +41,18 @@ Numbers = npt.NDArray[np.int64]
 class CrowdStore(MemoryStore):
     """A store that takes the messages of many agents at once, each as if it came alone with a new token."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._crowd_groups: Numbers = np.empty(0, np.int64)
-        self._crowd_records: dict[int, list[Record]] = {}
-
-    def advance(
-        self,
-        seen: Standing | None,
-        then: Standing,
-        documents: Mapping[str, str],
-        asked: set[int] | None = None,
-    ) -> bool:
-        """As always; with a new epoch the crowd's messages are forgotten too."""
-        moved = super().advance(seen, then, documents, asked)
-        if moved and (seen is None or seen.epoch != then.epoch):
-            self._crowd_groups, self._crowd_records = np.empty(0, np.int64), {}
-        return moved
-
     def first_crowd(self, groups: Numbers) -> None:
         """M1 of each person, for their group."""
         assert self._standing is not None and self._standing.phase is Phase.COUNT
-        self._crowd_groups = groups
-
-    def counts(self) -> dict[int, int]:
-        """How many people each group counted."""
-        groups, numbers = np.unique(self._crowd_groups, return_counts=True)
-        return dict(zip(groups.tolist(), numbers.tolist(), strict=True))
+        found, numbers = np.unique(groups, return_counts=True)
+        self._counts = dict(zip(found.tolist(), numbers.tolist(), strict=True))
 
     def second_crowd(self, groups: Numbers, records: Codes) -> None:
-        """M2 of those whose group is asked; they are the senders of M1, in the same order."""
+        """M2 of those whose group is asked, in the order of M1; records are not sealed in a simulation."""
         assert self._standing is not None and self._standing.phase is Phase.IDENTIFY
         for group in self._asked:
-            rows = records[groups == group]
-            self._crowd_records[group] = list(map(tuple, rows.tolist()))
-
-    def batches(self, least: int) -> dict[int, list[str]]:
-        """The records of the groups that have at least ``least``; they are not sealed in a simulation."""
-        return {g: each for g, each in self._crowd_records.items() if len(each) >= least}  # type: ignore[misc]
+            rows = map(tuple, records[groups == group].tolist())
+            self._sealed[group] = dict(enumerate(rows))  # type: ignore[arg-type]
 
 
 class CrowdEnvelope(HpkeSealing):
@@ -123,12 +97,6 @@ class Crowd:
     group: Numbers
     guarded: npt.NDArray[np.bool_]
     """Has had a group before, or has one now."""
-
-    @classmethod
-    def nobody(cls, width: int) -> Crowd:
-        """An empty crowd."""
-        none, no_time = np.empty(0, np.int64), np.empty(0, np.float64)
-        return cls(none, np.empty((0, width), np.uint16), no_time, no_time, none, none.astype(np.bool_))
 
     def __len__(self) -> int:
         return len(self.number)
@@ -241,8 +209,10 @@ class _Run:
         self.pool = PoolMachine(
             self.rules, population.template, self.store, sealing=CrowdEnvelope(), formation=formation
         )
-        self.crowd = Crowd.nobody(len(population.template.attributes))
         self.arrived = 0
+        longest = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
+        early = self.newcomers(-longest, 0.0)  # the day has begun when the pool opens
+        self.crowd = early.keep(early.leave > 0)
         self.keep_log = keep_log
         self.entries: list[tuple[npt.NDArray[Any], ...]] = []
         self.measured: list[tuple[float, ...]] = []
@@ -376,9 +346,6 @@ def simulate(
     run = _Run(setting, population, keep_log)
     run.pool.step(0.0)
     period = run.rules.open_length
-    longest = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
-    early = run.newcomers(-longest, 0.0)  # the day has begun when the pool opens
-    run.crowd = early.keep(early.leave > 0)
     run.window(0.0, period)
     for number in range(1, setting.windows + 1):
         run.window(period * number, period * (number + 1))
