@@ -33,7 +33,6 @@ from tacit.device.sending.decision import InterestFinder
 from tacit.device.sending.withholding import NEAR_SHARE, Withholding
 from tacit.evaluate.guards.cases import (
     HistoryCase,
-    abstract_pages,
     history_cases,
     interval_over_queries,
     load_ambient,
@@ -41,6 +40,7 @@ from tacit.evaluate.guards.cases import (
 )
 from tacit.retrieval import personalised
 from tacit.retrieval.personalised import rank_by_profile
+from withholding import abstract_pages
 
 DELTA = 0.1
 SETTINGS = [

@@ -45,7 +45,7 @@ def measure(log: Path, folder: Path, *, one_fold: bool) -> tuple[dict[str, Any],
     """Run the command; its results, and seconds by the clock and of processors, and memory."""
     command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder), "--json"]
     command += [word for name in MECHANISMS for word in ("--mechanism", name)]
-    command += ["--no-impact", "--workers", "2"]
+    command += ["--workers", "2"]
     if one_fold:
         command = [sys.executable, __file__, "--log", str(log), "--output", str(folder)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -70,7 +70,7 @@ def run_one_fold(log: Path, folder: Path) -> None:
     from tacit.evaluate.sweep.runs import RunStore
     from tacit.evaluate.sweep.sweeping import run_fold
 
-    plan = SweepPlan(grid(MECHANISMS, impact=False))
+    plan = SweepPlan(grid(MECHANISMS))
     store = RunStore(folder, {"log": log.name})
     run_fold(log, store, plan, 0)
     runs = {setting.key: store.load(setting, 0, 0) for setting in plan.settings}

@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tacit.evaluate.guards.pool import topic_kinds, usefulness, waiting_times
+from tacit.evaluate.guards.pool import topic_kinds, usefulness
 from tacit.pool.simulation.population import adult
-from tacit.pool.simulation.traffic import SimulationSetting
+from tacit.pool.simulation.traffic import SimulationSetting, simulate
 from tacit.world import wordnet_corpus, wordnet_engine
 
 
@@ -39,9 +39,10 @@ def main() -> None:
     print(
         "\nnewcomers by arrivals a unit of time (k = 30, w = 50): guarded at once, wait of the others, never"
     )
-    for one in waiting_times(replace(base, leavers="silent"), adult(), (0.5, 1, 2, 3, 10, 50, 200)):
-        shares = f"{one['at_once']:>8.2%} {one['wait']:>8.1f} units {one['never']:>8.2%}"
-        print(f"{one['arrivals']:>6g} {shares}", flush=True)
+    for rate in (0.5, 1.0, 2.0, 3.0, 10.0, 50.0, 200.0):
+        one = simulate(replace(base, leavers="silent", arrivals=rate), adult())
+        shares = f"{one.guarded_at_once:>8.2%} {one.wait:>8.1f} units {one.never_guarded:>8.2%}"
+        print(f"{rate:>6g} {shares}", flush=True)
 
 
 if __name__ == "__main__":

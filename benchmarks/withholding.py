@@ -9,6 +9,8 @@ not caught have escaped, articles of unrelated branches that are caught are lost
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -16,7 +18,6 @@ import numpy as np
 
 from tacit.device.profile.history import NEAREST
 from tacit.device.sending.withholding import NEAR_SHARE, Withholding
-from tacit.evaluate.guards.cases import abstract_pages
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
 
@@ -29,6 +30,21 @@ def data_file() -> Path | None:
         if found.is_file():
             return found
     return None
+
+
+def abstract_pages(articles: str | Path, characters: int = 200) -> list[dict[str, str]]:
+    """Encyclopaedia abstracts as pages: title, and the beginning of the text as snippet."""
+    with gzip.open(articles, "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
+    return [
+        {
+            "url": row["url"],
+            "title": row["title"],
+            "snippet": row["text"][:characters],
+            "category": row["categories"][0],
+        }
+        for row in rows
+    ]
 
 
 def main() -> None:

@@ -52,11 +52,7 @@ def test_the_command_has_the_librarys_defaults(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "options"),
     [
-        (
-            "release",
-            {"tasks": ["statistics"], "show_queries": 3},
-            ["--task", "statistics", "--show-queries", "3"],
-        ),
+        ("release", {"mechanisms": ["zealous"], "epsilons": [0.0]}, ["-m", "zealous", "--epsilon", "0"]),
         ("groups", {"users": 5000, "terms": 3}, ["--users", "5000", "--terms", "3"]),
         ("device", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
         ("personalised", {"users": 1, "population": 1}, ["--users", "1", "--population", "1"]),
@@ -88,9 +84,7 @@ def plain(message: str) -> str:
 
 def test_results_show_themselves_in_a_line_a_table_and_a_frame(tmp_path: Path) -> None:
     log = tacit.read_log(write_popular_log(tmp_path / "log.parquet", 60))
-    found = tacit.evaluate_release(
-        log, mechanisms=["k-query"], ks=[5], tasks=["adhoc"], impact=False, folds=2
-    )
+    found = tacit.evaluate_release(log, mechanisms=["k-query"], ks=[5], tasks=["adhoc"], folds=2)
     assert repr(found) == f"Results(evaluation='release', {len(found.rows)} measurements)"
     assert "adhoc random walk: nDCG@10" in str(found) and found._repr_html_().startswith("<")
     frame = found.to_pandas()

@@ -57,7 +57,6 @@ def test_a_task_in_one_file_is_swept_and_reported(tmp_path: Path) -> None:
         mechanisms=["k-query"],
         ks=[5],
         tasks=["adhoc", "popular-queries"],
-        impact=False,
         folds=2,
         workers=1,
     )

@@ -15,7 +15,7 @@ from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut
 
-QUICK = ("--mechanism", "k-query", "--k", "5", "--task", "statistics", "--folds", "2", "--no-impact")
+QUICK = ("--mechanism", "k-query", "--k", "5", "--task", "statistics", "--folds", "2")
 
 
 def test_sessions_are_cut_as_asked() -> None:

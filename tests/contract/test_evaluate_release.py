@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_
 from tacit.release.registry import MECHANISMS as REGISTERED
 from tacit.searchlog import LogWriter, check_log
 
-OPTIONS = ("--epsilon", "4", "--epsilon", "64", "--k", "5", "--folds", "2", "--no-impact")
+OPTIONS = ("--epsilon", "4", "--epsilon", "64", "--k", "5", "--folds", "2")
 
 
 @pytest.fixture(scope="module")
@@ -87,28 +86,6 @@ def test_the_report_is_for_its_owner_and_shows_no_text_of_the_log(
     assert [path.name for path in log.parent.iterdir() if path.suffix == ".ledger"] == []
 
 
-def test_queries_are_named_only_when_asked_and_with_a_warning(
-    made: tuple[Path, Path, dict[str, Any]],
-) -> None:
-    log, folder, _ = made
-    page = folder / "report.html"
-    told = evaluate(log, folder, *OPTIONS, "--show-queries", "4")
-    named = page.read_text()
-    assert "names queries as people typed them" in named and "sees parts of the log" in named
-    assert all(f"<td>{query}</td>" in named for query in ("weather", "news")), "what many clicked is named"
-    assert "<td>weather</td>" not in json.dumps(told)
-    for path in folder.rglob("*"):
-        if path.is_file() and path.suffix not in (".npz", ".html"):
-            assert "weather" not in path.read_text(), path
-    evaluate(log, folder, *OPTIONS)
-    assert "names queries" not in page.read_text() and "<td>weather</td>" not in page.read_text()
-    command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
-    wrong = [*command, "--task", "statistics", "--show-queries", "3"]
-    done = subprocess.run(wrong, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2
-    assert "--show-queries needs the task adhoc" in done.stderr
-
-
 def test_it_goes_on_where_it_was_stopped(made: tuple[Path, Path, dict[str, Any]]) -> None:
     log, folder, found = made
     runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
@@ -124,7 +101,7 @@ def test_it_goes_on_where_it_was_stopped(made: tuple[Path, Path, dict[str, Any]]
 def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
     log, folder = write_popular_log(tmp_path / "log.parquet", 120), tmp_path / "report"
     command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
-    options = ["--mechanism", "zealous", "--task", "adhoc", "--no-impact", "--workers", "1"]
+    options = ["--mechanism", "zealous", "--task", "adhoc", "--workers", "1"]
     process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not list(folder.glob("runs/*.npz")) and process.poll() is None and time.monotonic() < deadline:
@@ -143,7 +120,7 @@ def test_killed_it_leaves_whole_runs_and_goes_on(tmp_path: Path) -> None:
 def test_stopped_it_says_what_is_kept(tmp_path: Path) -> None:
     log, folder = write_popular_log(tmp_path / "log.parquet", 120), tmp_path / "report"
     command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(folder)]
-    options = ["--mechanism", "zealous", "--task", "adhoc", "--no-impact", "--workers", "2"]
+    options = ["--mechanism", "zealous", "--task", "adhoc", "--workers", "2"]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
     while not list(folder.glob("runs/*.npz")) and process.poll() is None and time.monotonic() < deadline:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pytest
 from tests.realdata import shared_data
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
-from tacit.evaluate.guards.cases import abstract_pages, history_cases, load_ambient, precision_of
+from tacit.evaluate.guards.cases import history_cases, load_ambient, precision_of
 from tacit.text.vectors import load_word_table
 
 TABLE = load_word_table()
@@ -109,7 +112,9 @@ def test_a_long_history_is_searched_for_candidates_without_loss() -> None:
 @pytest.mark.parametrize(("clicks", "size"), [(3, 20), (3, 200)])
 def test_it_helps_on_real_results(clicks: int, size: int) -> None:
     ambient = load_ambient(shared_data("ambient"))
-    others = abstract_pages(shared_data("wikispeedia_abstracts.jsonl.gz"))
+    with gzip.open(shared_data("wikispeedia_abstracts.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
+    others = [{"url": row["url"], "title": row["title"], "snippet": row["text"][:200]} for row in rows]
     attention = Attention(TABLE)
     before, after = [], []
     for case in list(history_cases(ambient, others, clicks, size))[::2]:

@@ -11,7 +11,6 @@ from scipy import stats
 
 from tacit.errors import ParameterError
 from tacit.evaluate.release import Sensitivity, results_of
-from tacit.evaluate.report import summary
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
@@ -122,10 +121,10 @@ def test_differences_are_tested_by_measure_and_contrasts_at_equal_epsilon(tmp_pa
         for name in ("zealous", "session")
         for epsilon in (4.0, 8.0)
     ]
-    impact = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6, "per_user": 2}, "impact of m")
-    settings, measures = [ORIGINAL, *budget, impact], (HEADLINE, "adhoc/random walk: MAP")
+    anonymous = ReleaseSetting("k-query", {"k": 5}, "k")
+    settings, measures = [ORIGINAL, *budget, anonymous], (HEADLINE, "adhoc/random walk: MAP")
     store, random = RunStore(tmp_path / "sweep", {"log": "x"}), np.random.default_rng(5)
-    runs = {s.key: [(0, 0)] if s is impact else [(0, 0), (1, 0)] for s in settings}  # one fold of impacts
+    runs = {s.key: [(0, 0)] if s is anonymous else [(0, 0), (1, 0)] for s in settings}  # its one fold alone
     values = {(s.key, f): {m: random.random(7) for m in measures} for s in settings for f in (0, 1)}
     for setting in settings:
         for fold, draw in runs[setting.key]:
@@ -137,8 +136,8 @@ def test_differences_are_tested_by_measure_and_contrasts_at_equal_epsilon(tmp_pa
 
     tested = found.of("adhoc", "random walk: nDCG@10")
     p = [stats.ttest_rel(whole(s), whole(ORIGINAL)).pvalue for s in budget]
-    p.append(stats.ttest_rel(whole(impact, 1), whole(ORIGINAL, 1)).pvalue)
-    assert [tested[s.key].p_corrected for s in (*budget, impact)] == pytest.approx(holm(p))
+    p.append(stats.ttest_rel(whole(anonymous, 1), whole(ORIGINAL, 1)).pvalue)
+    assert [tested[s.key].p_corrected for s in (*budget, anonymous)] == pytest.approx(holm(p))
     pairs = {c.epsilon: (c.first, c.second, c.p_corrected) for c in found.contrasts}
     raw = [stats.ttest_rel(whole(budget[n]), whole(budget[n + 2])).pvalue for n in (0, 1)]
     four, eight = holm(raw)
@@ -146,7 +145,7 @@ def test_differences_are_tested_by_measure_and_contrasts_at_equal_epsilon(tmp_pa
         4.0: (budget[0].key, budget[2].key, pytest.approx(four)),
         8.0: (budget[1].key, budget[3].key, pytest.approx(eight)),
     }
-    assert len(found.contrasts) == 2  # not of different ε, nor with the impact of a parameter
+    assert len(found.contrasts) == 2  # not of different ε, nor with what has none
 
 
 def test_the_summary_is_computed(tmp_path: Path) -> None:
@@ -190,21 +189,6 @@ def test_no_release_is_compared_with_an_original_that_is_the_truth_itself(tmp_pa
     assert not [sentence for sentence in said if "that both can serve" in sentence]
 
 
-def test_more_epsilon_gives_more_only_where_it_gives_anything(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "sweep", {"log": "x"})
-    settings = [ORIGINAL] + [
-        ReleaseSetting(name, {"epsilon": epsilon, "delta": 1e-6})
-        for name in ("zealous", "session", "adaptive")
-        for epsilon in (2.0, 4.0)
-    ]
-    values = [1.0, 0.2, 0.3, 0.0, 0.0, 0.3, 0.3]
-    for setting, value in zip(settings, values, strict=True):
-        store.save(setting, SweepRun(0, 0, {HEADLINE: np.array([value, value], np.float32)}, {}, {}))
-    found = gather(store, settings, ("adhoc",), {setting.key: [(0, 0)] for setting in settings})
-    [sentence] = [said for said in summarise(found) if said.startswith("More ε")]
-    assert sentence == "More ε gives more in 1 of 2 pairs of mechanism and task; not for adaptive in adhoc."
-
-
 def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "sweep", {"log": "without clicks"})
     for setting in (ORIGINAL, PRIVATE):
@@ -214,18 +198,8 @@ def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> Non
     assert sentence == "Ad-hoc search: nothing to judge, for the log has no test query with a click."
 
 
-def test_the_summary_says_where_more_data_is_more_utility(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [("adhoc", 0.9), ("suggestion", 0.2), ("session-search", 0.0), ("index-caching", 0.6)]
-    monkeypatch.setattr(summary, "_correlations", lambda _results: iter(found))
-    assert summary._kept(None).endswith(  # type: ignore[arg-type]
-        "yes in adhoc (+0.90), index-caching (+0.60); hardly in suggestion (+0.20); no in session-search "
-        "(+0.00)."
-    )
-    assert [summary._percent(share) for share in (0.4, 0.0019, 1.0)] == ["40%", "0.19%", "100%"]
-
-
 def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:
-    settings = grid(epsilons=(2.0,), ks=(9,), impact=False)
+    settings = grid(epsilons=(2.0,), ks=(9,))
     tried = [name for name in MECHANISMS if name != "topics"]  # it publishes no queries
     assert [setting.mechanism for setting in settings] == ["original", *tried]
     with pytest.raises(ParameterError, match="the mechanism must be one of"):
@@ -234,8 +208,6 @@ def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:
     labels = [setting.label() for setting in settings]
     assert labels[0] == "original" and "zealous ε=2" in labels and "k-query k=9" in labels
     assert ReleaseSetting("zealous", {"epsilon": 2.0}).key != ReleaseSetting("zealous", {"epsilon": 4.0}).key
-    series = {setting.series for setting in grid(("click", "zealous"), (2.0,))}
-    assert {"impact of K and b", "impact of q_f", "impact of m"} < series
 
 
 def test_cells_are_short() -> None:
@@ -264,10 +236,10 @@ def test_a_resampled_log_goes_through_the_same_tasks_as_the_tables_it_is_made_of
     assert kept[made.key].mean == pytest.approx(kept[tables.key].mean)
 
 
-def test_the_grid_has_a_resampled_twin_of_every_release_but_no_impacts_of_it() -> None:
+def test_the_grid_has_a_resampled_twin_of_every_release() -> None:
     plain, twins = grid(["zealous", "k-query"]), grid(["zealous", "k-query"], resampled=True)
     made = [setting for setting in twins if setting.resampled]
     assert {replace(setting, resampled=False).key for setting in made} == {
-        setting.key for setting in plain if setting.series in ("budget", "k") and not setting.is_original
+        setting.key for setting in plain if not setting.is_original
     }
     assert len({setting.key for setting in twins}) == len(twins)

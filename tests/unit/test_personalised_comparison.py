@@ -57,7 +57,7 @@ def test_every_way_is_judged_on_the_same_queries(compared: Results) -> None:
 
 
 def test_neither_test_queries_nor_judged_people_teach_the_service() -> None:
-    world = _World(4, 120, False, 3)
+    world = _World(4, 120, 3)
     _, readers = world._clicks(kinds_of_topics(world.repository.tree))
     judged = {case.user for case in world.cases}
     assert judged and len(readers) > 0

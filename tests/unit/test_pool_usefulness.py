@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.evaluate.guards.pool import topic_kinds, usefulness, waiting_times
+from tacit.evaluate.guards.pool import topic_kinds, usefulness
 from tacit.pool.simulation.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting
 from tacit.retrieval import average_precision
@@ -34,23 +34,16 @@ def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
     assert 0 < found["kept"] < 1
 
 
-def test_who_arrives_where_people_are_is_guarded_at_once() -> None:
-    few, many = waiting_times(SimulationSetting(windows=20), adult(), (3, 50))
-    assert many["at_once"] > 0.99 and many["never"] < 0.01
-    assert 0 <= few["at_once"] <= 1 and few["at_once"] + few["never"] <= 1
-
-
-def test_the_command_gives_both_tables_as_json() -> None:
+def test_the_command_gives_the_table_as_json() -> None:
     import json
 
     from typer.testing import CliRunner
 
     from tacit.commands import application
 
-    few = ["--k", "5", "--window", "50", "--arrivals", "50", "--windows", "3", "--json"]
+    few = ["--k", "5", "--window", "50", "--windows", "3", "--json"]
     done = CliRunner().invoke(application(), ["evaluate", "pool", *few])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert [(row["k"], row["window"]) for row in found["usefulness"]] == [(5, 50.0), (30, 50.0)]
     assert all(row["d"] > row["region"] > row["d*"] for row in found["usefulness"])
-    assert [row["arrivals"] for row in found["waiting"]] == [50.0]

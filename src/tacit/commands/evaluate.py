@@ -46,9 +46,6 @@ else:
 
 JudgedUsers = Annotated[int, typer.Option(help="Of how many users the queries are judged.", min=1)]
 Population = Annotated[int, typer.Option(help="Users of the synthetic log they are taken from.", min=1)]
-Clicks = Annotated[
-    bool, typer.Option("--clicks", help="Judge by the log's clicks, not by the meaning in mind.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -94,12 +91,6 @@ def release(
         list[int] | None,
         typer.Option("--k", help="A k of k-query anonymity (default: 5, 10, 20, 50).", rich_help_panel=_WHAT),
     ] = None,
-    impact: Annotated[
-        bool,
-        typer.Option(
-            "--impact/--no-impact", help="Also the impact of K, b, q_f and m.", rich_help_panel=_WHAT
-        ),
-    ] = True,
     resampled: Annotated[
         bool,
         typer.Option(
@@ -114,14 +105,6 @@ def release(
         int, typer.Option(min=1, help="Draws of noise for each fold and setting.", rich_help_panel=_HOW)
     ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the split into folds.", rich_help_panel=_HOW)] = 0,
-    show_queries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Name so many queries that lose most in the report, as people typed them (default: none).",
-            rich_help_panel=_HOW,
-        ),
-    ] = 0,
     since: Since = None,
     until: Until = None,
     scrub: ScrubFlag = True,
@@ -159,12 +142,10 @@ def release(
         output,
         **{name: given for name, given in lists.items() if given},
         delta=delta,
-        impact=impact,
         resampled=resampled,
         folds=folds,
         draws=draws,
         seed=seed,
-        show_queries=show_queries,
         since=since,
         until=until,
         scrub=scrub,
@@ -206,15 +187,10 @@ def device(
     output: OutputFolder,
     users: JudgedUsers = 60,
     population: Population = 3_000,
-    articles: Annotated[
-        Path | None,
-        typer.Option(help="Real articles (.jsonl.gz: url, title, text, categories), not the synthetic log."),
-    ] = None,
     ambient: Annotated[
         Path | None,
         typer.Option(help="Real results of ambiguous queries: a folder with AMBIENT's files."),
     ] = None,
-    clicks: Clicks = False,
     seed: Seed = 5,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
@@ -222,13 +198,13 @@ def device(
     """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.
 
     Average precision by how distinct a query is, and by the bound δ: Figures 9 and 10 of the paper on UPS, on
-    users of a synthetic log or on real articles.
+    users of a synthetic log or on AMBIENT's results.
     """
     from tacit.evaluate import evaluate_device
 
-    options = {"users": users, "population": population, "articles": articles, "ambient": ambient}
+    options = {"users": users, "population": population, "ambient": ambient, "seed": seed, "force": force}
     shown = ("Personalising", "rankings of all queries")
-    _measure(evaluate_device, shown, as_json, output, **options, clicks=clicks, seed=seed, force=force)
+    _measure(evaluate_device, shown, as_json, output, **options)
 
 
 def pool(
@@ -240,13 +216,6 @@ def pool(
         list[float] | None,
         typer.Option(help="A window to try, at k = 30 (default: 25, 50, 100, 200); repeat it."),
     ] = None,
-    arrivals: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="People who arrive per unit of time, for waiting times "
-            "(default: 0.5, 1, 2, 3, 10, 50, 200); repeat it."
-        ),
-    ] = None,
     windows: Annotated[int, typer.Option(help="How many windows each simulation runs.", min=1)] = 60,
     seed: Seed = 1,
     as_json: JsonFlag = False,
@@ -254,11 +223,11 @@ def pool(
     """Measure search for people of whom a service sees d, a region d', everybody's d*, or nothing.
 
     Results depend on age, country and occupation; the service learns from a log that shows what the pool lets
-    through. Average Precision is that of people who are not in the log. Then: how long newcomers wait.
+    through. Average Precision is that of people who are not in the log.
     """
     from tacit.evaluate import evaluate_pool
 
-    lists = {"ks": k, "window_lengths": window, "arrivals": arrivals}
+    lists = {"ks": k, "window_lengths": window}
     given: dict[str, Any] = {name: values for name, values in lists.items() if values}
     _measure(evaluate_pool, ("Simulating", "settings"), as_json, **given, windows=windows, seed=seed)
 
@@ -267,7 +236,6 @@ def personalised(
     output: OutputFolder,
     users: JudgedUsers = 40,
     population: Population = 3_000,
-    clicks: Clicks = False,
     p: Annotated[float, typer.Option("--p", help="The bound of groups.")] = 0.4,
     k: Annotated[int, typer.Option("--k", help="How many people share a region of the pool.", min=1)] = 10,
     seed: Seed = 5,
@@ -281,7 +249,7 @@ def personalised(
     """
     from tacit.evaluate import evaluate_personalised
 
-    options = {"users": users, "population": population, "clicks": clicks, "p": p, "k": k}
+    options = {"users": users, "population": population, "p": p, "k": k}
     shown = ("Personalising", "ways")
     _measure(evaluate_personalised, shown, as_json, output, **options, seed=seed, force=force)
 

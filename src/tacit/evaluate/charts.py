@@ -37,8 +37,7 @@ def curve(
     """Draw lines with points, and intervals where rows have them.
 
     Args:
-        rows: ``series``, ``x`` and ``y``; ``low`` and ``high`` of an interval; a point of a row that is
-            ``weak`` is hollow.
+        rows: ``series``, ``x`` and ``y``; ``low`` and ``high`` of an interval.
         x: title of the axis.
         y: title of the axis.
         series: title of the legend.
@@ -72,13 +71,10 @@ def curve(
             altair.Tooltip("y:Q", title=y, format=".4f"),
         ],
     )
-    solid, hollow = points.transform_filter("!datum.weak"), points.transform_filter("datum.weak")
     line = base.mark_line()
     if panel:  # where lines coincide, both show
         line = line.encode(strokeDash=altair.StrokeDash("series:N", legend=None))
-    layers = [line, solid.mark_point(filled=True, size=60)]
-    if any(row.get("weak") for row in rows):
-        layers.append(hollow.mark_point(filled=False, size=60))
+    layers = [line, points.mark_point(filled=True, size=60)]
     if any(row.get("low") is not None for row in rows):
         bounded = base.transform_filter("isValid(datum.low)")
         layers.append(bounded.mark_rule(opacity=0.6).encode(y="low:Q", y2="high:Q"))
@@ -161,31 +157,6 @@ def bars_by_budget(rows: Rows, epsilons: Sequence[float], chosen: float) -> Char
         layers.append(bounded.mark_rule(opacity=0.7, color="currentColor").encode(x="low:Q", x2="high:Q"))
     height = 34 * len({(row["task"], row["series"]) for row in rows}) // 2 + 40
     return _finish(altair, altair.layer(*layers).add_params(budget), height=height)
-
-
-def scatter(rows: Rows, x: str, y: str) -> Chart:
-    """Draw how much was kept against how useful it is, one point per setting and task."""
-    import altair
-
-    chosen = altair.selection_point(fields=["task"], bind="legend")
-    drawn = (
-        altair.Chart(altair.Data(values=list(rows)))
-        .mark_point(filled=True, size=70)
-        .encode(
-            x=altair.X("kept:Q", title=x, scale=altair.Scale(type="log"), axis=altair.Axis(format="~s")),
-            y=altair.Y("share:Q", title=y, axis=altair.Axis(format="%")),
-            color=_colour(altair, rows, "task", "task (choose one)"),
-            shape=altair.Shape(
-                "series:N",
-                title="mechanism",
-                legend=altair.Legend(symbolFillColor="currentColor", symbolStrokeColor="currentColor"),
-            ),
-            opacity=altair.condition(chosen, altair.value(0.9), altair.value(0.1)),
-            tooltip=["task:N", "label:N", "kept:Q", altair.Tooltip("share:Q", format=".1%")],
-        )
-        .add_params(chosen)
-    )
-    return _finish(altair, drawn, height=320)
 
 
 def svg(chart: Chart) -> str:

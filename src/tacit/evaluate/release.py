@@ -20,7 +20,6 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tacit.errors import ParameterError
 from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, task_tables
 from tacit.evaluate.report.summary import summarise
@@ -28,7 +27,7 @@ from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
 from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, grid
-from tacit.evaluate.sweep.sweeping import SweepPlan, named_queries, run_sweep
+from tacit.evaluate.sweep.sweeping import SweepPlan, run_sweep
 from tacit.evaluate.tasks import task_names
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
@@ -63,16 +62,6 @@ class Sensitivity(StrEnum):
             )
         return "Free to share: the log is synthetic or resampled, and holds nobody's records."
 
-    @property
-    def names_queries(self) -> str:
-        """What a page with queries in it says."""
-        whose = (
-            "Whoever sees it sees parts of the log."
-            if self is Sensitivity.AS_THE_LOG
-            else "Nobody real typed them: the log is synthetic or resampled."
-        )
-        return f"This page names queries as people typed them, because it was asked to. {whose}"
-
 
 def sensitivity_of(log: str | Path, *, declared_synthetic: bool = False) -> Sensitivity:
     """By what the log's file says of its origin, or by its owner's word."""
@@ -90,12 +79,10 @@ def evaluate_release(
     epsilons: Sequence[float] = BUDGETS,
     delta: float = DELTA,
     ks: Sequence[int] = KS,
-    impact: bool = True,
     resampled: bool = False,
     folds: int = 5,
     draws: int = 1,
     seed: int = 0,
-    show_queries: int = 0,
     since: datetime | None = None,
     until: datetime | None = None,
     scrub: bool = True,
@@ -121,12 +108,10 @@ def evaluate_release(
         epsilons: the ε to try, each above 0.
         delta: δ of every release, between 0 and 1.
         ks: the k of k-query anonymity to try, each at least 2.
-        impact: measure also the impact of the parameters K, b, q_f and m.
         resampled: evaluate also the log that ``tacit resample`` makes of each release.
         folds: into how many folds the users are split, at least 2; each is tested once.
         draws: how often noise is drawn for each fold and setting, at least 1.
         seed: of the split into folds.
-        show_queries: name so many test queries that lose most on the page, as people typed them.
         since: only records from this time on (UTC).
         until: only records before this time (UTC).
         scrub: leave out records that look as if they named somebody.
@@ -138,37 +123,26 @@ def evaluate_release(
         progress: called with how many runs are done, and how many there are.
     """
     log = check_log(Path(log))
-    settings = grid(mechanisms, epsilons, ks, delta, impact=impact, resampled=resampled)
+    settings = grid(mechanisms, epsilons, ks, delta, resampled=resampled)
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     chosen = tuple(tasks or task_names())
     plan = SweepPlan(settings, chosen, folds, draws, seed=seed, preparation=prepared)
-    if show_queries and to is None:
-        raise ParameterError("`show_queries` names queries on the report's page.", "Give its folder as `to`.")
-    if show_queries and "adhoc" not in plan.tasks:
-        raise ParameterError(
-            "`show_queries` needs the task adhoc, whose queries it names.",
-            "Add adhoc to the tasks, or leave out `tasks` for all of them.",
-        )
     sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
     workers = workers or min(2, len(os.sched_getaffinity(0)))
     with _working_folder(to, log, force=force) as folder:
         found = run_sweep(log, folder, plan, workers=workers, anew=force, progress=progress)
         results = results_of(found, _about(log, plan), sensitivity)
         if to is not None:
-            named = named_queries(log, folder, plan, show_queries) if show_queries else None
-            banners = [(sensitivity.banner, sensitivity is Sensitivity.AS_THE_LOG)]
-            banners += [(sensitivity.names_queries, True)] if named else []
             write_results(results, folder, sensitivity.mode)
             write_figures(results, folder, sensitivity.mode)
-            page = folder / "report.html"
+            warns = sensitivity is Sensitivity.AS_THE_LOG
             write_page(
                 results,
-                page,
+                folder / "report.html",
                 mode=sensitivity.mode,
-                banners=banners,
+                banner=(sensitivity.banner, warns),
                 note=_UNITS,
                 titles=section_titles(found),
-                named=named,
             )
     return results if to is None else replace(results, page=Path(to) / "report.html")
 

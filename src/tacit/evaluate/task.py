@@ -90,10 +90,6 @@ class Task(ABC):
     """What the headline is a share of, in a summary."""
     truth: ClassVar[Literal["test", "original"]] = "test"
     """Who says what is right: the test users, or the original log (which then always has all)."""
-    is_utility: ClassVar[bool] = True
-    """Whether it measures a use of the release, rather than how much of the log it keeps."""
-    impacts: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """The measures to draw in each series on the impact of a parameter, by the series' name."""
 
     @abstractmethod
     def against(self, original: LogPart, test: LogPart) -> Trial:

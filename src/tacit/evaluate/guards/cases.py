@@ -1,10 +1,10 @@
 """Test queries of people with a history, and Average Precision of their results reranked (UPS, section 7.5).
- Three sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
+
+Two sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
 records make the profile, with up to five random topics of depth 3 and below sensitive, as in the paper; the
 rest are test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows:
-clicks, the paper's choice, favour the very ranking that was clicked. Simulated readers of **articles** of an
-encyclopaedia with its own categories search for one word, ambiguous by construction, of an article that they
-have not read. **AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle*, with about 100
+clicks, the paper's choice, favour the very ranking that was clicked.
+**AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle*, with about 100
 real results each and judgments of which belong to which meaning: some results of a meaning were clicked
 before and stand in a history of other pages, the rest are ranked.
 """
@@ -12,7 +12,6 @@ before and stand in a history of other pages, the rest are ranked.
 from __future__ import annotations
 
 import gzip
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +29,6 @@ from tacit.device import (
     OnlineProfiler,
     Repository,
     RuntimeProfile,
-    TopicDocuments,
     UserProfile,
     interest_scores,
     rerank,
@@ -38,9 +36,8 @@ from tacit.device import (
     uscore,
 )
 from tacit.device.profile.construction import file_document
-from tacit.device.profile.repository import content_words
 from tacit.errors import InputError
-from tacit.retrieval import Document, EmbeddedEngine, average_precision
+from tacit.retrieval import average_precision
 from tacit.taxonomy import TopicTree
 
 SHOWN = 20
@@ -48,7 +45,7 @@ SHOWN = 20
 MOST_RECORDS = 2_000
 """Users with more are treated as robots."""
 _NOT_SEARCHES = {"errand", "next-page"}
-_SENSITIVE_OF_LOG, _SENSITIVE_OF_ARTICLES = (5, 3), (3, 2)
+_SENSITIVE = (5, 3)
 """How many topics are sensitive, at most, and at which depth, at least."""
 
 
@@ -61,7 +58,7 @@ class Case:
     results: tuple[int, ...]
     """What the engine answers, best first."""
     relevant: frozenset[int]
-    """The document the user had in mind, or those clicked; they are among the results."""
+    """The document the user had in mind; it is among the results."""
     user: int = -1
     """The user's place in the log; -1 where there is no log."""
 
@@ -81,13 +78,7 @@ class Outcome:
 
 
 def held_out_cases(
-    repository: Repository,
-    log: pa.Table,
-    truth: pa.Table,
-    users: int,
-    *,
-    by_clicks: bool = False,
-    seed: int = 0,
+    repository: Repository, log: pa.Table, truth: pa.Table, users: int, *, seed: int = 0
 ) -> Iterator[Case]:
     """The test queries of the ``users`` users with the most records (robots aside: :data:`MOST_RECORDS`).
 
@@ -96,7 +87,6 @@ def held_out_cases(
         log: a synthetic log.
         truth: what lies behind its records.
         users: of how many users.
-        by_clicks: take the clicked documents for relevant, rather than the meaning in mind.
         seed: for the choice of sensitive topics.
     """
     lengths = np.array([len(meanings) for meanings in truth["meanings"].to_pylist()])
@@ -106,7 +96,7 @@ def held_out_cases(
     for user in chosen:
         records = log.slice(begins[user], lengths[user]).to_pylist()
         behind = {name: truth[name][int(user)].as_py() for name in ("meanings", "kinds")}
-        for case in _cases_of(repository, records, behind, random, by_clicks):
+        for case in _cases_of(repository, records, behind, random):
             yield replace(case, user=int(user))
 
 
@@ -115,26 +105,15 @@ def _cases_of(
     records: list[dict[str, Any]],
     behind: Mapping[str, list[Any]],
     random: np.random.Generator,
-    by_clicks: bool,
 ) -> Iterator[Case]:
     cut = len(records) * 4 // 5
     profile = _profile(repository, records[:cut], random)
-    wanted: dict[tuple[str, object], set[int]] = {}
-    for record, meant, kind in zip(
-        records[cut:], behind["meanings"][cut:], behind["kinds"][cut:], strict=True
-    ):
-        if kind in _NOT_SEARCHES:
-            continue
-        if not by_clicks:
-            wanted[record["query"], meant] = {meant}
-        elif record["url"] is not None:
-            clicked = repository.number_of_url(record["url"])
-            if clicked is not None:
-                wanted.setdefault((record["query"], record["time"]), set()).add(clicked)
-    for (query, _), relevant in wanted.items():
+    after = zip(records[cut:], behind["meanings"][cut:], behind["kinds"][cut:], strict=True)
+    searched = [(record["query"], meant) for record, meant, kind in after if kind not in _NOT_SEARCHES]
+    for query, meant in dict.fromkeys(searched):
         results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
-        if relevant <= set(results):
-            yield Case(profile, query, results, frozenset(relevant))
+        if meant in results:
+            yield Case(profile, query, results, frozenset({meant}))
 
 
 def _profile(
@@ -154,7 +133,7 @@ def _profile(
             documents[topic] += 1
     counts = {topic: float(count) for topic, count in documents.items()}
     tree = repository.tree
-    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE_OF_LOG))
+    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE))
 
 
 def sensitive_topics(
@@ -258,59 +237,6 @@ def groups_by_power(powers: npt.NDArray[np.float64], groups: int = 3) -> npt.NDA
     return found
 
 
-_RAREST, _MOST_FREQUENT = 20, 300
-_INTERESTS, _READ, _UNREAD = 3, 12, 8
-
-
-def article_repository(articles: str | Path, index_folder: str | Path) -> Repository:
-    """Articles (JSON lines, gzipped, with url, title, text and categories) under their first categories.
-
-    Args:
-        articles: the file.
-        index_folder: an empty folder for the search index.
-    """
-    with gzip.open(articles, "rt", encoding="utf-8") as lines:
-        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
-    if not rows:
-        raise InputError(f"{articles} holds no articles with text and categories.")
-    paths = [tuple(row["categories"][0].split("/")) for row in rows]
-    tree = TopicTree.from_paths((path, float(count)) for path, count in Counter(paths).items())
-    documents = [
-        Document(number, row["title"], row["text"], row["url"], tree.find((tree.names[0], *path)))
-        for number, (row, path) in enumerate(zip(rows, paths, strict=True))
-    ]
-    return Repository(TopicDocuments(tree, documents), EmbeddedEngine.build(index_folder, documents))
-
-
-def article_cases(repository: Repository, users: int, seed: int = 0) -> Iterator[Case]:
-    """Test queries of ``users`` simulated users."""
-    random = np.random.default_rng(seed)
-    corpus, tree = repository.corpus, repository.tree
-    texts = [f"{document.title} {document.text}" for document in corpus]
-    frequency = Counter(word for text in texts for word in content_words(text))
-    sizes = np.bincount(repository.topic_of, minlength=len(tree))
-    categories = np.flatnonzero(sizes >= _READ + 2 * _UNREAD)
-    for _ in range(users):
-        read: list[int] = []
-        unread: list[int] = []
-        for category in random.choice(categories, _INTERESTS, replace=False):
-            shuffled = random.permutation(np.flatnonzero(repository.topic_of == category)).tolist()
-            read += shuffled[:_READ]
-            unread += shuffled[_READ : _READ + _UNREAD]
-        topics = (file_document(repository, corpus[number].title, texts[number]) for number in read)
-        documents = {t: float(n) for t, n in Counter(t for t in topics if t is not None).items()}
-        sensitivity = sensitive_topics(tree, documents, random, *_SENSITIVE_OF_ARTICLES)
-        profile = UserProfile(tree, documents, sensitivity)
-        for number in unread:
-            words = [w for w in content_words(texts[number]) if _RAREST <= frequency[w] <= _MOST_FREQUENT]
-            if not words:
-                continue
-            query = str(random.choice(words))
-            results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
-            if number in results:
-                yield Case(profile, query, results, frozenset({number}))
-
-
 _FEWEST = 4
 """Meanings with fewer judged results are skipped."""
 
@@ -367,21 +293,6 @@ def load_ambient(folder: str | Path) -> Ambient:
 
 def _rows(text: str) -> Iterator[list[str]]:
     return (line.split("\t") for line in text.split("\n")[1:] if line.strip())
-
-
-def abstract_pages(articles: str | Path, characters: int = 200) -> list[Page]:
-    """Encyclopaedia abstracts as pages: title, and the beginning of the text as snippet."""
-    with gzip.open(articles, "rt", encoding="utf-8") as lines:
-        rows = [row for row in map(json.loads, lines) if row["categories"] and row["text"]]
-    return [
-        {
-            "url": row["url"],
-            "title": row["title"],
-            "snippet": row["text"][:characters],
-            "category": row["categories"][0],
-        }
-        for row in rows
-    ]
 
 
 def history_cases(

@@ -6,7 +6,6 @@ part of the project, a user gives the folder of its files.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -44,9 +43,7 @@ def evaluate_device(
     *,
     users: int = 60,
     population: int = 3_000,
-    articles: str | Path | None = None,
     ambient: str | Path | None = None,
-    clicks: bool = False,
     seed: int = 5,
     force: bool = False,
     progress: Progress = no_progress,
@@ -63,28 +60,20 @@ def evaluate_device(
             nothing.
         users: of how many users the queries are judged, those with the most records.
         population: users of the synthetic log they are taken from.
-        articles: real articles instead of the synthetic log: JSON lines, gzipped, with url, title, text and
-            categories. With ``ambient`` they fill half of each history.
-        ambient: real results of ambiguous queries instead: a folder with AMBIENT's files.
-        clicks: judge by the log's clicks, not by the meaning in mind.
+        ambient: real results of ambiguous queries instead of the synthetic log: a folder with AMBIENT's
+            files.
         seed: of the log and of what is drawn; the same seed gives the same results.
         force: replace the folder of an earlier evaluation.
         progress: called with how many rankings of all queries are done, and how many there are.
     """
     mark = "by-delta.svg" if ambient is None else "ambient.svg"
-    check_folder(to, [mark], force=force, inputs=[articles, ambient])
+    check_folder(to, [mark], force=force, inputs=[ambient])
     if ambient is not None:
-        found = ambient_results(ambient, articles, progress=progress)
-    elif articles is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            repository = test_cases.article_repository(articles, folder)
-            cases = list(test_cases.article_cases(repository, users, seed=seed))
-            found = device_results(repository, cases, "articles", progress)
+        found = ambient_results(ambient, progress=progress)
     else:
         repository, log = wordnet_repository(), SyntheticLog(population, seed=seed)
-        held_out = test_cases.held_out_cases(repository, log.table(), log.truth(), users, by_clicks=clicks)
-        judged = "clicks" if clicks else "the meaning in mind"
-        found = device_results(repository, list(held_out), f"synthetic log, judged by {judged}", progress)
+        held_out = list(test_cases.held_out_cases(repository, log.table(), log.truth(), users))
+        found = device_results(repository, held_out, "synthetic log, judged by the meaning in mind", progress)
     return write_folder(found, to, force=force)
 
 
@@ -226,26 +215,18 @@ def _text(page: Page) -> str:
     return f"{page['title']} {page['snippet']}"
 
 
-def ambient_results(
-    folder: str | Path,
-    articles: str | Path | None = None,
-    *,
-    seed: int = 0,
-    progress: Progress = no_progress,
-) -> Results:
+def ambient_results(folder: str | Path, *, seed: int = 0, progress: Progress = no_progress) -> Results:
     """Rank AMBIENT's results for every meaning and kind of history.
 
     For every meaning of a query somebody has a history: some clicks on results of that meaning (which are
-    taken out of the list) among other pages. Intervals are by bootstrap over queries.
+    taken out of the list) among other queries' results. Intervals are by bootstrap over queries.
 
     Args:
         folder: AMBIENT's files (``topics.txt``, ``STRel.txt``, ``results.txt.gz``).
-        articles: pages to fill half of each history with; without it, histories hold other queries' results.
         seed: of clicks and histories.
         progress: called with how many rankings of all queries are done, and how many there are.
     """
     ambient = test_cases.load_ambient(folder)
-    others = test_cases.abstract_pages(articles) if articles is not None else []
     ranking = _Ranking()
     orders: dict[str, Callable[[HistoryCase], list[Page]]] = {
         "the engine": ranking.engine,
@@ -254,7 +235,7 @@ def ambient_results(
     }
     steps, rows = Steps(len(AMBIENT_SETTINGS) * len(orders), progress), []
     for clicks, size, interest in AMBIENT_SETTINGS:
-        cases = list(test_cases.history_cases(ambient, others, clicks, size, interest=interest, seed=seed))
+        cases = list(test_cases.history_cases(ambient, [], clicks, size, interest=interest, seed=seed))
         if not cases:
             raise InfeasibleError(
                 f"{folder} has no meaning with {clicks} clicks and a result left.",

@@ -143,7 +143,6 @@ def evaluate_personalised(
     *,
     users: int = 40,
     population: int = 3_000,
-    clicks: bool = False,
     p: float = 0.4,
     k: int = 10,
     seed: int = 5,
@@ -162,7 +161,6 @@ def evaluate_personalised(
         to: the folder to make: ``results.json``, ``charts.html`` and ``ways.svg``. None writes nothing.
         users: of how many users the queries are judged: those with the most records, robots aside.
         population: users of the synthetic log they are taken from.
-        clicks: judge by the log's clicks, not by the meaning in mind.
         p: the bound of groups, between 0 and 1.
         k: how many people online share a region of the pool.
         seed: of the log, and of who has which attributes; the same seed gives the same results.
@@ -170,7 +168,7 @@ def evaluate_personalised(
         progress: called with how many ways are done, and how many there are.
     """
     check_folder(to, ["ways.svg"], force=force)
-    world = _World(users, population, clicks, seed)
+    world = _World(users, population, seed)
     compared = _Ways(world.cases, Steps(7 + len(DELTAS), progress))
     compared.add("no profile", "nothing", [case.results for case in world.cases])
     compared.add("topics, on the device", "nothing leaves it", world.by_own_topics())
@@ -185,15 +183,13 @@ def evaluate_personalised(
     for name, orders in world.by_attributes(k).items():
         compared.add(f"people with attributes {name}", told[name], orders)
     ways = [flat(way) for way in compared.ways]
-    judged_by = "clicks" if clicks else "the meaning in mind"
     people = len({case.user for case in world.cases})
     found = Results(
         "personalised",
         "All ways to personalise a search",
-        f"{len(world.cases):,} queries of {people:,} people, judged by {judged_by}; intervals by bootstrap "
-        "over people",
+        f"{len(world.cases):,} queries of {people:,} people, judged by the meaning in mind; intervals by "
+        "bootstrap over people",
         {
-            "judged_by": judged_by,
             "people": people,
             "queries": len(world.cases),
             "p": p,
@@ -261,13 +257,11 @@ class _Ways:
 class _World:
     """The people, what they did before, and their test queries."""
 
-    def __init__(self, users: int, population: int, by_clicks: bool, seed: int) -> None:
+    def __init__(self, users: int, population: int, seed: int) -> None:
         self.repository: Repository = wordnet_repository()
         log = SyntheticLog(population, seed=seed)
         self._table, self._truth, self._seed = log.table(), log.truth(), seed
-        self.cases = list(
-            held_out_cases(self.repository, self._table, self._truth, users, by_clicks=by_clicks)
-        )
+        self.cases = list(held_out_cases(self.repository, self._table, self._truth, users))
         if len(self.cases) < _FEWEST:
             raise InfeasibleError(
                 f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",

@@ -55,7 +55,6 @@ def evaluate_pool(
     *,
     ks: Sequence[int] = (5, 10, 30, 60),
     window_lengths: Sequence[float] = (25.0, 50.0, 100.0, 200.0),
-    arrivals: Sequence[float] = (0.5, 1.0, 2.0, 3.0, 10.0, 50.0, 200.0),
     windows: int = 60,
     seed: int = 1,
     progress: Progress = no_progress,
@@ -63,7 +62,7 @@ def evaluate_pool(
     """Measure search for people of whom a service sees d, a region d', everybody's d*, or nothing.
 
     Results depend on age, country and occupation; the service learns from a log that shows what the pool lets
-    through. Average Precision is that of people who are not in the log. Then: how long newcomers wait::
+    through. Average Precision is that of people who are not in the log::
 
         worth = tacit.evaluate_pool(ks=[5, 30], windows=20)
         print(worth)
@@ -71,7 +70,6 @@ def evaluate_pool(
     Args:
         ks: the k to try, at windows of 50.
         window_lengths: lengths of the window to try, at k = 30.
-        arrivals: people who arrive per unit of time, for waiting times.
         windows: how many windows each simulation runs.
         seed: the same seed gives the same results.
         progress: called with how many simulations are done, and how many there are.
@@ -79,21 +77,17 @@ def evaluate_pool(
     base = SimulationSetting(windows=windows, leavers="answer", seed=seed)
     settings = [replace(base, k=k) for k in ks]
     settings += [replace(base, window=w) for w in window_lengths if replace(base, window=w) not in settings]
-    population, steps = adult(), Steps(len(settings) + len(arrivals), progress)
+    population, steps = adult(), Steps(len(settings), progress)
     engine, kinds = wordnet_engine(), topic_kinds(wordnet_corpus().tree)
-    useful, waiting = [], []
+    useful = []
     for setting in settings:
         useful.append(usefulness(setting, population, engine, kinds))
-        steps.advance()
-    for rate in arrivals:
-        waiting += waiting_times(replace(base, leavers="silent"), population, (rate,))
         steps.advance()
     return Results(
         "pool",
         "What a region of the pool is worth to search",
-        "kept: of what the record d gains over d*, the share that the region d' keeps. wait: of those who "
-        "get a region later, in units of time; never: they left without one (k = 30, w = 50).",
-        {"windows": windows, "seed": seed, "usefulness": useful, "waiting": waiting},
+        "kept: of what the record d gains over d*, the share that the region d' keeps.",
+        {"windows": windows, "seed": seed, "usefulness": useful},
         useful,
         [
             Figure(
@@ -103,13 +97,7 @@ def evaluate_pool(
                     "k | window = w {g} | d {.3f} | region = d' {.3f} | d* {.3f} | nothing {.3f} | kept {.0%}"
                 ),
                 useful,
-            ),
-            Figure(
-                "waiting",
-                "Newcomers' first region",
-                columns("arrivals {g} | at_once = at once {.1%} | wait {.1f} | never {.1%}"),
-                [row | {"wait": row["wait"] or None} for row in waiting],
-            ),
+            )
         ],
     )
 
@@ -263,22 +251,6 @@ def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Num
     """What the service sees of each searcher, as lower and upper corners."""
     top = np.tile(np.array(sizes, np.int64) - 1, (len(log), 1))
     return {"d": (log.record, log.record), "region": (log.low, log.high), "d*": (np.zeros_like(top), top)}
-
-
-def waiting_times(
-    base: SimulationSetting, population: Population, arrivals: Sequence[float] = (1, 3, 10, 50, 200)
-) -> list[dict[str, float]]:
-    """How long newcomers wait for their first region, by the rate of arrivals."""
-    found = [simulate(replace(base, arrivals=float(rate)), population) for rate in arrivals]
-    return [
-        {
-            "arrivals": one.setting.arrivals,
-            "at_once": one.guarded_at_once,
-            "never": one.never_guarded,
-            "wait": one.wait,
-        }
-        for one in found
-    ]
 
 
 ARRIVALS = (10, 50, 100, 150, 200, 250, 300)

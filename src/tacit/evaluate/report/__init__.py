@@ -22,10 +22,9 @@ def write_page(
     path: Path,
     *,
     mode: int = 0o644,
-    banners: Iterable[tuple[str, bool]] = (),
+    banner: tuple[str, bool] | None = None,
     note: str = "",
     titles: Mapping[str, str] | None = None,
-    named: Figure | None = None,
 ) -> None:
     """Write the page of an evaluation.
 
@@ -33,10 +32,9 @@ def write_page(
         results: what it found.
         path: of the page.
         mode: who may read it, as permission bits.
-        banners: what the page says first, and whether it warns.
+        banner: what the page says first, and whether it warns.
         note: how to read it.
         titles: of the sections, by name; figures stand without sections unless given.
-        named: queries to name on the page, which is the only file that has them.
     """
     sections: dict[str, list[Figure]] = {}
     for figure in results.figures:
@@ -46,13 +44,12 @@ def write_page(
         "tacit.evaluate.report",
         "report.html.j2",
         results=results,
-        banners=banners,
+        banner=banner,
         note=note,
         sections=[
             {"id": name.replace(" ", "-"), "title": (titles or {}).get(name, ""), "figures": figures}
             for name, figures in sections.items()
         ],
-        named=named,
         charts=Markup(json.dumps(charts, allow_nan=False).replace("</", "<\\/")),
         script=Markup(vega_script()),
     )

@@ -1,4 +1,4 @@
-"""Figures of a report on releases: curves, equal budgets, data against utility, impact of parameters."""
+"""Figures of a report on releases: curves, and mechanisms at equal budgets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from functools import partial
 from typing import Any
 
 from tacit.evaluate import charts
-from tacit.evaluate.results import Column, Figure, columns
+from tacit.evaluate.results import Figure, columns
 from tacit.evaluate.sweep.measurements import Measurement, Measurements
-from tacit.evaluate.sweep.settings import IMPACTS, Impact
 from tacit.evaluate.task import Task
-
-WEAK = 1e-3
-"""From this δ on a release protects nobody to speak of."""
 
 COLUMNS = columns(
     "setting = release | epsilon = ε | delta = δ | k | rows | mean = mean where answered | "
@@ -25,18 +21,8 @@ COLUMNS = columns(
 
 def all_figures(found: Measurements) -> list[Figure]:
     """Every figure, in the order of the page."""
-    return [
-        *(figure for task in found.tasks.values() for figure in _curves(found, task)),
-        *_equal_budget(found),
-        *_kept_against_utility(found),
-        *(
-            figure
-            for series, impact in IMPACTS.items()
-            for task in found.tasks.values()
-            if series in task.impacts
-            for figure in _impact(found, series, impact, task)
-        ),
-    ]
+    curves = [figure for task in found.tasks.values() for figure in _curves(found, task)]
+    return [*curves, *_equal_budget(found)]
 
 
 def task_tables(found: Measurements) -> list[Figure]:
@@ -50,11 +36,7 @@ def task_tables(found: Measurements) -> list[Figure]:
             name,
             f"{name} {task.headline}",
             shown,
-            [
-                table_row(found, result)
-                for key, result in found.headline(name).items()
-                if found.settings[key]["series"] in ("budget", "k")
-            ],
+            [table_row(found, result) for result in found.headline(name).values()],
         )
         for name, task in found.tasks.items()
         if found.has_units(name)  # the summary says so where there is nothing
@@ -200,96 +182,9 @@ def _equal_budget(found: Measurements) -> Iterator[Figure]:
     )
 
 
-def kept_rows(found: Measurements) -> list[dict[str, Any]]:
-    """For each setting and task: rows released, and the share of the original's utility where answered."""
-    rows = []
-    for name, task in found.tasks.items():
-        for key, result in found.headline(name).items() if task.is_utility else ():
-            about, kept = found.settings[key], sum(found.rows[key].values())
-            share = found.share_of_original(result)
-            if about["series"] in ("budget", "k") and math.isfinite(share) and kept > 0:
-                rows.append(
-                    {
-                        "task": name,
-                        "series": about["mechanism"],
-                        "label": about["label"],
-                        "kept": round(kept),
-                        "share": share,
-                        "answered": result.answered,
-                    }
-                )
-    return rows
-
-
-def _kept_against_utility(found: Measurements) -> Iterator[Figure]:
-    rows = kept_rows(found)
-    if rows:
-        y = "share of the original's utility"
-        yield Figure(
-            "kept-against-utility",
-            "Data kept against task utility",
-            columns(f"task | label = release | kept = rows | share = {y} | answered = share answered"),
-            rows,
-            "data and utility",
-            "If more data were more utility, the points of a task would rise to the right. What is left "
-            "after a threshold is what many people did, which may serve better than all. The original log is "
-            "at 100%.",
-            partial(charts.scatter, rows, "rows in all tables of the release", f"{y}, where answered"),
-        )
-
-
-def _impact(found: Measurements, series: str, impact: Impact, task: type[Task]) -> Iterator[Figure]:
-    """Where the release has an answer, and over all test units: what raises one may lower the other."""
-    (along, axis), lines, measures = impact.axis, impact.lines, task.impacts[series]
-    results = [
-        (measure, found.settings[key], result)
-        for measure in measures
-        for key, result in found.of(task.name, measure).items()
-        if found.settings[key]["series"] == series
-    ]
-    table = [
-        {"measure": measure, **about["options"], **table_row(found, result)}
-        for measure, about, result in results
-    ]
-    shown = [Column("measure", "measure"), Column(along, axis)]
-    shown += [Column(*lines)] if lines else []
-    for of_all in (False, True):
-        rows = [
-            {
-                "series": f"{about['options'][lines[0]]:g}" if lines else measure.rpartition(": ")[0],
-                "x": about["options"][along],
-                "y": _value(result, of_all),
-                "weak": (about["delta"] or 0.0) > WEAK,
-            }
-            for measure, about, result in results
-            if math.isfinite(_value(result, of_all))
-        ]
-        if not rows or (of_all and all(result.answered == 1 for *_, result in results)):
-            continue
-        about = results[0][1]
-        legend = lines[1] if lines else "way"
-        yield Figure(
-            f"{series.replace(' ', '-').replace('_', '')}-{task.name}{'-of-all' if of_all else ''}",
-            f"The {series} on {task.name}, {_where(of_all)}: {about['mechanism']}",
-            (*shown, *COLUMNS[1:]),
-            table,
-            "parameters",
-            _impact_caption(task, about["asked_epsilon"], any(row["weak"] for row in rows)),
-            partial(charts.curve, rows, axis, _measure(measures[0]), series=legend, logarithmic=True),
-        )
-
-
-def _impact_caption(task: type[Task], epsilon: float | None, weak: bool) -> str:
-    fixed = f"ε = {epsilon:g} for all." if epsilon else "ε and δ follow from b and K, and are in the table."
-    hollow = f" Hollow: δ above {WEAK:g}, where noise alone lets rows through and nothing is protected."
-    return f"{task.title.capitalize()}: {task.description}. {fixed}{hollow if weak else ''}"
-
-
 def section_titles(found: Measurements) -> dict[str, str]:
     """Titles of the page's sections, by name."""
     tasks = found.tasks.items()
     return {name: f"{task.title[:1].upper()}{task.title[1:]}: {task.description}" for name, task in tasks} | {
         "side by side": "Mechanisms at equal budget",
-        "data and utility": "Is more data more utility?",
-        "parameters": "Impact of parameters",
     }

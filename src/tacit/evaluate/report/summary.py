@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
-import numpy as np
-from scipy import stats
-
-from tacit.evaluate.report.figures import kept_rows
 from tacit.evaluate.sweep.measurements import Measurement, Measurements
 from tacit.evaluate.task import Task
 
 _ALPHA = 0.01
 """The level of the thesis's tests."""
 _FEW = 4
-_AGREE = 0.5
-"""From this rank correlation on, more data goes with more utility."""
 
 
 def summarise(found: Measurements) -> list[str]:
@@ -27,8 +20,7 @@ def summarise(found: Measurements) -> list[str]:
         else f"{task.title.capitalize()}: nothing to judge, for the log has no {task.unit}."
         for name, task in found.tasks.items()
     ]
-    sentences += [_more_epsilon(found), _like_the_original(found), _kept(found)]
-    return [sentence for sentence in sentences if sentence]
+    return [sentence for sentence in [*sentences, _like_the_original(found)] if sentence]
 
 
 def _budget(found: Measurements, task: str) -> list[tuple[str, float, Measurement]]:
@@ -67,29 +59,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
 
 
-def _more_epsilon(found: Measurements) -> str:
-    """Whether more ε gives more, mechanism by mechanism and task by task."""
-    rising, all_of_them = 0, 0
-    exceptions: list[str] = []
-    for task in found.tasks:
-        rows = _budget(found, task)
-        for name in dict.fromkeys(name for name, _, _ in rows):
-            mine = sorted(
-                (e, r.mean_of_all) for n, e, r in rows if n == name and math.isfinite(r.mean_of_all)
-            )
-            if len(mine) < 2 or not any(value for _, value in mine):
-                continue  # nothing at any ε
-            all_of_them += 1
-            if mine[-1][1] > mine[0][1]:
-                rising += 1
-            else:
-                exceptions.append(f"{name} in {task}")
-    if not all_of_them:
-        return ""
-    sentence = f"More ε gives more in {rising} of {all_of_them} pairs of mechanism and task"
-    return f"{sentence}; not for {', '.join(exceptions)}." if exceptions else f"{sentence}."
-
-
 def _like_the_original(found: Measurements) -> str:
     """Where no difference from the original is seen, on the units that both answer."""
     near, tested = [], 0
@@ -115,28 +84,3 @@ def _like_the_original(found: Measurements) -> str:
         f"{sentence}; not to differ is no proof of being equal: for {name} at ε = {epsilon:g} in {task} the "
         f"difference may be up to {widest:.3f}."
     )
-
-
-def _kept(found: Measurements) -> str:
-    """Do data kept and utility agree?"""
-    parts = list(_correlations(found))
-    if not parts:
-        return ""
-    clauses = []
-    for answer, low, high in (("yes", _AGREE, 2.0), ("hardly", 0.0, _AGREE), ("no", -2.0, 0.0)):
-        mine = [f"{task} ({rho:+.2f})" for task, rho in parts if low < rho <= high]
-        if mine:
-            clauses.append(f"{answer} in {', '.join(mine)}")
-    return (
-        "Is more data more utility, where there is an answer? By rank correlation over the releases "
-        f"{'; '.join(clauses)}."
-    )
-
-
-def _correlations(found: Measurements) -> Iterator[tuple[str, float]]:
-    rows = kept_rows(found)
-    for task in dict.fromkeys(row["task"] for row in rows):
-        mine = [(row["kept"], row["share"]) for row in rows if row["task"] == task]
-        kept, share = np.array(mine).T
-        if len(mine) >= _FEW and len(set(kept)) > 1 and len(set(share)) > 1:
-            yield task, float(stats.spearmanr(kept, share).statistic)

@@ -3,9 +3,9 @@
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
 from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, ORIGINAL, ReleaseSetting, grid
-from tacit.evaluate.sweep.sweeping import SweepPlan, named_queries, run_sweep
+from tacit.evaluate.sweep.sweeping import SweepPlan, run_sweep
 
 __all__ = [
     "BUDGETS", "DELTA", "KS", "ORIGINAL", "Measurements", "ReleaseSetting", "SweepPlan", "grid",
-    "named_queries", "run_sweep", "sweep_folder",
+    "run_sweep", "sweep_folder",
 ]  # fmt: skip

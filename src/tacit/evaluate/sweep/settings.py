@@ -1,4 +1,4 @@
-"""The settings that a sweep tries: mechanisms, budgets, and the impact of parameters.
+"""The settings that a sweep tries: mechanisms at budgets.
 
 A mechanism that takes a k is swept over k, any other over ε. One that publishes a choice of items publishes
 all of them, so that every task has something to work with; its ε is shared among them.
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy import Guarantee, GuaranteeKind
@@ -28,7 +27,7 @@ class ReleaseSetting:
     Args:
         mechanism: its name in the registry, or ``original`` for the log itself.
         options: its parameters by name.
-        series: what the setting is part of: ``budget``, ``k``, or the impact of a parameter.
+        series: what the setting is part of: ``budget`` or ``k``.
         only: the tables that are used of the release, by name; all unless given.
         resampled: evaluate the synthetic log that is made from the release, rather than its tables.
     """
@@ -122,48 +121,6 @@ KS = (5, 10, 20, 50)
 _ITEMS = ("keywords", "queries", "clicks", "pairs")
 
 
-class Impact(NamedTuple):
-    """A series on the impact of parameters.
-
-    Args:
-        mechanism: whose parameters.
-        fixed: parameters that do not vary.
-        varied: the values of those that do.
-        axis: the parameter on the x axis of its chart, and its title.
-        lines: the parameter that makes the lines, and its title; measures make them unless given.
-    """
-
-    mechanism: str
-    fixed: Mapping[str, Any]
-    varied: Mapping[str, Sequence[float]]
-    axis: tuple[str, str]
-    lines: tuple[str, str] | None = None
-
-
-IMPACTS: Mapping[str, Impact] = {
-    "impact of K and b": Impact(
-        "click",
-        {"queries_per_user": 5, "mode": "approximate", "delta": 0.0},  # δ follows from K and b, however bad
-        {"threshold": (10, 30, 100), "noise": (1.0, 5.0, 10.0, 30.0)},
-        ("noise", "noise b"),
-        ("threshold", "K"),
-    ),
-    "impact of q_f": Impact(
-        "click",
-        {"epsilon": 8.0},
-        {"queries_per_user": (1, 2, 5, 10, 20, 40)},
-        ("queries_per_user", "searches of a user that count, q_f"),
-    ),
-    "impact of m": Impact(
-        "zealous",
-        {"epsilon": 8.0},
-        {"per_user": (1, 2, 5, 10, 20, 40)},
-        ("per_user", "items of a user that count, m"),
-    ),
-}
-"""By name; a task says which of its measures to draw for which series."""
-
-
 def _fields(mechanism: str) -> set[str]:
     return {field.name for field in dataclasses.fields(mechanism_class(mechanism))}
 
@@ -192,24 +149,12 @@ def budget_settings(
                 yield ReleaseSetting(name, _base(name) | {"epsilon": epsilon, "delta": delta}, "budget")
 
 
-def impact_settings(mechanisms: Iterable[str], delta: float) -> Iterator[ReleaseSetting]:
-    """Every series of :data:`IMPACTS` whose mechanism is in the sweep."""
-    chosen = set(mechanisms)
-    for series, impact in IMPACTS.items():
-        if impact.mechanism in chosen:
-            options = {**_base(impact.mechanism), "delta": delta, **impact.fixed}
-            for values in itertools.product(*impact.varied.values()):
-                varied = dict(zip(impact.varied, values, strict=True))
-                yield ReleaseSetting(impact.mechanism, options | varied, series)
-
-
 def grid(
     mechanisms: Sequence[str] = (),
     epsilons: Sequence[float] = BUDGETS,
     ks: Sequence[int] = KS,
     delta: float = DELTA,
     *,
-    impact: bool = True,
     resampled: bool = False,
 ) -> tuple[ReleaseSetting, ...]:
     """The original, then all settings; every mechanism that publishes queries unless some are named.
@@ -220,8 +165,6 @@ def grid(
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
     if resampled:
         settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]
-    if impact:
-        settings += impact_settings(names, delta)
     for setting in settings:  # refused now rather than after an hour
         _ = setting.promise
     return tuple(settings)

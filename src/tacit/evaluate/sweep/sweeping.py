@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.evaluate.data import LogPart, ReleasedData, released_whole, split
-from tacit.evaluate.results import Column, Figure, Progress, no_progress
+from tacit.evaluate.results import Progress, no_progress
 from tacit.evaluate.sweep.measurements import Measurements, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
 from tacit.evaluate.sweep.settings import ReleaseSetting
 from tacit.evaluate.task import Trial
 from tacit.evaluate.tasks import task_class, task_names
-from tacit.evaluate.tasks.adhoc import Adhoc
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Plan
@@ -79,20 +78,14 @@ class SweepPlan:
         kept += [("time", "<", until)] if until else []
         return pq.read_table(log, columns=columns, filters=kept or None)
 
-    def runs(self, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
-        """Each setting to try on a fold, with its draws. What draws no noise is run once.
-
-        The impact of parameters is measured on the first fold.
-        """
-        for setting in self.settings:
-            if setting.series.startswith("impact") and fold:
-                continue
-            yield setting, list(range(1 if setting.exact else self.draws))
+    def draws_of(self, setting: ReleaseSetting) -> range:
+        """The draws of a setting on each fold; what draws no noise is run once."""
+        return range(1 if setting.exact else self.draws)
 
     @property
     def total(self) -> int:
         """How many runs there are."""
-        return sum(len(draws) for fold in range(self.folds) for _, draws in self.runs(fold))
+        return self.folds * sum(len(self.draws_of(setting)) for setting in self.settings)
 
 
 def run_sweep(
@@ -130,7 +123,11 @@ def run_sweep(
             run_fold(log, store, plan, fold, report)
     else:
         _in_processes(log, store, plan, pending, min(workers, len(pending)), report)
-    return gather(store, plan.settings, plan.tasks, _done(plan))
+    done = {
+        setting.key: [(fold, draw) for fold in range(plan.folds) for draw in plan.draws_of(setting)]
+        for setting in plan.settings
+    }
+    return gather(store, plan.settings, plan.tasks, done)
 
 
 def identity_of(log: Path, plan: SweepPlan) -> dict[str, Any]:
@@ -144,18 +141,9 @@ def identity_of(log: Path, plan: SweepPlan) -> dict[str, Any]:
     }
 
 
-def _done(plan: SweepPlan) -> dict[str, list[tuple[int, int]]]:
-    """Fold and draw of every run, by setting."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for fold in range(plan.folds):
-        for setting, draws in plan.runs(fold):
-            found.setdefault(setting.key, []).extend((fold, draw) for draw in draws)
-    return found
-
-
 def _missing(store: RunStore, plan: SweepPlan, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
-    for setting, draws in plan.runs(fold):
-        left = [draw for draw in draws if not store.has(setting, fold, draw)]
+    for setting in plan.settings:
+        left = [draw for draw in plan.draws_of(setting) if not store.has(setting, fold, draw)]
         if left:
             yield setting, left
 
@@ -261,45 +249,3 @@ def _releases(
     for kept in counting.values():
         if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
             engine.drop(kept)
-
-
-def named_queries(log: Path, folder: Path, plan: SweepPlan, number: int) -> Figure:
-    """Name the ``number`` test queries of the first fold that lose most, for an owner who asks for it.
-
-    Runs hold values of numbered units. Here the units of ad-hoc search get their texts back, from the log.
-    The columns are the original, then each mechanism at the middle ε, or the middle k; the loss is the mean
-    over releases, unanswered as 0.
-    """
-    store = RunStore(folder, identity_of(log, plan))
-    chosen = _middle(plan)
-    name = f"{Adhoc.name}/{Adhoc.headline}"
-    values = np.stack([store.load(setting, 0, 0).values[name] for setting in chosen.values()])
-    _, test = split(plan.records(log), 0, plan.folds, plan.seed, plan.preparation.sessions)
-    units = np.unique(test.clicks.query)  # the units of ad-hoc search: distinct queries with a click
-    found = np.nan_to_num(values)
-    lost = found[0] - found[1:].mean(axis=0) if len(found) > 1 else found[0]
-    order = np.argsort(-lost, kind="stable")[:number]
-    texts = test.queries.take(units[order]).to_pylist()
-    rows = [
-        {"query": text, **dict(zip(chosen, values[:, place].tolist(), strict=True))}
-        for text, place in zip(texts, order, strict=True)
-    ]
-    columns = [Column("query", "query"), *(Column(label, label) for label in chosen)]
-    return Figure(
-        "named-queries",
-        "Queries that lose most",
-        columns,
-        rows,
-        caption=f"{Adhoc.headline} on the first fold: the test queries that lose most, as the mean over the "
-        "releases shown. A dash: the release has no answer.",
-    )
-
-
-def _middle(plan: SweepPlan) -> Mapping[str, ReleaseSetting]:
-    """By label: the original, and the middle one of each mechanism's budgets."""
-    mine: dict[str, list[ReleaseSetting]] = {}
-    for setting in plan.settings:
-        if setting.series in ("budget", "k"):
-            mine.setdefault(setting.name, []).append(setting)
-    middle = [listed[len(listed) // 2] for listed in mine.values()]
-    return {setting.label(): setting for setting in middle}

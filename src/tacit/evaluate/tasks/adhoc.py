@@ -21,7 +21,7 @@ a limit are dropped after each step, which keeps its cost proportional to the nu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from ir_measures import AP, P, nDCG
@@ -60,14 +60,6 @@ class Adhoc(Task):
     description = "rank pages for a query from the release alone"
     unit = "test query with a click"
     headline = "random walk: nDCG@10"
-    impacts: ClassVar = {
-        "impact of K and b": ("random walk: nDCG@10",),
-        "impact of q_f": (
-            "random walk: nDCG@10",
-            "random walk with page impact: nDCG@10",
-            "implicit feedback: nDCG@10",
-        ),
-    }
 
     def __init__(self, steps: int = STEPS, negligible: float = NEGLIGIBLE) -> None:
         self._steps, self._negligible = steps, negligible

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 
@@ -97,7 +96,6 @@ class IndexCaching(Task):
     description = "keep the right posting lists in memory"
     unit = "test search with a keyword"
     headline = "greedy cache: hit probability"
-    impacts: ClassVar = {"impact of m": ("greedy cache: hit probability",)}
 
     def __init__(self, cache: Cache | None = None, documents: Callable[[str], float] | None = None) -> None:
         self._cache = cache or Cache()

@@ -43,7 +43,6 @@ class Statistics(Task):
     headline = "queries: kept"
     headline_of = "the log's distinct queries"
     truth = "original"
-    is_utility = False
 
     def against(self, original: LogPart, test: LogPart) -> StatisticsTrial:
         """Work out the original histograms."""

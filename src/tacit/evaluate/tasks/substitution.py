@@ -23,7 +23,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -178,7 +177,6 @@ class Substitution(Task):
     unit = "test query with a substitution in the original log"
     headline = "top 5: recall"
     truth = "original"
-    impacts: ClassVar = {"impact of m": ("top 2: coverage", "top 5: coverage")}
 
     def against(self, original: LogPart, test: LogPart) -> SubstitutionTrial:
         """Work out the original's rankings for the test queries."""
