@@ -63,70 +63,44 @@ def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
 
 
 def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
-    """The headline measure by ε and by k, where the release has an answer and over all test units."""
+    """The headline measure over all test units, by ε and by k."""
     results = found.headline(task.name)
-    original = next((r for key, r in results.items() if found.settings[key]["mechanism"] == "original"), None)
-    for series, axis, key in (("budget", "ε", "asked_epsilon"), ("k", "k", "k")):
-        drawn = [
-            (found.settings[r.setting], r)
-            for r in results.values()
-            if found.settings[r.setting]["series"] == series and found.settings[r.setting][key] is not None
+    original = [r for r in results.values() if found.settings[r.setting]["mechanism"] == "original"]
+    for key, axis, privacy in (
+        ("asked_epsilon", "ε", "Less privacy to the right (a larger ε)."),
+        ("k", "k", "More anonymity to the right (k)."),
+    ):
+        drawn = [r for r in results.values() if found.settings[r.setting][key] is not None]
+        rows = [
+            {
+                "series": found.settings[r.setting]["mechanism"],
+                "x": found.settings[r.setting][key],
+                "y": r.mean_of_all,
+                **_bounds(r.low_of_all, r.high_of_all),
+            }
+            for r in drawn
+            if math.isfinite(r.mean_of_all)
         ]
-        table = [table_row(found, r) for r in [*([original] if original else []), *(r for _, r in drawn)]]
-        answered = {r.answered for _, r in drawn} | ({original.answered} if original else set())
-        for of_all in (False, True):
-            rows = [
-                {"series": about["mechanism"], "x": about[key], **_point(result, of_all=of_all)}
-                for about, result in drawn
-            ]
-            rows = [row for row in rows if math.isfinite(row["y"])]
-            if not rows or (of_all and answered == {1}):
-                continue
-            levels = {"original log": _value(original, of_all)} if original else {}
-            draw = partial(charts.curve, rows, axis, _measure(task.headline), levels=levels, logarithmic=True)
+        if rows:
+            levels = {"original log": original[0].mean_of_all} if original else {}
+            measure = task.headline.rpartition(": ")[2]
             yield Figure(
-                f"{task.name}-by-{key.removeprefix('asked_')}{'-of-all' if of_all else ''}",
-                f"{task.headline}, {_where(of_all)}",
+                f"{task.name}-by-{key.removeprefix('asked_')}",
+                f"{task.headline}, over all test units",
                 COLUMNS,
-                table,
+                [table_row(found, r) for r in [*original, *drawn]],
                 task.name,
-                _caption(series, of_all),
-                draw,
+                f"{privacy} Units that the release cannot serve count as 0: what a user of the release would "
+                "see; bars are 95% intervals over folds and draws of noise. Dashed: the original log. The "
+                "table has the means over the units that were answered too, as the papers report them.",
+                partial(charts.curve, rows, axis, measure, levels=levels, logarithmic=True),
             )
 
 
-def _value(result: Measurement, of_all: bool) -> float:
-    return result.mean_of_all if of_all else result.mean
-
-
-def _point(result: Measurement, *, of_all: bool) -> dict[str, Any]:
-    """Value and interval; there is none of the mean over all units."""
-    bounds = (None, None) if of_all or math.isnan(result.low) else (result.low, result.high)
-    return {"y": _value(result, of_all), "low": bounds[0], "high": bounds[1]}
-
-
-def _measure(name: str) -> str:
-    """The measure without the way it was reached: ``nDCG@10``."""
-    return name.rpartition(": ")[2]
-
-
-def _where(of_all: bool) -> str:
-    return "over all test units" if of_all else "where the release has an answer"
-
-
-def _caption(series: str, of_all: bool) -> str:
-    privacy = (
-        "Less privacy to the right (a larger ε)."
-        if series == "budget"
-        else "More anonymity to the right (k)."
-    )
-    what = (
-        "Units that the release cannot serve count as 0: what a user of the release would see."
-        if of_all
-        else "Mean over the test units that the release can serve, as the papers report it; bars are 95% "
-        "intervals over folds and draws of noise."
-    )
-    return f"{privacy} {what} Dashed: the original log."
+def _bounds(low: float, high: float) -> dict[str, float | None]:
+    """An interval to draw; none where there was one repetition."""
+    there = math.isfinite(low) and math.isfinite(high)
+    return {"low": max(0.0, low) if there else None, "high": high if there else None}
 
 
 def _equal_budget(found: Measurements) -> Iterator[Figure]:
@@ -138,15 +112,13 @@ def _equal_budget(found: Measurements) -> Iterator[Figure]:
             share = found.share_of_original(result, of_all=True)
             if about["series"] == "budget" and about["asked_epsilon"] is not None and math.isfinite(share):
                 scale = share / result.mean_of_all if result.mean_of_all else math.nan
-                spread = (result.high - result.mean) * result.answered * scale
                 rows.append(
                     {
                         "task": name,
                         "series": about["mechanism"],
                         "epsilon": about["asked_epsilon"],
                         "share": share,
-                        "low": max(0.0, share - spread) if math.isfinite(spread) else None,
-                        "high": share + spread if math.isfinite(spread) else None,
+                        **_bounds(result.low_of_all * scale, result.high_of_all * scale),
                         "answered": result.answered,
                     }
                 )

@@ -100,6 +100,7 @@ class Measurement:
         mean: over answered units, the mean over repetitions (folds and draws).
         low, high: its 95% interval over repetitions.
         mean_of_all: over all units, unanswered ones as 0.
+        low_of_all, high_of_all: its 95% interval over repetitions.
         answered: the share of units that the release could serve.
         units: test units over all folds.
         to_original: the difference from the original on the units that both answer.
@@ -113,6 +114,8 @@ class Measurement:
     low: float
     high: float
     mean_of_all: float
+    low_of_all: float
+    high_of_all: float
     answered: float
     units: int
     to_original: Difference | None = None
@@ -270,18 +273,8 @@ def _result(key: str, task: str, measure: str, name: str, runs: Sequence[SweepRu
         alls.append(float(np.nansum(values) / len(values)) if len(values) else math.nan)
         answered.append(float(there.mean()) if len(values) else math.nan)
         units[run.fold] = len(values)
-    mean, low, high = mean_interval(means)
-    return Measurement(
-        key,
-        task,
-        measure,
-        mean,
-        low,
-        high,
-        mean_interval(alls)[0],
-        mean_interval(answered)[0],
-        sum(units.values()),
-    )
+    of_answered, of_all, share = mean_interval(means), mean_interval(alls), mean_interval(answered)[0]
+    return Measurement(key, task, measure, *of_answered, *of_all, share, sum(units.values()))
 
 
 def _corrected(results: Sequence[Measurement]) -> list[Measurement]:
