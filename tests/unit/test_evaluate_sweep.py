@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,10 @@ from tacit.errors import ParameterError
 from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.results import cell
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
+from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, grid
 from tacit.evaluate.sweep.measurements import Measurements, gather, holm, mean_interval, paired
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.release.registry import MECHANISMS
-from tacit.world.synth import SyntheticLog
 
 
 def test_the_paired_test_is_scipys_over_units_that_both_answer() -> None:
@@ -214,32 +212,3 @@ def test_cells_are_short() -> None:
     assert [cell(v) for v in (None, float("nan"), 12345, 0.1234, 1e-6, "x", 64.0)] == [
         "–", "–", "12,345", "0.1234", "1.00e-06", "x", "64"
     ]  # fmt: skip
-
-
-def test_a_resampled_log_goes_through_the_same_tasks_as_the_tables_it_is_made_of(tmp_path: Path) -> None:
-    SyntheticLog(150, seed=2).write(tmp_path / "log.parquet")
-    tables = ReleaseSetting("k-query", {"k": 3, "items": ("queries", "clicks")}, "k")
-    made = replace(tables, resampled=True)
-    nothing = ReleaseSetting("k-query", {"k": 5000, "items": ("queries",)}, "k", resampled=True)
-    assert made.key != tables.key and made.label() == "k-query, resampled k=3"
-    plan = SweepPlan((ORIGINAL, tables, made, nothing), ("adhoc", "statistics"), folds=2)
-    found = run_sweep(tmp_path / "log.parquet", tmp_path / "runs", plan)
-    walk = found.of("adhoc", "random walk: nDCG@10")
-    assert walk[tables.key].answered > 0
-    # The log has the queries and clicks of the release, so it serves the same queries; counts of clicks may
-    # be a little off, not their order.
-    assert walk[made.key].answered == pytest.approx(walk[tables.key].answered)
-    assert walk[made.key].mean == pytest.approx(walk[tables.key].mean, abs=0.05)
-    assert found.settings[made.key]["mechanism"] == "k-query, resampled"
-    assert walk[nothing.key].answered == 0
-    kept = found.of("statistics", "queries: kept")
-    assert kept[made.key].mean == pytest.approx(kept[tables.key].mean)
-
-
-def test_the_grid_has_a_resampled_twin_of_every_release() -> None:
-    plain, twins = grid(["zealous", "k-query"]), grid(["zealous", "k-query"], resampled=True)
-    made = [setting for setting in twins if setting.resampled]
-    assert {replace(setting, resampled=False).key for setting in made} == {
-        setting.key for setting in plain if not setting.is_original
-    }
-    assert len({setting.key for setting in twins}) == len(twins)

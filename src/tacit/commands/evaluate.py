@@ -91,12 +91,6 @@ def release(
         list[int] | None,
         typer.Option("--k", help="A k of k-query anonymity (default: 5, 10, 20, 50).", rich_help_panel=_WHAT),
     ] = None,
-    resampled: Annotated[
-        bool,
-        typer.Option(
-            "--resampled", help="Also the log that `tacit resample` makes of each.", rich_help_panel=_WHAT
-        ),
-    ] = False,
     folds: Annotated[
         int,
         typer.Option(min=2, help="Split the users into so many folds, test on each.", rich_help_panel=_HOW),
@@ -142,7 +136,6 @@ def release(
         output,
         **{name: given for name, given in lists.items() if given},
         delta=delta,
-        resampled=resampled,
         folds=folds,
         draws=draws,
         seed=seed,
@@ -237,19 +230,18 @@ def personalised(
     users: JudgedUsers = 40,
     population: Population = 3_000,
     p: Annotated[float, typer.Option("--p", help="The bound of groups.")] = 0.4,
-    k: Annotated[int, typer.Option("--k", help="How many people share a region of the pool.", min=1)] = 10,
     seed: Seed = 5,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Measure search with no profile, on the device, by group, with generalised topics and attributes.
+    """Measure search with no profile, on the device, by group, and with generalised topics.
 
     Every way ranks the same results of the same queries of the same people of a synthetic log; average
     precision says what each guard leaves of personalisation.
     """
     from tacit.evaluate import evaluate_personalised
 
-    options = {"users": users, "population": population, "p": p, "k": k}
+    options = {"users": users, "population": population, "p": p}
     shown = ("Personalising", "ways")
     _measure(evaluate_personalised, shown, as_json, output, **options, seed=seed, force=force)
 

@@ -79,7 +79,6 @@ def evaluate_release(
     epsilons: Sequence[float] = BUDGETS,
     delta: float = DELTA,
     ks: Sequence[int] = KS,
-    resampled: bool = False,
     folds: int = 5,
     draws: int = 1,
     seed: int = 0,
@@ -108,7 +107,6 @@ def evaluate_release(
         epsilons: the ε to try, each above 0.
         delta: δ of every release, between 0 and 1.
         ks: the k of k-query anonymity to try, each at least 2.
-        resampled: evaluate also the log that ``tacit resample`` makes of each release.
         folds: into how many folds the users are split, at least 2; each is tested once.
         draws: how often noise is drawn for each fold and setting, at least 1.
         seed: of the split into folds.
@@ -123,7 +121,7 @@ def evaluate_release(
         progress: called with how many runs are done, and how many there are.
     """
     log = check_log(Path(log))
-    settings = grid(mechanisms, epsilons, ks, delta, resampled=resampled)
+    settings = grid(mechanisms, epsilons, ks, delta)
     prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
     chosen = tuple(tasks or task_names())
     plan = SweepPlan(settings, chosen, folds, draws, seed=seed, preparation=prepared)

@@ -3,10 +3,10 @@
 Two sources. Users of a **synthetic log** search the embedded world: the first four fifths of a user's
 records make the profile, with up to five random topics of depth 3 and below sensitive, as in the paper; the
 rest are test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows:
-clicks, the paper's choice, favour the very ranking that was clicked.
-**AMBIENT** (Carpineto and Romano, 2008) has ambiguous queries such as *Beagle*, with about 100
-real results each and judgments of which belong to which meaning: some results of a meaning were clicked
-before and stand in a history of other pages, the rest are ranked.
+clicks, the paper's choice, favour the very ranking that was clicked. **AMBIENT** (Carpineto and Romano, 2008)
+has ambiguous queries such as *Beagle*, with about 100 real results each and judgments of which belong to
+which meaning: some results of a meaning were clicked before and stand in a history of other pages, the rest
+are ranked.
 """
 
 from __future__ import annotations

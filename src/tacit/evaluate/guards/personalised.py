@@ -1,20 +1,16 @@
 """Evaluate all ways to personalise a search, on the same queries of the same people.
 
-People of a synthetic log with interests and attributes search the embedded world. The first four fifths of
-what each did make profiles, groups and the service's knowledge; test queries come from the rest. Of each
-query the engine's first 20 results are reranked, each time as the guard in question would:
+People of a synthetic log with interests search the embedded world. The first four fifths of what each did
+make profiles and groups; test queries come from the rest. Of each query the engine's first 20 results are
+reranked, each time as the guard in question would:
 
 - no profile: the engine's order;
 - on the device: the complete profile of topics, or of words, of which nothing leaves the device;
 - group: the words that the user's group shows (guard 3);
-- sent under δ: the topics that the device sends under a risk bound (guard 1);
-- d, d', d*: what people with such attributes read, for the exact record, for the region that k people online
-  share (guard 2), and for anybody.
+- sent under δ: the topics that the device sends under a risk bound (guard 1).
 
-The synthetic log knows each user's interests, but neither age nor country. Every user is given a record of
-the bundled Adult people, drawn so that what people read depends on who they are: of a few random records a
-user gets one by how well it goes with the kinds of the user's interests. The dependence is simulated;
-people, interests and searches are as they were.
+People of this log have no age or country. What a region of the pool (guard 2) is worth where results depend
+on them, :mod:`tacit.evaluate.guards.pool` measures.
 """
 
 from __future__ import annotations
@@ -39,98 +35,13 @@ from tacit.evaluate.guards.cases import (
     interval_over_queries,
     measure,
 )
-from tacit.evaluate.guards.pool import Numbers, affinities, learned, region_scores, topic_kinds
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Bundler, Profiles
 from tacit.groups.reading import profiles_from_log
 from tacit.groups.service import rank_by_interest
-from tacit.pool.server.partition import partition
-from tacit.pool.simulation.population import Population, adult
 from tacit.retrieval import average_precision
-from tacit.taxonomy import TopicTree
 from tacit.world.synth import SyntheticLog
-
-_CANDIDATES = 30
-"""Of so many random records a user gets the one that suits."""
-_DEPTH, _SMOOTHING = 2, 300.0
-"""The best of twelve pairs tried: finer kinds and less smoothing follow single readers, and lose."""
-
-Corners = tuple[Numbers, Numbers]
-"""What is seen of each person: the lowest and highest value of every attribute."""
-
-
-def kinds_of_topics(tree: TopicTree) -> Numbers:
-    """The kind of each topic, numbered from 0."""
-    return np.unique(topic_kinds(tree, _DEPTH), return_inverse=True)[1].astype(np.int64)
-
-
-class AttributedPeople:
-    """A record for each user.
-
-    Args:
-        interests: the topics of each user, strongest first.
-        kind_of: the kind of each topic.
-        population: whom records are drawn from.
-        seed: of the affinities and of who gets which record.
-    """
-
-    def __init__(
-        self, interests: Sequence[Sequence[int]], kind_of: Numbers, population: Population, seed: int
-    ) -> None:
-        random = np.random.default_rng(seed)
-        self.template = population.template
-        liked = affinities(int(kind_of.max()) + 1, self.template.sizes, random)
-        self.records = np.empty((len(interests), len(self.template.sizes)), np.int64)
-        for user, topics in enumerate(interests):
-            candidates = population.draw(_CANDIDATES, random).astype(np.int64)
-            suits = np.zeros(_CANDIDATES)
-            for place, topic in enumerate(topics):
-                for attribute, by_value in liked.items():
-                    suits += by_value[candidates[:, attribute], kind_of[topic]] / (place + 1)
-            self.records[user] = candidates[np.argmax(suits + random.gumbel(size=_CANDIDATES))]
-
-    def seen(self, k: int) -> dict[str, Corners]:
-        """What the service sees of everybody: d, the region d' that k people online share, and d*."""
-        cells = partition(self.records.astype(np.uint16), self.template, k)
-        top = np.tile(np.array(self.template.sizes, np.int64) - 1, (len(self.records), 1))
-        everywhere = (np.zeros_like(top), top)
-        shared = (cells.lows[cells.cell_of], cells.highs[cells.cell_of]) if len(cells) else everywhere
-        return {"d": (self.records, self.records), "d'": shared, "d*": everywhere}
-
-
-class ReadingModel:
-    """What people with such a record read, learnt from clicks.
-
-    Args:
-        kinds: the kind of each click's page.
-        reader: who clicked.
-        corners: what the service sees of everybody.
-        number: how many kinds there are.
-        sizes: how many values each attribute has.
-    """
-
-    def __init__(
-        self, kinds: Numbers, reader: Numbers, corners: Corners, number: int, sizes: Sequence[int]
-    ) -> None:
-        low, high = corners
-        self._corners = corners
-        # Each reader once a kind: a person's hundred clicks are one person's interest.
-        reader, kinds = np.unique(np.stack([reader, kinds]), axis=1)
-        self._model = learned(low[reader], high[reader], kinds, number, sizes, _SMOOTHING)
-        self._model[0] = np.zeros(number)  # what everybody reads is in the engine's order already
-
-    def order(self, user: int, results: Sequence[int], kinds: Numbers) -> list[int]:
-        """The results by how likely people who look like the user want them.
-
-        A result at the engine's rank r is wanted in proportion to 1/r, times how much more often than
-        everybody such people read its kind.
-        """
-        low, high = self._corners
-        liked = region_scores(self._model, low[user : user + 1], high[user : user + 1])[0][kinds]
-        chance = liked - np.log(np.arange(1, len(results) + 1))
-        return [results[place] for place in np.argsort(-chance, kind="stable").tolist()]
-
 
 DELTAS = (0.01, 0.02, 0.05, 0.1, 1.0)
 _SENT = "topics with preferences"
@@ -144,12 +55,11 @@ def evaluate_personalised(
     users: int = 40,
     population: int = 3_000,
     p: float = 0.4,
-    k: int = 10,
     seed: int = 5,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Results:
-    """Measure search with no profile, on the device, by group, with generalised topics and with attributes.
+    """Measure search with no profile, on the device, by group, and with generalised topics.
 
     Every way ranks the same results of the same queries of the same people of a synthetic log; Average
     Precision says what each guard leaves of personalisation::
@@ -162,14 +72,13 @@ def evaluate_personalised(
         users: of how many users the queries are judged: those with the most records, robots aside.
         population: users of the synthetic log they are taken from.
         p: the bound of groups, between 0 and 1.
-        k: how many people online share a region of the pool.
-        seed: of the log, and of who has which attributes; the same seed gives the same results.
+        seed: of the log; the same seed gives the same results.
         force: replace the folder of an earlier evaluation.
         progress: called with how many ways are done, and how many there are.
     """
     check_folder(to, ["ways.svg"], force=force)
     world = _World(users, population, seed)
-    compared = _Ways(world.cases, Steps(7 + len(DELTAS), progress))
+    compared = _Ways(world.cases, Steps(4 + len(DELTAS), progress))
     compared.add("no profile", "nothing", [case.results for case in world.cases])
     compared.add("topics, on the device", "nothing leaves it", world.by_own_topics())
     compared.add("words, on the device", "nothing leaves it", world.by_own_words())
@@ -179,9 +88,6 @@ def evaluate_personalised(
         values = [outcome.personalised for outcome in outcomes]
         reached = float(np.mean([outcome.exposed for outcome in outcomes]))
         compared.put(f"topics sent, δ = {delta:g}", "generalised topics", values, reached)
-    told = {"d": "the exact record", "d'": f"a region of {k} people", "d*": "nothing"}
-    for name, orders in world.by_attributes(k).items():
-        compared.add(f"people with attributes {name}", told[name], orders)
     ways = [flat(way) for way in compared.ways]
     people = len({case.user for case in world.cases})
     found = Results(
@@ -193,7 +99,6 @@ def evaluate_personalised(
             "people": people,
             "queries": len(world.cases),
             "p": p,
-            "k": k,
             "ways": compared.ways,
         },
         ways,
@@ -260,19 +165,19 @@ class _World:
     def __init__(self, users: int, population: int, seed: int) -> None:
         self.repository: Repository = wordnet_repository()
         log = SyntheticLog(population, seed=seed)
-        self._table, self._truth, self._seed = log.table(), log.truth(), seed
-        self.cases = list(held_out_cases(self.repository, self._table, self._truth, users))
+        table, truth, self._seed = log.table(), log.truth(), seed
+        self.cases = list(held_out_cases(self.repository, table, truth, users))
         if len(self.cases) < _FEWEST:
             raise InfeasibleError(
                 f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",
                 "Use more `users`.",
             )
-        lengths = np.array([len(kinds) for kinds in self._truth["kinds"].to_pylist()])
+        lengths = np.array([len(kinds) for kinds in truth["kinds"].to_pylist()])
         row = np.repeat(np.arange(len(lengths)), lengths)
         place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         before = (place < (lengths * 4 // 5)[row]) & (lengths <= MOST_RECORDS)[row]
-        self._earlier, self._row = self._table.filter(pa.array(before)), row[before]
-        self._names: list[str] = self._truth["user"].to_pylist()
+        self._earlier = table.filter(pa.array(before))
+        self._names: list[str] = truth["user"].to_pylist()
 
     def by_own_topics(self) -> list[list[int]]:
         """The order by the complete profile of topics."""
@@ -318,29 +223,3 @@ class _World:
             ranked = rank_by_interest(known[case.user], results, case.query)
             orders.append([int(result["number"]) for result in ranked])
         return orders
-
-    def by_attributes(self, k: int) -> dict[str, list[list[int]]]:
-        """The orders by what people with such attributes read, by what is seen of everybody."""
-        repository = self.repository
-        kind_of = kinds_of_topics(repository.tree)
-        people = AttributedPeople(self._truth["interests"].to_pylist(), kind_of, adult(), self._seed)
-        kinds, readers = self._clicks(kind_of)
-        orders: dict[str, list[list[int]]] = {}
-        for name, corners in people.seen(k).items():
-            model = ReadingModel(kinds, readers, corners, int(kind_of.max()) + 1, people.template.sizes)
-            orders[name] = [
-                model.order(case.user, case.results, kind_of[repository.topic_of[list(case.results)]])
-                for case in self.cases
-            ]
-        return orders
-
-    def _clicks(self, kind_of: Numbers) -> tuple[Numbers, Numbers]:
-        """Kind and reader of every earlier click of people who are not judged."""
-        url = self._earlier["url"].combine_chunks().dictionary_encode()
-        numbers = [self.repository.number_of_url(text) for text in url.dictionary.to_pylist()]
-        document = np.array([-1 if number is None else number for number in numbers], np.int64)
-        at = url.indices.fill_null(len(document)).to_numpy()
-        page = np.append(document, -1)[at]
-        judged = np.array(sorted({case.user for case in self.cases}))
-        use = (page >= 0) & ~np.isin(self._row, judged)
-        return kind_of[self.repository.topic_of[page[use]]], self._row[use]

@@ -46,6 +46,7 @@ _RESULTS = 60
 _KINDS = 8
 _AGE, _OCCUPATION, _COUNTRY = 0, 4, 7
 _SMOOTHING = 4.0
+_KIND_DEPTH = 6
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -102,14 +103,14 @@ def evaluate_pool(
     )
 
 
-def topic_kinds(tree: TopicTree, depth: int = 6) -> Numbers:
-    """The kind of each topic: its ancestor at ``depth`` steps below the root, or itself if it is higher."""
+def topic_kinds(tree: TopicTree) -> Numbers:
+    """The kind of each topic: its ancestor at six steps below the root, or itself if it is higher."""
     parent = np.asarray(tree.parent, np.int64)
     kinds = np.arange(len(parent))
     depths = np.zeros(len(parent), np.int64)
     for topic in range(1, len(parent)):  # parents come before their children
         depths[topic] = depths[parent[topic]] + 1
-        if depths[topic] > depth:
+        if depths[topic] > _KIND_DEPTH:
             kinds[topic] = kinds[parent[topic]]
     return kinds
 
@@ -151,18 +152,11 @@ class _World:
         return wanted
 
 
-def learned(
-    low: Numbers,
-    high: Numbers,
-    wanted: Numbers,
-    kinds: int,
-    sizes: Sequence[int],
-    smoothing: float = _SMOOTHING,
-) -> list[Floats]:
+def learned(low: Numbers, high: Numbers, wanted: Numbers, kinds: int, sizes: Sequence[int]) -> list[Floats]:
     """For each attribute the log of how much more often a kind is clicked at a value than overall.
 
-    A click of somebody in a region counts evenly for the values that the region covers. ``smoothing`` clicks
-    as everybody's are added to each value's.
+    A click of somebody in a region counts evenly for the values that the region covers. A few clicks as
+    everybody's are added to each value's.
     """
     overall = np.bincount(wanted, minlength=kinds) + 1.0
     overall /= overall.sum()
@@ -174,7 +168,7 @@ def learned(
         np.add.at(change, (high[:, attribute] + 1, wanted), -weight)
         clicks = np.cumsum(change, axis=0)[:-1]
         total = clicks.sum(axis=1, keepdims=True)
-        rate = (clicks + smoothing * overall) / (total + smoothing)
+        rate = (clicks + _SMOOTHING * overall) / (total + _SMOOTHING)
         ratios.append(np.log(rate / overall))
     return [np.log(overall), *ratios]
 

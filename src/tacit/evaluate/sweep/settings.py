@@ -29,26 +29,19 @@ class ReleaseSetting:
         options: its parameters by name.
         series: what the setting is part of: ``budget`` or ``k``.
         only: the tables that are used of the release, by name; all unless given.
-        resampled: evaluate the synthetic log that is made from the release, rather than its tables.
     """
 
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)
     series: str = "budget"
     only: tuple[str, ...] = ()
-    resampled: bool = False
 
     @property
     def key(self) -> str:
         """A short name for files: the same for the same mechanism and options."""
-        parts = [self.name, dict(self.options), *self.only]
+        parts = [self.mechanism, dict(self.options), *self.only]
         form = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(form.encode()).hexdigest()[:16]
-
-    @property
-    def name(self) -> str:
-        """The mechanism as charts name it."""
-        return f"{self.mechanism}, resampled" if self.resampled else self.mechanism
 
     @property
     def is_original(self) -> bool:
@@ -72,7 +65,7 @@ class ReleaseSetting:
     def describe(self) -> dict[str, Any]:
         """What the report says of it: the mechanism, its options, and what it guarantees."""
         form: dict[str, Any] = {
-            "mechanism": self.name,
+            "mechanism": self.mechanism,
             "series": self.series,
             "options": {name: _plain(value) for name, value in self.options.items()},
             "epsilon": None,
@@ -101,7 +94,7 @@ class ReleaseSetting:
             for name, value in self.options.items()
             if isinstance(value, int | float) and not isinstance(value, bool) and name != "delta"
         ]
-        return " ".join([self.name, *parts, *(f"({name} only)" for name in self.only)])
+        return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
 
 
 def _plain(value: Any) -> Any:
@@ -154,17 +147,10 @@ def grid(
     epsilons: Sequence[float] = BUDGETS,
     ks: Sequence[int] = KS,
     delta: float = DELTA,
-    *,
-    resampled: bool = False,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then all settings; every mechanism that publishes queries unless some are named.
-
-    With ``resampled``, the log that `tacit resample` makes of each release is tried too.
-    """
+    """The original, then all settings; every mechanism that publishes queries unless some are named."""
     names = tuple(mechanisms) or evaluated_mechanisms()
     settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
-    if resampled:
-        settings += [dataclasses.replace(setting, resampled=True) for setting in settings[1:]]
     for setting in settings:  # refused now rather than after an hour
         _ = setting.promise
     return tuple(settings)

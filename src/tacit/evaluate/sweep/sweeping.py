@@ -10,7 +10,6 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tacit.errors import InfeasibleError, InputError, ParameterError
+from tacit.errors import InputError, ParameterError
 from tacit.evaluate.data import LogPart, ReleasedData, released_whole, split
 from tacit.evaluate.results import Progress, no_progress
 from tacit.evaluate.sweep.measurements import Measurements, gather
@@ -34,9 +33,7 @@ from tacit.evaluate.task import Trial
 from tacit.evaluate.tasks import task_class, task_names
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
-from tacit.release.resampling import released_counts, resample_counts
 from tacit.searchlog import check_log
 
 _MEGABYTES = 1000
@@ -222,17 +219,6 @@ def run_fold(
                 begun = time.process_time()
 
 
-def _resampled(mechanism: Plan[Any], tables: Sequence[pa.Table]) -> ReleasedData:
-    """The log that is made from a release, read as any log is; nothing where nothing was published."""
-    try:
-        counts = released_counts(tables, mechanism.name, mechanism.schedule.to_dict())
-    except InfeasibleError:
-        return ReleasedData({})
-    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-        made = resample_counts(counts, Path(folder) / "log.parquet")
-        return released_whole(LogPart(pq.read_table(made.path)))
-
-
 def _releases(
     setting: ReleaseSetting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
 ) -> Iterator[tuple[int, ReleasedData]]:
@@ -245,7 +231,7 @@ def _releases(
     for draw in draws:
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
         used = [table for name, table in tables.items() if not setting.only or name in setting.only]
-        yield draw, _resampled(mechanism, used) if setting.resampled else ReleasedData.from_tables(used)
+        yield draw, ReleasedData.from_tables(used)
     for kept in counting.values():
         if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
             engine.drop(kept)
