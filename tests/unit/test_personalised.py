@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.evaluate.guards.groups import RELEVANT, SearchTask, group_weights, own_weights
+from tacit.evaluate.guards.groups import RELEVANT, SearchTask, group_weights
 from tacit.evaluate.loops import interest_profiles
 from tacit.groups import Bundler, Profiles
 from tacit.retrieval import Document, Hit
@@ -53,7 +53,7 @@ PROFILES = Profiles.from_mappings(
 
 def test_results_are_ranked_by_the_profile_and_ties_stay_in_the_engines_order() -> None:
     task = SearchTask(PROFILES, Corpus(), Engine())
-    drinker, programmer = task.ranked(own_weights(PROFILES))
+    drinker, programmer = task.ranked(PROFILES.matrix())
     assert len(task) == 2
     assert drinker.tolist() == [*range(0, 60, 2), 1, 3, *range(5, 60, 2)]
     assert programmer.tolist() == [*range(1, 60, 2), *range(0, 60, 2)]
@@ -72,14 +72,14 @@ class LongerFirst(Corpus):
 
 def test_words_of_the_query_do_not_count_and_a_long_text_is_no_better_for_its_length() -> None:
     profiles = Profiles.from_mappings({"drinker": {"java": 50.0, "mocha": 1.0}})
-    (order,) = SearchTask(profiles, LongerFirst(), Engine()).ranked(own_weights(profiles))
+    (order,) = SearchTask(profiles, LongerFirst(), Engine()).ranked(profiles.matrix())
     # Each text on mocha has one word of the profile, and the shorter says it more; all name java.
     assert order.tolist() == [59, *range(58, -1, -2), *range(1, 58, 2)]
 
 
 def test_precision_is_1_for_the_gold_standard_and_known_for_the_engine() -> None:
     task = SearchTask(PROFILES, Corpus(), Engine())
-    gold = task.ranked(own_weights(PROFILES))
+    gold = task.ranked(PROFILES.matrix())
     assert task.precision(gold, gold).average_precision == 1
     found = task.precision(task.ranked(None), gold)
     # Relevant at every second place: from the first for one user, from the second for the other.

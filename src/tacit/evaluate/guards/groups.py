@@ -114,7 +114,7 @@ class SearchTask:
         return len(self._queries)
 
     def _draw(self, each: int, randomness: np.random.Generator) -> Iterator[_Query]:
-        own = own_weights(self.profiles)
+        own = self.profiles.matrix()
         for user in range(len(self.profiles)):
             profile = _dense(own, user)
             drawn = 0
@@ -190,11 +190,6 @@ class SearchTask:
         average = np.array(found[AP])
         error = float(average.std(ddof=1) / np.sqrt(average.size)) if average.size > 1 else 0.0
         return Precision(float(average.mean()), error, float(np.mean(found[P @ 10])))
-
-
-def own_weights(profiles: Profiles) -> Weights:
-    """Everybody's own profile."""
-    return profiles.matrix()
 
 
 def group_weights(bundling: Bundling) -> Weights:
@@ -299,7 +294,7 @@ def group_results(
 ) -> Results:
     """Bundle and rank under every setting, over the embedded corpus; reproducible by seed."""
     task = SearchTask(profiles, wordnet_corpus(), wordnet_engine(), queries_a_user, seed)
-    gold = task.ranked(own_weights(profiles))
+    gold = task.ranked(profiles.matrix())
     tried = list(settings())
     steps, runs = Steps(len(tried), progress), []
     for criterion, p, augment in tried:

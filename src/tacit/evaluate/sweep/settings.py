@@ -6,11 +6,10 @@ all of them, so that every task has something to work with; its ε is shared amo
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -67,7 +66,7 @@ class ReleaseSetting:
         form: dict[str, Any] = {
             "mechanism": self.mechanism,
             "series": self.series,
-            "options": {name: _plain(value) for name, value in self.options.items()},
+            "options": {name: list(v) if isinstance(v, tuple) else v for name, v in self.options.items()},
             "epsilon": None,
             "delta": None,
             "k": None,
@@ -97,10 +96,6 @@ class ReleaseSetting:
         return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 ORIGINAL = ReleaseSetting("original")
 """The log itself, without privacy."""
 
@@ -114,32 +109,9 @@ KS = (5, 10, 20, 50)
 _ITEMS = ("keywords", "queries", "clicks", "pairs")
 
 
-def _fields(mechanism: str) -> set[str]:
-    return {field.name for field in dataclasses.fields(mechanism_class(mechanism))}
-
-
 def evaluated_mechanisms() -> tuple[str, ...]:
     """Names of the mechanisms that publish queries, so that retrieval tasks can use their releases."""
     return tuple(name for name in MECHANISMS if mechanism_class(name).publishes_queries)
-
-
-def _base(mechanism: str) -> dict[str, Any]:
-    return {"items": _ITEMS} if "items" in _fields(mechanism) else {}
-
-
-def budget_settings(
-    mechanisms: Iterable[str], epsilons: Sequence[float], ks: Sequence[int], delta: float
-) -> Iterator[ReleaseSetting]:
-    """Every mechanism at every ε, or k where it has no ε."""
-    for name in mechanisms:
-        if name not in evaluated_mechanisms():
-            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(evaluated_mechanisms()))
-        if "k" in _fields(name):
-            for k in ks:
-                yield ReleaseSetting(name, _base(name) | {"k": k}, "k")
-        else:
-            for epsilon in epsilons:
-                yield ReleaseSetting(name, _base(name) | {"epsilon": epsilon, "delta": delta}, "budget")
 
 
 def grid(
@@ -148,9 +120,17 @@ def grid(
     ks: Sequence[int] = KS,
     delta: float = DELTA,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then all settings; every mechanism that publishes queries unless some are named."""
-    names = tuple(mechanisms) or evaluated_mechanisms()
-    settings = [ORIGINAL, *budget_settings(names, epsilons, ks, delta)]
+    """The original, then every mechanism (all that publish queries, or those named) at every ε or k."""
+    settings = [ORIGINAL]
+    for name in mechanisms or evaluated_mechanisms():
+        if name not in evaluated_mechanisms():
+            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(evaluated_mechanisms()))
+        taken = {each.name for each in fields(mechanism_class(name))}
+        base = {"items": _ITEMS} if "items" in taken else {}
+        if "k" in taken:
+            settings += [ReleaseSetting(name, base | {"k": k}, "k") for k in ks]
+        else:
+            settings += [ReleaseSetting(name, base | {"epsilon": e, "delta": delta}) for e in epsilons]
     for setting in settings:  # refused now rather than after an hour
         _ = setting.promise
     return tuple(settings)

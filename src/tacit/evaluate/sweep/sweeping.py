@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +106,8 @@ def run_sweep(
     log, folder = check_log(log), Path(folder)
     if not plan.records(log, columns=["time"]).num_rows:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
-    store = RunStore(folder, identity_of(log, plan), anew=anew)
+    shared = {"log": file_digest(log), "folds": plan.folds, "seed": plan.seed, "tasks": sorted(plan.tasks)}
+    store = RunStore(folder, shared | plan.preparation.to_dict(), anew=anew)
     pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
 
     def report() -> None:
@@ -125,17 +125,6 @@ def run_sweep(
         for setting in plan.settings
     }
     return gather(store, plan.settings, plan.tasks, done)
-
-
-def identity_of(log: Path, plan: SweepPlan) -> dict[str, Any]:
-    """What all runs of a sweep share."""
-    return {
-        "log": file_digest(log),
-        "folds": plan.folds,
-        "seed": plan.seed,
-        **plan.preparation.to_dict(),
-        "tasks": sorted(plan.tasks),
-    }
 
 
 def _missing(store: RunStore, plan: SweepPlan, fold: int) -> Iterator[tuple[ReleaseSetting, list[int]]]:
@@ -164,17 +153,12 @@ def _in_processes(
             for future in finished:
                 future.result()
     except BaseException:
-        _kill(pool)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()  # at once: what it was writing is absent, not half there
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         report()
-
-
-def _kill(pool: ProcessPoolExecutor) -> None:
-    """End the processes of a pool at once; what they were writing is absent, not half there."""
-    for process in list((pool._processes or {}).values()):
-        process.terminate()
 
 
 def _run_fold_in_child(log: Path, store: RunStore, plan: SweepPlan, fold: int) -> None:
