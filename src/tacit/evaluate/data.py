@@ -138,7 +138,7 @@ class LogPart:
         order = np.lexsort((url, query, instant, session, user))
         found = {"user": user, "session": session, "instant": instant, "query": query, "url": url}
         ordered = {name: column[order] for name, column in (found | {"rank": rank}).items()}
-        begins = _changes(ordered["user"], ordered["session"])
+        begins = changes(ordered["user"], ordered["session"])
         return ordered | {"session": np.cumsum(begins) - 1}
 
     @cached_property
@@ -150,18 +150,18 @@ class LogPart:
     def searches(self) -> Searches:
         """Searches; a query repeated at once in its session counts as one."""
         found = self._ordered
-        new = _changes(found["session"], found["query"])
+        new = changes(found["session"], found["query"])
         return Searches(*(found[name][new] for name in ("user", "session", "query")))
 
     @cached_property
     def clicks(self) -> LoggedClicks:
         """Clicks, each once for its search."""
         found = self._ordered
-        new = (found["url"] >= 0) & _changes(found["user"], found["instant"], found["query"], found["url"])
+        new = (found["url"] >= 0) & changes(found["user"], found["instant"], found["query"], found["url"])
         return LoggedClicks(*(found[name][new] for name in ("user", "session", "query", "url", "rank")))
 
 
-def _changes(*columns: Numbers) -> NDArray[np.bool_]:
+def changes(*columns: Numbers) -> NDArray[np.bool_]:
     """Where any of the columns differs from the row before; the first row does."""
     new = np.zeros(len(columns[0]), np.bool_)
     new[:1] = True
@@ -228,9 +228,7 @@ def add_up(row: Numbers, column: Numbers, weight: NDArray[np.float64]) -> Weight
     """The sum of weights for each pair, in the order of rows and columns."""
     order = np.lexsort((column, row))
     row, column, weight = row[order], column[order], weight[order]
-    new = np.ones(len(row), np.bool_)
-    new[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
-    begins = np.flatnonzero(new)
+    begins = np.flatnonzero(changes(row, column))
     sums = np.add.reduceat(weight, begins) if len(begins) else weight
     return Weighted(row[begins], column[begins], sums)
 
@@ -447,8 +445,7 @@ def _users(user: Numbers, row: Numbers, column: Numbers) -> tuple[Numbers, Numbe
     """How many users have each (row, column)."""
     order = np.lexsort((column, row, user))
     keys = np.stack([user, row, column])[:, order]
-    new = np.ones(len(user), np.bool_)
-    new[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    new = changes(*keys)
     pairs = add_up(keys[1, new], keys[2, new], np.ones(np.count_nonzero(new)))
     return pairs.row, pairs.column, pairs.weight.astype(np.int64)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import LogPart, Numbers, ReleasedData
+from tacit.evaluate.data import LogPart, Numbers, ReleasedData, changes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +130,7 @@ def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: in
     """The ``most`` items of each unit with the highest scores; ties by the item's number."""
     order = np.lexsort((item, -score, unit))
     unit, item = unit[order], item[order]
-    new = np.ones(len(unit), np.bool_)
-    new[1:] = unit[1:] != unit[:-1]
-    begins = np.flatnonzero(new)
+    begins = np.flatnonzero(changes(unit))
     place = np.arange(len(unit)) - np.repeat(begins, np.diff(np.append(begins, len(unit)))) + 1
     kept = place <= most
     return Ranked(unit[kept], item[kept], place[kept])

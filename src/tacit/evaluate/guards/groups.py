@@ -76,10 +76,7 @@ class _Query(NamedTuple):
 
 
 def _dense(weights: Weights, user: int) -> NDArray[np.float64]:
-    row = np.zeros(weights.shape[1])
-    held = slice(weights.indptr[user], weights.indptr[user + 1])
-    row[weights.indices[held]] = weights.data[held]
-    return row
+    return np.asarray(weights[[user]].toarray()[0], np.float64)
 
 
 class SearchTask:

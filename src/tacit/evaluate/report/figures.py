@@ -107,18 +107,17 @@ def _equal_budget(found: Measurements) -> Iterator[Figure]:
     """Every task's utility by mechanism at equal ε, and the paired tests between mechanisms."""
     rows = []
     for name in found.tasks:
+        whole = found.original(name).mean_of_all
         for key, result in found.headline(name).items():
             about = found.settings[key]
-            share = found.share_of_original(result, of_all=True)
-            if about["series"] == "budget" and about["asked_epsilon"] is not None and math.isfinite(share):
-                scale = share / result.mean_of_all if result.mean_of_all else math.nan
+            if about["asked_epsilon"] is not None and whole > 0:
                 rows.append(
                     {
                         "task": name,
                         "series": about["mechanism"],
                         "epsilon": about["asked_epsilon"],
-                        "share": share,
-                        **_bounds(result.low_of_all * scale, result.high_of_all * scale),
+                        "share": result.mean_of_all / whole,
+                        **_bounds(result.low_of_all / whole, result.high_of_all / whole),
                         "answered": result.answered,
                     }
                 )

@@ -43,13 +43,13 @@ def _reached(found: Measurements, task: type[Task]) -> str:
     if not useful:
         return f"{what}: at ε = {middle:g} no mechanism released anything of use."
     name, best = max(useful, key=lambda pair: pair[1].mean_of_all)
-    share = found.share_of_original(best, of_all=True)
+    original = found.original(task.name)
+    share = best.mean_of_all / original.mean_of_all if original.mean_of_all else math.nan
     sentence = f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of {task.headline_of}"
     if best.answered < 1:
-        where_answered = best.mean / found.share_of_original(best)
         sentence += (
             f". It can serve {_percent(best.answered)} of them, with {task.headline.rpartition(': ')[2]} of "
-            f"{best.mean:.3f} there (the original: {where_answered:.3f} where it can)"
+            f"{best.mean:.3f} there (the original: {original.mean:.3f} where it can)"
         )
     return sentence + "."
 

@@ -179,15 +179,10 @@ class Measurements:
         """How many rows all tables of a release had, on average."""
         return round(sum(self.rows[setting].values()))
 
-    def share_of_original(self, result: Measurement, *, of_all: bool = False) -> float:
-        """A result over that of the original log; NaN where that is nothing."""
-        original = next(
-            r
-            for r in self.of(result.task, result.measure).values()
-            if self.settings[r.setting]["mechanism"] == "original"
-        )
-        mine, theirs = (result.mean_of_all, original.mean_of_all) if of_all else (result.mean, original.mean)
-        return mine / theirs if theirs and math.isfinite(theirs) else math.nan
+    def original(self, task: str) -> Measurement:
+        """A task's headline measure of the original log."""
+        found = self.headline(task).items()
+        return next(r for key, r in found if self.settings[key]["mechanism"] == "original")
 
 
 def gather(
