@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.evaluate.report import write_figures, write_page, write_results
-from tacit.evaluate.report.figures import all_figures, section_titles, task_tables
+from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
 from tacit.evaluate.report.summary import summarise
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
@@ -174,14 +174,6 @@ def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
 def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitivity) -> Results:
     """The results of a sweep: figures, tables and sentences."""
     summary = summarise(found)
-    shown = ("label", "mechanism", "series", "epsilon", "delta", "k")
-    left_out = {"setting", "to_original"}
-    rows = [
-        {name: found.settings[r.setting][name] for name in shown}
-        | {f.name: getattr(r, f.name) for f in fields(r) if f.name not in left_out}
-        | {"difference": r.to_original.mean if r.to_original else None}
-        for r in found.results
-    ]
     document = {"about": about, "sensitivity": sensitivity.value, "summary": summary}
     document |= {each.name: getattr(found, each.name) for each in fields(found)}
     return Results(
@@ -190,7 +182,7 @@ def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitiv
         f"{about['log']}: {about['records']:,} records of {about['users']:,} users, {about['folds']} folds "
         f"by user, {about['draws']} draw{'s' if about['draws'] != 1 else ''} of noise for each fold.",
         document,
-        rows,
+        [table_row(found, result) for result in found.results],
         all_figures(found),
         task_tables(found),
         summary,

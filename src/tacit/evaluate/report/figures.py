@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,9 @@ from tacit.evaluate.sweep.measurements import Measurement, Measurements
 from tacit.evaluate.task import Task
 
 COLUMNS = columns(
-    "setting = release | epsilon = ε | delta = δ | k | rows | mean = mean where answered | "
+    "label = release | epsilon = ε | delta = δ | k | rows | mean = mean where answered | "
     "low = from | high = to | answered = share answered | mean_of_all = mean over all | "
-    "difference = difference from original | p = p, corrected"
+    "difference = difference from original | p_corrected = p, corrected"
 )
 
 
@@ -28,8 +29,8 @@ def all_figures(found: Measurements) -> list[Figure]:
 def task_tables(found: Measurements) -> list[Figure]:
     """A table of each task's headline measure, for a terminal."""
     shown = columns(
-        "setting = release | epsilon = ε | rows | mean = mean where answered | answered {.1%} | "
-        "mean_of_all = mean over all | p"
+        "label = release | epsilon = ε | rows | mean = mean where answered | answered {.1%} | "
+        "mean_of_all = mean over all | p_corrected = p"
     )
     return [
         Figure(
@@ -44,22 +45,14 @@ def task_tables(found: Measurements) -> list[Figure]:
 
 
 def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
-    """A measurement as a row of a table."""
+    """A measurement as a row of a table, with what its setting is."""
     about, difference = found.settings[result.setting], result.to_original
-    return {
-        "setting": about["label"],
-        "epsilon": about["epsilon"],
-        "delta": about["delta"],
-        "k": about["k"],
-        "rows": found.released_rows(result.setting),
-        "mean": result.mean,
-        "low": result.low,
-        "high": result.high,
-        "answered": result.answered,
-        "mean_of_all": result.mean_of_all,
-        "difference": difference.mean if difference else None,
-        "p": result.p_corrected if difference else None,
+    row = {name: about[name] for name in ("label", "mechanism", "series", "epsilon", "delta", "k")}
+    row["rows"] = found.released_rows(result.setting)
+    row |= {
+        f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("setting", "to_original")
     }
+    return row | {"difference": difference.mean if difference else None}
 
 
 def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:

@@ -20,7 +20,7 @@ from scipy import stats
 
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.settings import ReleaseSetting
-from tacit.evaluate.task import Task
+from tacit.evaluate.task import Measured, Task
 from tacit.evaluate.tasks import task_class
 
 _LEVEL = 0.95
@@ -260,15 +260,11 @@ def _mean_of_answered(stacked: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _result(key: str, task: str, measure: str, name: str, runs: Sequence[SweepRun]) -> Measurement:
-    means, alls, answered, units = [], [], [], {}
-    for run in runs:
-        values = run.values[name]
-        there = ~np.isnan(values)
-        means.append(float(values[there].mean()) if there.any() else math.nan)
-        alls.append(float(np.nansum(values) / len(values)) if len(values) else math.nan)
-        answered.append(float(there.mean()) if len(values) else math.nan)
-        units[run.fold] = len(values)
-    of_answered, of_all, share = mean_interval(means), mean_interval(alls), mean_interval(answered)[0]
+    measured = [Measured(run.values[name].astype(np.float64)) for run in runs]
+    of_answered = mean_interval([each.mean for each in measured])
+    of_all = mean_interval([each.mean_of_all for each in measured])
+    share = mean_interval([each.answered / each.units if each.units else math.nan for each in measured])[0]
+    units = {run.fold: len(run.values[name]) for run in runs}
     return Measurement(key, task, measure, *of_answered, *of_all, share, sum(units.values()))
 
 
