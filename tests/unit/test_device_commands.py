@@ -109,7 +109,7 @@ def test_an_infeasible_bound_sends_nothing_and_says_so(folder: Path) -> None:
 
 
 def test_every_algorithm_answers(folder: Path) -> None:
-    for algorithm in ("greedy-il", "greedy-dp", "optimal"):
+    for algorithm in ("greedy-il", "greedy-dp"):
         found = as_json(
             "generalise",
             "coffee",

@@ -8,9 +8,11 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from benchmarks.specimens.optimum import optimal
 
 from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
-from tacit.device.generalise.exact import brute_force, optimal
+from tacit.device.generalise.exact import brute_force
+from tacit.device.generalise.measures import evaluate
 from tacit.device.generalise.measures import risk as risk_of
 from tacit.device.loops.generalise import normalised
 from tacit.errors import InputError, ParameterError
@@ -37,7 +39,7 @@ def test_the_optimum_refuses_what_would_not_end() -> None:
 def test_the_optimum_of_a_star_is_found_by_trying_everything() -> None:
     seed = star(9)
     for delta in (0.2, 0.4, 0.7):
-        assert generalise(seed, delta, "optimal").power == pytest.approx(
+        assert evaluate(seed, optimal(seed, delta)[0]).power == pytest.approx(
             generalise(seed, delta, "brute-force").power
         )
 

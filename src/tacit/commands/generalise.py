@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PANEL = Panel.DEVICE
 
-AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp", "optimal", "brute-force"]
+AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp", "brute-force"]
 SendingName = Literal["filtered", "strict", "unfiltered", "paper"]
 
 _Delta = Annotated[

@@ -98,8 +98,8 @@ class Guard(Displayed):
         sending: which documents may influence what is sent: ``filtered`` (the default) leaves out those near
             a sensitive topic, ``strict`` also those with the least likeness to one, ``unfiltered`` none;
             ``paper`` works as the UPS paper does.
-        algorithm: how to generalise: ``greedy-ratio`` (the default), ``greedy-il``, ``greedy-dp``,
-            ``optimal`` or ``brute-force``.
+        algorithm: how to generalise: ``greedy-ratio`` (the default), ``greedy-il``, ``greedy-dp``
+            or ``brute-force``.
 
     Raises:
         ParameterError: a parameter is outside its range.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.device.generalise.exact import brute_force, optimal
+from tacit.device.generalise.exact import brute_force
 from tacit.device.generalise.measures import evaluate
 from tacit.device.loops.generalise import greedy_dp, greedy_il, greedy_ratio
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
@@ -25,10 +25,8 @@ class Algorithm(StrEnum):
     """The paper's GreedyIL: prune the leaf with the smallest information loss."""
     GREEDY_DP = "greedy-dp"
     """The paper's GreedyDP: the same choices, everything recomputed."""
-    OPTIMAL = "optimal"
-    """The exact optimum."""
     BRUTE_FORCE = "brute-force"
-    """Every rooted subtree; small profiles only."""
+    """The exact optimum, by every rooted subtree; small profiles only."""
 
 
 class Step(NamedTuple):
@@ -147,7 +145,5 @@ def _run(
             kept, order, powers = greedy_dp(*tree, delta, seed.lca, seed.expected_content)
             # The losses behind a falling sequence of discriminating powers.
             return kept, order, -np.diff(powers, prepend=power) * 2 * seed.expected_content
-        case Algorithm.OPTIMAL:
-            return optimal(seed, delta)
         case Algorithm.BRUTE_FORCE:
             return brute_force(seed, delta)
