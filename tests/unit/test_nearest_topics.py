@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.retrieval import nearest as nearest_module
-from tacit.retrieval.nearest import ScreenedRows, nearest_rows
+from tacit.retrieval.nearest import nearest_rows
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree
 from tacit.taxonomy.wordnet import FlatColumns
@@ -43,9 +43,6 @@ def test_a_threshold_from_blocks_misses_none_of_the_nearest(size: int, width: in
     expected = np.argsort(-products, axis=1, kind="stable")[:, :count]
     assert np.allclose(best, np.take_along_axis(products, expected, axis=1), atol=1e-5)
     assert all(len(set(row)) == count for row in found.tolist())
-    screened = ScreenedRows(rows, first=1)
-    for place, one in enumerate(asked):
-        assert np.allclose(screened.nearest(one, count)[1], best[place], atol=1e-5)
 
 
 def test_of_equal_products_the_lower_row_comes_first_and_rows_before_the_first_are_none() -> None:
@@ -53,7 +50,6 @@ def test_of_equal_products_the_lower_row_comes_first_and_rows_before_the_first_a
     rows[[0, 2, 4], 0] = 1
     found, products = nearest_rows(rows, np.array([[1, 0, 0]], np.float32), 4, first=1)
     assert found[0].tolist() == [2, 4, 1, 3] and products[0].tolist() == [1, 1, 0, 0]
-    assert ScreenedRows(rows, first=1).nearest(np.array([1, 0, 0], np.float32), 4)[0].tolist() == [2, 4, 1, 3]
 
 
 def test_a_taxonomy_of_its_root_alone_has_no_nearest_topic() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
-from tacit.retrieval.nearest import ScreenedRows, nearest_rows
+from tacit.retrieval.nearest import nearest_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
 
@@ -52,17 +52,6 @@ class TopicVectors:
         if count < 1:  # the root alone, which is no answer
             return np.empty((len(vectors), 0), np.int32), np.empty((len(vectors), 0), np.float32)
         return nearest_rows(self.matrix, vectors, count, first=1)
-
-    def nearest_to(self, vector: _Float32, count: int) -> tuple[npt.NDArray[np.int32], _Float32]:
-        """As :meth:`nearest` for one direction, for when somebody waits: a third of the memory is read."""
-        count = min(count, len(self.tree) - 1)
-        if count < 1:
-            return np.empty(0, np.int32), np.empty(0, np.float32)
-        return self._screened.nearest(vector, count)
-
-    @cached_property
-    def _screened(self) -> ScreenedRows:
-        return ScreenedRows(self.matrix, first=1)
 
     def spread(self, vectors: _Float32) -> tuple[_Float32, _Float32]:
         """Mean and standard deviation of each row's cosines to all topics but the root."""

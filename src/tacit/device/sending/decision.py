@@ -134,7 +134,7 @@ class InterestFinder:
         if not length > 1e-6:
             return np.empty(0, np.int32), np.empty(0)
         said /= length
-        around, _ = self._vectors.nearest_to(said, _AROUND)
+        around = self._vectors.nearest(said[None, :], _AROUND)[0][0]
         rows = self._vectors.matrix[around]
         chosen = np.array(sorted(_together_nearest(said, around, rows, self._vectors.tree.end)), np.int32)
         squares = np.maximum(0, self._vectors.matrix[chosen] @ said).astype(np.float64) ** 2
