@@ -30,15 +30,6 @@ INDEX = TopicIndex(
 )
 
 
-def test_frequencies_include_everything_below() -> None:
-    assert INDEX.frequency(COFFEE, "coffee") == 2
-    assert INDEX.frequency(MOCHA, "coffee") == 1
-    assert INDEX.frequency(0, "drink") == 2
-    assert INDEX.frequency(TREE.find("Top/Food"), "drink") == 2
-    assert INDEX.frequency(TEA, "coffee") == 0
-    assert INDEX.frequency(TEA, "unheard") == 0
-
-
 def test_scores_are_equation_18_over_disjoint_candidates() -> None:
     candidates = np.array(sorted([COFFEE, MOCHA, JAVA]), np.int32)
     scores, known = discriminative_bayes(INDEX, "coffee coffee sea", candidates)

@@ -84,17 +84,6 @@ def test_an_unattainable_bound_and_a_bare_root_send_nothing(repository: Reposito
     assert bare.exposed == []
 
 
-def test_a_profile_without_predicted_gain_is_withheld(repository: Repository) -> None:
-    profile = UserProfile(TREE, {CODE: 1, ISLAND: 1, COFFEE: 1}, {})
-    paper = OnlineProfiler(repository, profile, least_utility=-np.inf).profile_query("java")
-    assert paper.decision is Decision.PERSONALISED
-    assert paper.generalisation is not None
-    above = paper.generalisation.utility
-    strict = OnlineProfiler(repository, profile, least_utility=above).profile_query("java")
-    assert strict.decision is Decision.NO_GAIN
-    assert strict.exposed == []
-
-
 def test_exposing_records_and_withholds(repository: Repository, tmp_path: Path) -> None:
     with ProfileStore.create(tmp_path / "p", TREE) as store:
         store.add([(bytes([n]), CODE) for n in range(20)])
@@ -135,7 +124,7 @@ def test_what_goes_out_says_nothing_about_what_is_hidden(repository: Repository)
     for tea in (1, 40):
         documents = {CODE: 20, COFFEE: 2, TREE.find("Top/Drinks/Tea"): tea, ISLAND: 5}
         profile = UserProfile(TREE, documents, {COFFEE: 1.0})
-        found = OnlineProfiler(repository, profile, 0.3, least_utility=-1.0).profile_query("java")
+        found = OnlineProfiler(repository, profile, 0.3).profile_query("java")
         assert COFFEE not in found.exposed
         messages.append(outgoing("java", found, TREE))
         assert set(messages[-1]) == {"query", "topics"}

@@ -167,7 +167,7 @@ def test_any_taxonomy_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         profile = store.profile()
     documents = profile.documents
     assert max(documents, key=lambda topic: documents[topic]) == tree.find("Top/Arts/Music/Jazz")
-    profiler = OnlineProfiler(repository, profile, distinct=2.0, least_utility=-1.0)
+    profiler = OnlineProfiler(repository, profile, distinct=2.0)
     result = profiler.profile_query("music")
     assert result.personalised
     assert taxonomy_repository(tree).engine.search("jazz", 1)  # from the cached index

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from rich.tree import Tree
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
 
 if TYPE_CHECKING:
-    from tacit.device import OnlineProfiler, RuntimeProfile
+    from tacit.device import SentTopic
 
 
 PANEL = Panel.DEVICE
@@ -78,85 +80,65 @@ def generalise(
     if bound is not None and upstream is None:
         raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
     ProfileStore.taxonomy_of(profile)  # a guard would make a new one
-    used = None
     with (
         progress("Getting ready (the first time compiles)"),
         Guard(
             profile, delta=delta, bound=bound, period=period, sending=sending, algorithm=algorithm
         ) as guard,
     ):
-        guard.decide(query)  # so that what is measured is not the compiler
-        profiler, result = guard.decide(query, upstream=upstream)
-        if bound is not None and upstream is not None:
-            used = guard.used(upstream)
-    summary = _summary(profiler, result)
-    if used is not None:
-        summary |= {"upstream": upstream, "bound": bound, "days": period, "bound_used": used}
+        found = guard.preview(query) if upstream is None else guard.protect(query, upstream=upstream)
+    topics = list(_all(found.tree))
+    summary: dict[str, Any] = {
+        "personalised": found.sent,
+        "decision": found.reason,
+        "exposed": list(found.topics),
+        "hidden": [topic.label for topic in topics if not topic.sent],
+        "risk": found.risk,
+        "utility": found.utility,
+        "delta": delta,
+        "algorithm": algorithm,
+    }
+    if bound is not None:
+        summary |= {"upstream": upstream, "bound": bound, "days": period, "bound_used": found.used}
 
     def render(console: Console) -> None:
-        _draw(console, profiler, result)
-        if used is not None:
+        if found.tree is not None:
+            console.print(_drawn(found.tree))
+        console.print(
+            f"[bold]{len(found.topics)} of {len(topics)} topics stay[/]  risk {found.risk:.4f} of at most "
+            f"{delta:g}  utility {found.utility:+.3f}"
+            if found.sent
+            else f"[bold]No profile is sent:[/] {found.reason}."
+        )
+        if bound is not None:
             over = f" in {period:g} days" if period is not None else ""
             console.print(
-                f"Everything {upstream} was told{over}: risk {used:.4f} of at most {bound:g}", markup=False
+                f"Everything {upstream} was told{over}: risk {found.used:.4f} of at most {bound:g}",
+                markup=False,
             )
 
     emit(summary, as_json=as_json, render=render)
 
 
-def _summary(profiler: OnlineProfiler, result: RuntimeProfile) -> dict[str, Any]:
-    tree = profiler.repository.tree
-    found = result.generalisation
-    exposed = result.exposed
-    hidden = [] if found is None else [t for t in found.seed.node.tolist() if t not in set(exposed)]
-    return {
-        "personalised": result.personalised,
-        "decision": str(result.decision),
-        "exposed": [tree.label(topic) for topic in exposed],
-        "hidden": [tree.label(topic) for topic in hidden],
-        "sensitive": [tree.label(topic) for topic in profiler.profile.sensitive],
-        "risk": found.risk if found is not None and result.personalised else 0.0,
-        "utility": found.utility if found is not None and result.personalised else 0.0,
-        "power": found.power if found is not None and result.personalised else result.mapped.power,
-        "query_power": result.mapped.power,
-        "delta": profiler.delta,
-        "algorithm": str(profiler.algorithm),
-        "microseconds": round(result.microseconds, 1),
-    }
+def _all(topic: SentTopic | None) -> Iterator[SentTopic]:
+    """A topic with everything below it."""
+    if topic is not None:
+        yield topic
+        for below in topic.below:
+            yield from _all(below)
 
 
-def _draw(console: Console, profiler: OnlineProfiler, result: RuntimeProfile) -> None:
-    from tacit.commands.profile import topic_tree
-
-    tree = profiler.repository.tree
-    found = result.generalisation
-    exposed = set(result.exposed)
-    sensitivity = profiler.profile.sensitivity
-
-    def describe(topic: int) -> Text:
-        line = Text(tree.names[topic])
-        if topic in exposed:
-            line.stylize("bold green")
-        else:
-            line.stylize("dim strike")
-            line.append("  hidden", style="dim not strike")
-        if topic in sensitivity:
-            line.append(f"  sensitive {sensitivity[topic]:g}", style="bold red not strike")
-        elif profiler.profile.cost[topic] > 0:
-            share = profiler.profile.cost[topic] / profiler.profile.wealth
-            line.append(f"  risk {share:.3f} alone", style="yellow not strike not dim")
-        return line
-
-    if found is not None:
-        console.print(topic_tree(tree, found.seed.node.tolist(), describe))
-    if result.personalised and found is not None:
-        console.print(
-            f"[bold]{len(exposed)} of {len(found.seed)} topics stay[/]  risk {found.risk:.4f} of at most "
-            f"{profiler.delta:g}  utility {found.utility:+.3f} (power {found.power:.3f}, of the query alone "
-            f"{result.mapped.power:.3f})  {result.microseconds:.0f} µs"
-        )
+def _drawn(topic: SentTopic) -> Tree:
+    line = Text(topic.name)
+    if topic.sent:
+        line.stylize("bold green")
     else:
-        console.print(
-            f"[bold]No profile is sent:[/] {result.decision}.  Power of the query alone "
-            f"{result.mapped.power:.3f}  {result.microseconds:.0f} µs"
-        )
+        line.stylize("dim strike")
+        line.append("  hidden", style="dim not strike")
+    if topic.sensitivity > 0:
+        line.append(f"  sensitive {topic.sensitivity:g}", style="bold red not strike")
+    elif topic.risk > 0:
+        line.append(f"  risk {topic.risk:.3f} alone", style="yellow not strike not dim")
+    drawn = Tree(line)
+    drawn.children.extend(_drawn(below) for below in topic.below)
+    return drawn

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,20 +16,6 @@ from rich.tree import Tree
 from tacit.commands.options import ForceFlag, JsonFlag, moment_option
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
-
-if TYPE_CHECKING:
-    from tacit.device import UserProfile
-    from tacit.taxonomy import TopicTree
-
-
-def topic_tree(tree: TopicTree, topics: Sequence[int], describe: Callable[[int], Text]) -> Tree:
-    """Draw ``topics`` (a rooted subtree, ascending), one line each, as ``describe`` words it."""
-    drawn: dict[int, Tree] = {}
-    root = Tree(describe(topics[0]) if topics else Text("(empty)", style="dim"))
-    for topic in topics:
-        above = drawn.get(int(tree.parent[topic]))
-        drawn[topic] = root if above is None else above.add(describe(topic))
-    return root
 
 
 def forget(
@@ -177,7 +162,11 @@ def show(
         shown = {
             above for topic in [*busiest, *loaded.sensitive] for above in [*tree.ancestors(topic), topic]
         }
-        console.print(topic_tree(tree, sorted(shown), describe))
+        drawn: dict[int, Tree] = {}
+        for topic in sorted(shown):
+            above = drawn.get(int(tree.parent[topic]))
+            drawn[topic] = Tree(describe(topic)) if above is None else above.add(describe(topic))
+        console.print(drawn.get(0, Text("(empty)", style="dim")))
         console.print(
             f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, "
             f"{len(loaded.sensitivity)} sensitive topics ({len(loaded.sensitive)} in the profile)"
@@ -191,7 +180,7 @@ def show(
                 markup=False,
             )
 
-    emit(_as_data(loaded) | {"upstreams": told}, as_json=as_json, render=render)
+    emit(loaded.as_data() | {"upstreams": told}, as_json=as_json, render=render)
 
 
 def find(
@@ -291,21 +280,3 @@ def export(
         return
     with atomic_file(output, mode=0o600) as temporary:
         temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _as_data(profile: UserProfile) -> dict[str, Any]:
-    label = profile.tree.label
-    return {
-        "topics": [
-            {
-                "topic": label(topic),
-                "documents": profile.documents.get(topic, 0.0),
-                "support": float(profile.support[topic]),
-            }
-            for topic in profile.topics.tolist()
-        ],
-        "sensitive": [
-            {"topic": label(topic), "sensitivity": value}
-            for topic, value in sorted(profile.sensitivity.items())
-        ],
-    }

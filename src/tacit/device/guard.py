@@ -44,7 +44,7 @@ from tacit.device.sending.exposure import (
     exposure_courses,
     union_risk,
 )
-from tacit.device.sending.protection import Protection, protection, protection_of_query_alone
+from tacit.device.sending.protection import Protection, protection
 from tacit.device.sending.withholding import SendableHistory, Sending
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
@@ -210,37 +210,6 @@ class Guard(Displayed):
             self._ledger.confirm()
         return answer
 
-    def decide(
-        self,
-        query: str,
-        *,
-        delta: float | None = None,
-        results: Results | None = None,
-        upstream: str | None = None,
-    ) -> tuple[OnlineProfiler, RuntimeProfile]:
-        """Decide as :meth:`protect` does, and give all that went into it, for its owner's eyes only.
-
-        Args:
-            query: the query.
-            delta: the risk bound for this query, if another than the guard's.
-            results: what the upstream answered to the query alone, if it was asked already.
-            upstream: record the exposure as sent to this upstream; None for a preview.
-        """
-        check_query(query)
-        with self._lock:
-            if upstream is None:
-                return self._decide(query, delta, results)
-            with self._store.transaction():
-                profiler, found = self._decide(query, delta, results)
-                found = profiler.expose(query, found, self._ledger, upstream, self.bound)
-            self._ledger.confirm()
-            return profiler, found
-
-    def used(self, upstream: str = "search") -> float:
-        """The risk of everything an upstream was told together, over the guard's period."""
-        with self._lock:
-            return self._used(upstream, self._requirements(self._store.sensitivity()), [])
-
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
         check_query(query)
@@ -250,8 +219,17 @@ class Guard(Displayed):
                 self._ledger.admit(upstream, query, None, profile, self.bound)
                 number, used = self._ledger.latest
             self._ledger.confirm()
-        bound = self.bound.risk if self.bound is not None else None
-        return protection_of_query_alone(query, upstream, self.delta, bound, used, number)
+        return Protection(
+            query=query,
+            upstream=upstream,
+            sent=False,
+            reason="this engine is told queries only",
+            message={"query": query, "topics": []},
+            delta=self.delta,
+            bound=self.bound.risk if self.bound is not None else None,
+            used=used,
+            exposure=number,
+        )
 
     def preview(
         self,
@@ -531,20 +509,7 @@ class Guard(Displayed):
     def export(self) -> dict[str, Any]:
         """Everything the profile file holds, ready for JSON."""
         with self._lock:
-            profile = self._store.profile()
-            return {
-                "topics": [
-                    {
-                        "topic": self._tree.label(topic),
-                        "documents": profile.documents.get(topic, 0.0),
-                        "support": float(profile.support[topic]),
-                    }
-                    for topic in profile.topics.tolist()
-                ],
-                "sensitive": [
-                    {"topic": topic, "sensitivity": weight}
-                    for topic, weight in sorted(self.sensitive_topics().items())
-                ],
+            return self._store.profile().as_data() | {
                 "history": [
                     {
                         "time": click.time.isoformat(),

@@ -166,7 +166,6 @@ class HistoryIndex:
         self.bags = Bags(self._table)
         self._numbers = Growing(np.int64)
         self._topics = Growing(np.int32, NEAREST)
-        self._cosines = Growing(np.float32, NEAREST)
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -180,11 +179,6 @@ class HistoryIndex:
     def topics(self) -> npt.NDArray[np.int32]:
         """The nearest topics of each document, nearest first; -1 where there are fewer."""
         return self._topics.rows
-
-    @property
-    def cosines(self) -> npt.NDArray[np.float32]:
-        """How near each of them is; 0 where there are fewer."""
-        return self._cosines.rows
 
     def refresh(self) -> None:
         """Read what was added or forgotten since."""
@@ -221,13 +215,10 @@ class HistoryIndex:
         self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
         self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
         topics = np.full((len(chunk), NEAREST), -1, np.int32)
-        cosines = np.zeros((len(chunk), NEAREST), np.float32)
         for place, row in enumerate(chunk):
             filing = np.frombuffer(row[2], FILING)[:NEAREST]
             topics[place, : len(filing)] = filing["topic"]
-            cosines[place, : len(filing)] = filing["cosine"]
         self._topics.extend(topics)
-        self._cosines.extend(cosines)
 
 
 @dataclass(frozen=True)

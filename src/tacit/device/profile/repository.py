@@ -17,7 +17,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from tacit.device.loops.topics import Wide, occurrences
+from tacit.device.loops.topics import Wide
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
@@ -77,13 +77,6 @@ class TopicIndex:
                 overall = self.running[self.offsets[number + 1]] - self.running[self.offsets[number]]
                 weight[word] = times * math.log(self.running[-1] / overall)
         return sorted(weight, key=lambda word: (-weight[word], word))[:count]
-
-    def frequency(self, topic: int, word: str) -> int:
-        """N(t, w): how often ``word`` occurs in the documents of ``topic`` and below."""
-        number = self._word.get(word)
-        if number is None:
-            return 0
-        return int(occurrences(topic, number, self.tree.end, self.offsets, self.topics, self.running))
 
 
 _NAMES = "topic:"

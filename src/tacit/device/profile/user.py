@@ -31,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -269,6 +270,23 @@ class UserProfile:
     def sensitive(self) -> list[int]:
         """The sensitive topics that are in the profile."""
         return sorted(topic for topic in self.sensitivity if self.support[topic] > 0)
+
+    def as_data(self) -> dict[str, Any]:
+        """Topics and requirements, ready for JSON."""
+        return {
+            "topics": [
+                {
+                    "topic": self.tree.label(topic),
+                    "documents": self.documents.get(topic, 0.0),
+                    "support": float(self.support[topic]),
+                }
+                for topic in self.topics.tolist()
+            ],
+            "sensitive": [
+                {"topic": self.tree.label(topic), "sensitivity": value}
+                for topic, value in sorted(self.sensitivity.items())
+            ],
+        }
 
 
 PSEUDO_DOCUMENTS = 20.0

@@ -159,7 +159,6 @@ class Decision(StrEnum):
     UNTOUCHED = "the profile has nothing on this query"
     INFEASIBLE = "even the most general topic alone exceeds the risk bound"
     NOTHING_LEFT = "only the root is left within the risk bound"
-    NO_GAIN = "the predicted utility of what may be exposed is too low"
     EXPOSED = "together with what was sent before it would exceed the exposure bound"
 
 
@@ -196,10 +195,7 @@ class OnlineProfiler:
         delta: the bound on risk(q, G).
         distinct: the threshold mu: queries with DP(q, R) at or above it go out alone. Above 1 turns the
             decision off.
-        least_utility: profiles of at most this predicted utility stay at home. Off by default, as in the
-            paper: 0 exposes less, but the prediction's sign is right on some data and wrong on other.
         algorithm: how to generalise.
-        retrieved: how many documents say what a query is about.
     """
 
     def __init__(
@@ -209,35 +205,27 @@ class OnlineProfiler:
         delta: float = 0.1,
         *,
         distinct: float = DISTINCT,
-        least_utility: float = -math.inf,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
-        retrieved: int = RETRIEVED,
     ) -> None:
         if not 0 <= delta <= 1:
             raise ParameterError.outside("delta", delta, "in [0, 1]")
         if not (distinct >= 0 and math.isfinite(distinct)):
             raise ParameterError.outside("distinct", distinct, "a number of 0 or more")
-        if math.isnan(least_utility):
-            raise ParameterError.outside("least_utility", least_utility, "a number")
         self.repository = repository
         self.profile = profile
         self.delta = delta
         self.distinct = distinct
-        self.least_utility = least_utility
         self.algorithm = algorithm
-        self.retrieved = retrieved
 
     def profile_query(self, query: str) -> RuntimeProfile:
         """What may go out with ``query``."""
         begun = time.perf_counter_ns()
-        topics = self.repository.retrieve(query, self.retrieved)
+        topics = self.repository.retrieve(query, RETRIEVED)
         mapped = map_topics(self.profile, self.repository.prior, topics)
-        decision, generalisation = self._decide(mapped)
+        decision, generalisation = (
+            (Decision.DISTINCT, None) if mapped.power >= self.distinct else self._within_risk(mapped)
+        )
         return RuntimeProfile(decision, mapped, generalisation, (time.perf_counter_ns() - begun) / 1000)
-
-    def warm_up(self, query: str) -> None:
-        """Load the compiled kernels, which the first query of a process would otherwise wait for."""
-        self.profile_query(query)
 
     def expose(
         self,
@@ -259,11 +247,6 @@ class OnlineProfiler:
         decision = Decision.EXPOSED if admitted is None else result.decision
         return replace(result, decision=decision, generalisation=admitted or proposed)
 
-    def _decide(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
-        if mapped.power >= self.distinct:
-            return Decision.DISTINCT, None
-        return self._within_risk(mapped)
-
     def _within_risk(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
         if mapped.seed is None:
             return Decision.UNTOUCHED, None
@@ -272,8 +255,6 @@ class OnlineProfiler:
             return Decision.INFEASIBLE, result
         if not result.kept[1:].any():
             return Decision.NOTHING_LEFT, result
-        if result.utility <= self.least_utility:
-            return Decision.NO_GAIN, result
         return Decision.PERSONALISED, result
 
 
@@ -311,10 +292,7 @@ class EvidenceProfiler(OnlineProfiler):
         interest = self._finder.find(query, self._history, results)
         seed = interest.seed(self.profile, prior, power)
         mapped = MappedQuery(topics, relevance, power, seed)
-        decision, generalisation = self._by_evidence(interest, mapped)
+        decision, generalisation = (
+            self._within_risk(mapped) if interest.evidence >= LEAST_EVIDENCE else (Decision.NO_EVIDENCE, None)
+        )
         return RuntimeProfile(decision, mapped, generalisation, (time.perf_counter_ns() - begun) / 1000)
-
-    def _by_evidence(self, interest: Interest, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
-        if interest.evidence < LEAST_EVIDENCE:
-            return Decision.NO_EVIDENCE, None
-        return self._within_risk(mapped)

@@ -384,10 +384,6 @@ class ExposureLedger:
             self._store.set_meta("exposures", str(max(self._entries(), self._witness.seen())))
             connection.execute("DELETE FROM meta WHERE key IN ('clock', 'clock notice')")
 
-    def used(self, upstream: str, profile: UserProfile, bound: ExposureBound) -> float:
-        """What of a bound is used: the risk of everything this upstream was told in the period."""
-        return union_risk(profile, self.exposed(upstream, bound.since(datetime.now(UTC))))
-
     def history(self, upstream: str | None = None) -> list[Exposure]:
         """Everything that was sent, oldest first."""
         rows = self._store.connection.execute(

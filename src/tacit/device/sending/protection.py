@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.device.profile.user import UserProfile
 from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
 from tacit.display import Displayed
 from tacit.taxonomy import TopicTree
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -45,20 +42,20 @@ class Protection(Displayed):
     """Why, or why not, in words."""
     message: Mapping[str, Any]
     """Exactly what may leave the device, ready for JSON: the query, and the topics if any."""
-    topics: tuple[str, ...]
-    """The labels of the topics that are sent, from the root down; none where the query goes out alone."""
-    tree: SentTopic | None
-    """The part of the profile that the query touches, sent or hidden. It stays on the device."""
-    risk: float
-    """The risk of what is sent (equation 15); 0 where nothing is."""
-    utility: float
-    """The predicted gain in discriminating power (section 5.1.1); 0 where nothing is sent."""
     delta: float
     """The bound on the risk of this exposure."""
     bound: float | None
     """The bound on the risk of everything this upstream was told; None if there is none."""
     used: float
     """The risk of everything this upstream was told, this exposure included."""
+    topics: tuple[str, ...] = ()
+    """The labels of the topics that are sent, from the root down; none where the query goes out alone."""
+    tree: SentTopic | None = None
+    """The part of the profile that the query touches, sent or hidden. It stays on the device."""
+    risk: float = 0.0
+    """The risk of what is sent (equation 15); 0 where nothing is."""
+    utility: float = 0.0
+    """The predicted gain in discriminating power (section 5.1.1); 0 where nothing is sent."""
     exposure: int | None = None
     """The entry's number in the exposure ledger; None for a preview, which is not recorded."""
 
@@ -100,27 +97,6 @@ def protection(
         risk=general.risk if sent and general is not None else 0.0,
         utility=general.utility if sent and general is not None else 0.0,
         delta=profiler.delta,
-        bound=bound,
-        used=used,
-        exposure=exposure,
-    )
-
-
-def protection_of_query_alone(
-    query: str, upstream: str, delta: float, bound: float | None, used: float, exposure: int
-) -> Protection:
-    """What is said of a query to an upstream that takes no profile."""
-    return Protection(
-        query=query,
-        upstream=upstream,
-        sent=False,
-        reason="this engine is told queries only",
-        message={"query": query, "topics": []},
-        topics=(),
-        tree=None,
-        risk=0.0,
-        utility=0.0,
-        delta=delta,
         bound=bound,
         used=used,
         exposure=exposure,
