@@ -506,58 +506,34 @@ def exposure_courses(store: ProfileStore, since: datetime | None, points: int) -
         since: the beginning of the period that counts now; None for all of the time.
         points: at how many places the risk is told at most.
     """
-    totals = store.connection.execute(
-        "SELECT upstream, count(*), min(time), max(time), "
-        "sum(EXISTS (SELECT 1 FROM exposed WHERE exposed.exposure = exposure.number)) "
-        "FROM exposure GROUP BY upstream ORDER BY upstream"
-    ).fetchall()
+    entries: dict[str, list[tuple[str, float, bool]]] = {}
+    for name, moment, union, told in store.connection.execute(
+        "SELECT upstream, time, union_risk, EXISTS (SELECT 1 FROM exposed WHERE exposure = number) "
+        "FROM exposure ORDER BY upstream, time, number"
+    ):
+        entries.setdefault(name, []).append((moment, union, bool(told)))
     begin = utc_text(since) if since is not None else ""
-    return [
-        ExposureCourse(
-            upstream=name,
-            queries=queries,
-            with_topics=with_topics,
-            first=datetime.fromisoformat(first),
-            last=datetime.fromisoformat(last),
-            used=_used(store, name, begin),
-            labels=_labels(store, name, begin),
-            points=_points(store, name, points),
+    courses = []
+    for name, sent in entries.items():
+        part = -(-len(sent) // max(1, points - 1))
+        shown = [max(sent[at : at + part], key=lambda e: e[1]) for at in range(0, len(sent), part)]
+        if shown[-1] is not sent[-1]:
+            shown.append(sent[-1])
+        labels = store.connection.execute(
+            "SELECT label FROM told WHERE upstream = ? AND last >= ? ORDER BY label", (name, begin)
         )
-        for name, queries, first, last, with_topics in totals
-    ]
-
-
-def _used(store: ProfileStore, upstream: str, begin: str) -> float:
-    row = store.connection.execute(
-        "SELECT union_risk FROM exposure WHERE upstream = ? AND time >= ? "
-        "ORDER BY time DESC, number DESC LIMIT 1",
-        (upstream, begin),
-    ).fetchone()
-    return 0.0 if row is None else float(row[0])
-
-
-def _labels(store: ProfileStore, upstream: str, begin: str) -> tuple[str, ...]:
-    rows = store.connection.execute(
-        "SELECT label FROM told WHERE upstream = ? AND last >= ? ORDER BY label", (upstream, begin)
-    )
-    return tuple(str(label) for (label,) in rows)
-
-
-def _points(store: ProfileStore, upstream: str, points: int) -> tuple[CoursePoint, ...]:
-    """The highest entry of each of so many parts, and the last entry of all."""
-    rows = store.connection.execute(
-        "WITH piece AS (SELECT number, time, union_risk, ntile(?) OVER (ORDER BY time, number) AS part "
-        "FROM exposure WHERE upstream = ?), "
-        "highest AS (SELECT number, time, max(union_risk) AS risk FROM piece GROUP BY part) "
-        "SELECT time, risk, EXISTS (SELECT 1 FROM exposed WHERE exposure = number) FROM highest "
-        "ORDER BY time, number",
-        (max(1, points - 1), upstream),
-    ).fetchall()
-    rows += store.connection.execute(
-        "SELECT time, union_risk, EXISTS (SELECT 1 FROM exposed WHERE exposure = number) FROM exposure "
-        "WHERE upstream = ? ORDER BY time DESC, number DESC LIMIT 1",
-        (upstream,),
-    ).fetchall()
-    if len(rows) > 1 and rows[-1] == rows[-2]:
-        rows.pop()
-    return tuple(CoursePoint(datetime.fromisoformat(time), risk, bool(told)) for time, risk, told in rows)
+        courses.append(
+            ExposureCourse(
+                upstream=name,
+                queries=len(sent),
+                with_topics=sum(told for _, _, told in sent),
+                first=datetime.fromisoformat(sent[0][0]),
+                last=datetime.fromisoformat(sent[-1][0]),
+                used=sent[-1][1] if sent[-1][0] >= begin else 0.0,
+                labels=tuple(str(label) for (label,) in labels),
+                points=tuple(
+                    CoursePoint(datetime.fromisoformat(moment), union, told) for moment, union, told in shown
+                ),
+            )
+        )
+    return courses
