@@ -1,21 +1,18 @@
 """Parts that Tacit wrote itself although a library has them: each must be quicker, or it should go.
 
-Processor time, the least of several runs: pairwise similarity against SciPy's sparse product, the queue of a
-kernel against heapq, Average Precision against ir-measures. All give the same results.
+Processor time, the least of several runs: pairwise similarity against SciPy's sparse product,
+Average Precision against ir-measures. All give the same results.
 """
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable
 
 import ir_measures
-import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.device.loops.generalise import pop_smallest, push
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
 from tacit.retrieval import average_precision
 
@@ -53,38 +50,6 @@ def pairwise(random: np.random.Generator, users: int, terms: int) -> tuple[float
     return seconds(lambda: pairwise_similarity(vectors, rows)), seconds(by_scipy)
 
 
-@numba.njit
-def through_own_queue(keys: np.ndarray, key: np.ndarray, item: np.ndarray) -> float:
-    size, total = 0, 0.0
-    for number in range(keys.size):
-        size = push(key, item, size, keys[number], number)
-    while size > 0:
-        smallest, number, size = pop_smallest(key, item, size)
-        total += smallest * number
-    return total
-
-
-@numba.njit
-def through_heapq(keys: np.ndarray) -> float:
-    heap, total = [(0.0, 0) for _ in range(0)], 0.0
-    for number in range(keys.size):
-        heapq.heappush(heap, (keys[number], number))
-    while len(heap):
-        smallest, number = heapq.heappop(heap)
-        total += smallest * number
-    return total
-
-
-def queue(random: np.random.Generator, entries: int) -> tuple[float, float]:
-    keys, key, item = random.random(entries), np.empty(entries), np.empty(entries, np.int32)
-    assert abs(through_own_queue(keys, key, item) - through_heapq(keys)) < 1e-6
-    rounds = 400_000 // entries
-    return (
-        seconds(lambda: [through_own_queue(keys, key, item) for _ in range(rounds)]),
-        seconds(lambda: [through_heapq(keys) for _ in range(rounds)]),
-    )
-
-
 def precision(random: np.random.Generator, rankings: int = 3000) -> tuple[float, float]:
     cases = [
         (random.permutation(20).tolist(), set(random.choice(20, 5, False).tolist())) for _ in range(rankings)
@@ -113,8 +78,6 @@ def main() -> None:
     for name, (own, library) in {
         "pairwise similarity, 720 users of 150 terms, SciPy": pairwise(random, 720, 150),
         "pairwise similarity, 3,000 users of 150 terms, SciPy": pairwise(random, 3000, 150),
-        "queue of 100 entries, heapq": queue(random, 100),
-        "queue of 10,000 entries, heapq": queue(random, 10_000),
         "Average Precision of 3,000 rankings, ir-measures": precision(random),
     }.items():
         print(

@@ -135,14 +135,13 @@ def _run(
     seed: SeedProfile, delta: float, algorithm: Algorithm, power: float
 ) -> tuple[Flags, Integers, Floats]:
     """Run one algorithm: the topics kept, the cuts in order, the loss of each."""
-    tree = (seed.parent, seed.prior, seed.mass, seed.cost, seed.absent, seed.base, seed.wealth)
     match algorithm:
         case Algorithm.GREEDY_RATIO:
-            return greedy_ratio(*tree, delta)
+            return greedy_ratio(seed.arrays, delta)
         case Algorithm.GREEDY_IL:
-            return greedy_il(*tree, delta)
+            return greedy_il(seed.arrays, delta)
         case Algorithm.GREEDY_DP:
-            kept, order, powers = greedy_dp(*tree, delta, seed.lca, seed.expected_content)
+            kept, order, powers = greedy_dp(seed.arrays, delta, seed.lca, seed.expected_content)
             # The losses behind a falling sequence of discriminating powers.
             return kept, order, -np.diff(powers, prepend=power) * 2 * seed.expected_content
         case Algorithm.BRUTE_FORCE:

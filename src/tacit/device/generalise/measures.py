@@ -56,11 +56,8 @@ def evaluate(seed: SeedProfile, kept: Flags | None = None) -> Measures:
     flags = np.ones(len(seed), np.bool_) if kept is None else kept
     scratch = np.empty((2, len(seed)))
     return Measures(
-        *loops.evaluate(
-            seed.parent, seed.prior, seed.mass, seed.cost, seed.absent, seed.base, seed.wealth, seed.lca,
-            seed.expected_content, flags, scratch[0], scratch[1],
-        )
-    )  # fmt: skip
+        *loops.evaluate(seed.arrays, seed.lca, seed.expected_content, flags, scratch[0], scratch[1])
+    )
 
 
 def risk(seed: SeedProfile, kept: Flags | None = None) -> float:

@@ -13,12 +13,12 @@ minimising what is lost) at a far higher cost; it is here as the peer to measure
 **GreedyIL** (Algorithm 1) prunes the leaf with the smallest information loss until the risk is low enough.
 Its three heuristics: stop as soon as the bound holds, for what follows only loses more (1); the loss of a
 prune is three terms of PG around the parent's shadow (2, equation 16); and it disturbs only the losses of the
-pruned topic's siblings (3). Where the printed algorithm is silent or wrong, this one departs: the queue
-yields the *smallest* loss; a parent becomes a candidate when it has no child left in G (line 13 asks for "no
+pruned topic's siblings (3). Where the printed algorithm is silent or wrong, this one departs: it takes
+the *smallest* loss; a parent becomes a candidate when it has no child left in G (line 13 asks for "no
 operations on siblings", which is also true of a sibling that still has children). Case C1 is the case C2 with
-an empty shadow and no sibling left, so one formula serves both. The queue holds one entry a parent, its
-cheapest leaf, rather than one a leaf: a prune rescans the siblings (heuristic 3 has to visit them anyway) and
-touches the queue once.
+an empty shadow and no sibling left, so one formula serves both. Every parent knows its
+cheapest leaf (a prune rescans the siblings, which heuristic 3 has to visit anyway), and the cheapest parent
+is found by a scan: seed profiles have a few hundred topics at most, too few for a queue to matter.
 
 **Greedy by ratio**, the default. GreedyIL prunes whatever loses least, also where nothing is sensitive: such
 prunes cost utility and buy no safety. This algorithm
@@ -45,6 +45,9 @@ from tacit.compiled import kernel
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+Seed = tuple[Integers, Floats, Floats, Floats, Floats, Floats, float]
+"""A seed profile: parent, prior, mass, cost, absent, base and wealth."""
 
 
 # -- risk and discriminating power ---------------------------------------------------------------------
@@ -113,20 +116,10 @@ def shadows(
 
 @kernel
 def evaluate(
-    parent: Integers,
-    prior: Floats,
-    mass: Floats,
-    cost: Floats,
-    absent: Floats,
-    base: Floats,
-    wealth: float,
-    lca: int,
-    expected: float,
-    kept: Flags,
-    scratch: Floats,
-    scratch_too: Floats,
+    seed: Seed, lca: int, expected: float, kept: Flags, scratch: Floats, scratch_too: Floats
 ) -> tuple[float, float, float, float]:
     """DP, risk, PG and TS of the kept topics, by their definitions."""
+    parent, prior, mass, cost, absent, base, wealth = seed
     risk_layer(parent, cost, absent, base, kept, scratch, scratch_too)
     risk = normalised(scratch[0], wealth)
     shadows(parent, prior, mass, kept, scratch, scratch_too)
@@ -281,76 +274,15 @@ def seed_profile(
     return size, lca, expected
 
 
-# -- a priority queue ----------------------------------------------------------------------------------
-# Python's heapq runs in compiled loops too, over a list of pairs, and takes 1.3 to 2.2 times as long
-# (``python benchmarks/own_parts.py``).
-
-
-@kernel
-def _before(key: Floats, item: Integers, left: int, right: int) -> bool:
-    """Smaller key first; equal keys by item, so that the order never depends on history."""
-    if key[left] != key[right]:
-        return bool(key[left] < key[right])
-    return bool(item[left] < item[right])
-
-
-@kernel
-def _swap(key: Floats, item: Integers, left: int, right: int) -> None:
-    key[left], key[right] = key[right], key[left]
-    item[left], item[right] = item[right], item[left]
-
-
-@kernel
-def push(key: Floats, item: Integers, size: int, new_key: float, new_item: int) -> int:
-    """Add an entry to a heap in two flat arrays, which must have room; gives the new size."""
-    place = size
-    key[place] = new_key
-    item[place] = new_item
-    while place > 0 and _before(key, item, place, (place - 1) // 2):
-        _swap(key, item, place, (place - 1) // 2)
-        place = (place - 1) // 2
-    return size + 1
-
-
-@kernel
-def pop_smallest(key: Floats, item: Integers, size: int) -> tuple[float, int, int]:
-    """Take the smallest entry off: its key, its item and the new size."""
-    first_key, first_item = key[0], item[0]
-    size -= 1
-    key[0], item[0] = key[size], item[size]
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and _before(key, item, child + 1, child):
-            child += 1
-        if not _before(key, item, child, place):
-            break
-        _swap(key, item, child, place)
-        place = child
-    return first_key, first_item, size
-
-
 # -- the greedy algorithms -----------------------------------------------------------------------------
 # Each takes a seed profile's arrays and the bound, and gives the topics kept, the positions cut in order, and
 # the information lost with each cut (GreedyDP: the power after it).
 
 
 @kernel
-def greedy_dp(
-    parent: Integers,
-    prior: Floats,
-    mass: Floats,
-    cost: Floats,
-    absent: Floats,
-    base: Floats,
-    wealth: float,
-    delta: float,
-    lca: int,
-    expected: float,
-) -> tuple[Flags, Integers, Floats]:
+def greedy_dp(seed: Seed, delta: float, lca: int, expected: float) -> tuple[Flags, Integers, Floats]:
     """GreedyDP: the best profile met, the prunes that led to it, and the power after each."""
+    parent = seed[0]
     size = parent.size
     kept = np.ones(size, np.bool_)
     order, powers = np.empty(size, np.int32), np.empty(size)
@@ -366,9 +298,7 @@ def greedy_dp(
             if not leaf:
                 continue
             kept[candidate] = False
-            left, risk, _, _ = evaluate(
-                parent, prior, mass, cost, absent, base, wealth, lca, expected, kept, scratch, scratch_too
-            )
+            left, risk, _, _ = evaluate(seed, lca, expected, kept, scratch, scratch_too)
             kept[candidate] = True
             if left > highest:
                 chosen, highest, chosen_risk = candidate, left, risk
@@ -430,17 +360,9 @@ def _cheapest_leaf(
 
 
 @kernel
-def greedy_il(
-    parent: Integers,
-    prior: Floats,
-    mass: Floats,
-    cost: Floats,
-    absent: Floats,
-    base: Floats,
-    wealth: float,
-    delta: float,
-) -> tuple[Flags, Integers, Floats]:
+def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     """GreedyIL: the topics kept, the topics pruned in order, and the information loss of each prune."""
+    parent, prior, mass, cost, absent, base, wealth = seed
     size = parent.size
     kept = np.ones(size, np.bool_)
     order, losses = np.empty(size, np.int32), np.empty(size)
@@ -455,24 +377,19 @@ def greedy_il(
             share[topic] = divergence(mass[topic], prior[topic])
     best = np.full(size, np.inf)  # of each parent: its cheapest prune, and the leaf
     leaf_of = np.full(size, -1, np.int32)
-    key, item = np.empty(2 * size), np.empty(2 * size, np.int32)
-    queued = 0
     steps = 0
-    topic = 0
     for topic in range(size):
         best[topic], leaf_of[topic] = _cheapest_leaf(
             topic, start, alive, listed, prior, mass, shadow_mass, shadow_prior, share
         )
-        if leaf_of[topic] >= 0:
-            queued = push(key, item, queued, best[topic], topic)
-    while queued > 0:
-        loss, topic, queued = pop_smallest(key, item, queued)
+    while True:
+        topic = np.argmin(best)  # of equal losses the first
         leaf = leaf_of[topic]
-        if leaf < 0 or loss != best[topic]:
-            continue  # a later scan of the same parent replaced this entry
+        if leaf < 0:
+            break
         kept[leaf] = False
         order[steps] = leaf
-        losses[steps] = loss
+        losses[steps] = best[topic]
         steps += 1
         for place in range(start[topic], start[topic] + alive[topic]):  # off its parent's list
             if listed[place] == leaf:
@@ -495,15 +412,13 @@ def greedy_il(
             if normalised(layer[0], wealth) <= delta:
                 break
         if alive[topic] == 0:
-            leaf_of[topic] = -1
+            best[topic], leaf_of[topic] = np.inf, -1
             share[topic] = divergence(mass[topic], prior[topic])
             topic = parent[topic]
         if topic >= 0:
             best[topic], leaf_of[topic] = _cheapest_leaf(
                 topic, start, alive, listed, prior, mass, shadow_mass, shadow_prior, share
             )
-            if leaf_of[topic] >= 0:
-                queued = push(key, item, queued, best[topic], topic)
     return kept, order[:steps], losses[:steps]
 
 
@@ -524,20 +439,12 @@ def _root_risk_with(
 
 
 @kernel
-def greedy_ratio(
-    parent: Integers,
-    prior: Floats,
-    mass: Floats,
-    cost: Floats,
-    absent: Floats,
-    base: Floats,
-    wealth: float,
-    delta: float,
-) -> tuple[Flags, Integers, Floats]:
+def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     """Greedy by ratio: the topics kept, the roots of the subtrees cut in order, and the loss of each cut.
 
     A topic that was put back is noted as a step too, its loss counted negative.
     """
+    parent, prior, mass, cost, absent, base, wealth = seed
     size = parent.size
     kept, free = np.empty(size, np.bool_), np.empty(size, np.bool_)
     end = np.empty(size, np.int32)

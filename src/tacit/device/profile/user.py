@@ -77,6 +77,11 @@ class SeedProfile:
     def __len__(self) -> int:
         return len(self.node)
 
+    @property
+    def arrays(self) -> tuple[Integers, Floats, Floats, Floats, Floats, Floats, float]:
+        """What compiled loops work on."""
+        return self.parent, self.prior, self.mass, self.cost, self.absent, self.base, self.wealth
+
     @classmethod
     def from_arrays(
         cls,
