@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,6 @@ from tacit.device import (
     browsing_history,
     build_profile,
     clicked_documents,
-    plain_documents,
     taxonomy_repository,
     wordnet_repository,
 )
@@ -84,7 +82,7 @@ def test_a_log_of_several_users_needs_a_name_and_never_tells_one(tmp_path: Path)
     assert "carla" not in str(nobody.value)
 
 
-def test_histories_are_read_from_csv_and_json_lines(wordnet: Repository, tmp_path: Path) -> None:
+def test_histories_are_read_from_csv(wordnet: Repository, tmp_path: Path) -> None:
     pages = [
         {"url": "1", "title": "Golden eagle", "text": "large eagle of mountainous regions"},
         {
@@ -93,11 +91,9 @@ def test_histories_are_read_from_csv_and_json_lines(wordnet: Repository, tmp_pat
             "text": "a program that decodes instructions of a language",
         },
     ]
-    (tmp_path / "h.jsonl").write_text("\n".join(json.dumps(page) for page in pages) + "\n\n")
     lines = [",".join(page.values()) for page in pages]
     (tmp_path / "h.csv").write_text("url,title,text\n" + "\n".join(lines) + "\n")
-    first, second = (list(browsing_history(tmp_path / name)) for name in ("h.jsonl", "h.csv"))
-    assert first == second
+    first = list(browsing_history(tmp_path / "h.csv"))
     with ProfileStore.create(tmp_path / "p", wordnet.tree) as store:
         assert build_profile(store, wordnet, first).filed == 2
         named = {wordnet.tree.names[topic] for topic in store.profile().documents}
@@ -107,9 +103,7 @@ def test_histories_are_read_from_csv_and_json_lines(wordnet: Repository, tmp_pat
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("x.jsonl", "{", "line 1 .* not JSON"),
-        ("x.jsonl", "[1]", "not a JSON object"),
-        ("x.jsonl", '{"url": "secret"}', "page 1 .* neither title nor text"),
+        ("x.csv", "url,title\nsecret,\n", "page 1 .* neither title nor text"),
         ("x.csv", "a,b\n1,2\n", "no column title or text"),
     ],
 )
@@ -118,22 +112,6 @@ def test_unusable_histories_say_where(tmp_path: Path, name: str, content: str, p
     with pytest.raises(InputError, match=problem) as caught:
         list(browsing_history(tmp_path / name))
     assert "secret" not in str(caught.value)
-
-
-def test_plain_documents_are_filed_by_their_telling_words(wordnet: Repository, tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "birds.txt").write_text(
-        "The golden eagle is a large eagle. Bald eagles and golden eagles are birds of prey with talons."
-    )
-    (tmp_path / "notes" / "empty.md").write_text("")
-    with ProfileStore.create(tmp_path / "p", wordnet.tree) as store:
-        report = build_profile(store, wordnet, plain_documents(tmp_path / "notes"))
-        assert (report.filed, report.unplaced) == (1, 1)
-        bird = wordnet.corpus.wordnet.synset("bird.n.01")  # type: ignore[attr-defined]
-        assert store.profile().support[bird] > 0.5
-    (tmp_path / "bare").mkdir()
-    with pytest.raises(InputError, match=r"no \.txt"):
-        list(plain_documents(tmp_path / "bare"))
 
 
 def test_an_interruption_loses_only_the_batch_at_hand(wordnet: Repository, tmp_path: Path) -> None:

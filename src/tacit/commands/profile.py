@@ -95,9 +95,8 @@ def build(
         str | None, typer.Option(help="Whose clicks in the log; needed if it has several.")
     ] = None,
     history: Annotated[
-        Path | None, typer.Option(help="A browsing history: CSV or JSON lines with url, title, text.")
+        Path | None, typer.Option(help="A browsing history: CSV with url, title, text.")
     ] = None,
-    documents: Annotated[Path | None, typer.Option(help="A folder of .txt and .md files.")] = None,
     taxonomy: Annotated[
         str | None,
         typer.Option(help="For a new profile: wordnet (default) or a taxonomy file."),
@@ -116,7 +115,6 @@ def build(
             log=log,
             user=user,
             history=history,
-            documents=documents,
             taxonomy=taxonomy,
             advance=bar.advance,
         )

@@ -16,7 +16,6 @@ from tacit.device.profile.construction import (
     browsing_history,
     build_profile,
     clicked_documents,
-    plain_documents,
 )
 from tacit.device.profile.history import ClickedPage, Forgotten, TopicNode
 from tacit.device.profile.repository import (
@@ -73,7 +72,6 @@ __all__ = [
     "load_repository",
     "load_taxonomy",
     "outgoing",
-    "plain_documents",
     "rerank",
     "taxonomy_repository",
     "topic_scores",

@@ -1,6 +1,6 @@
 """Build a profile: read the user's documents and file each under the topics it is about (Offline-1).
 
-Documents come from a click log, a browsing history, or plain files. **Topic detection** (section 6.2): the
+Documents come from a click log or a browsing history. **Topic detection** (section 6.2): the
 discriminative naive Bayes classifier scores a topic t among the candidates T by::
 
     dnb(d, t) = sum over words w of d of  N(d,w) ln( (N(t,w) + eps) / (sum of N(t',w) over t' in T + eps) )
@@ -13,8 +13,7 @@ lowest candidate that covers it, or the upper topic would always win and the sum
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -97,27 +96,13 @@ def clicked_documents(
 
 
 def browsing_history(path: str | Path) -> Iterator[SourceDocument]:
-    """The pages of a browsing history: CSV with a header, or JSON lines, with url, title and text.
+    """The pages of a browsing history: CSV whose first line names the columns url, title and text.
 
     Either title or text may be missing or empty; a row without both is an error.
     """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"there is no browsing history at {path}.")
-    rows: Iterator[Mapping[str, object]] = (
-        _json_lines(path) if path.suffix in {".jsonl", ".ndjson"} else _csv_rows(path)
-    )
-    for number, row in enumerate(rows, start=1):
-        url, title, text = (str(row.get(name) or "") for name in ("url", "title", "text"))
-        if not title and not text:
-            raise InputError(
-                f"page {number} of {path} has neither title nor text.",
-                "Give the columns url, title and text; leave out pages without either.",
-            )
-        yield SourceDocument(("page", url, title, text), "", text, url, title)
-
-
-def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
     with path.open(newline="", encoding="utf-8-sig") as lines:
         reader = csv.DictReader(lines)
         if not {"title", "text"} & set(reader.fieldnames or ()):
@@ -125,34 +110,14 @@ def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
                 f"{path} has no column title or text.",
                 "Its first line must name the columns url, title, text.",
             )
-        yield from reader
-
-
-def _json_lines(path: Path) -> Iterator[dict[str, object]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"line {number} of {path} is not JSON.") from error
-            if not isinstance(row, dict):
-                raise InputError(f"line {number} of {path} is not a JSON object.")
-            yield row
-
-
-def plain_documents(folder: str | Path) -> Iterator[SourceDocument]:
-    """The text files (``.txt``, ``.md``) of a folder and its subfolders."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}.")
-    paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in {".txt", ".md"} and p.is_file())
-    if not paths:
-        raise InputError(f"{folder} holds no .txt or .md files.")
-    for path in paths:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        yield SourceDocument(("file", text), "", text, path.name)
+        for number, row in enumerate(reader, start=1):
+            url, title, text = (row.get(name) or "" for name in ("url", "title", "text"))
+            if not title and not text:
+                raise InputError(
+                    f"page {number} of {path} has neither title nor text.",
+                    "Give the columns url, title and text; leave out pages without either.",
+                )
+            yield SourceDocument(("page", url, title, text), "", text, url, title)
 
 
 SMOOTHING = 0.01
@@ -220,7 +185,6 @@ def add_documents(
     log: str | Path | None = None,
     user: str | None = None,
     history: str | Path | None = None,
-    documents: str | Path | None = None,
     taxonomy: str | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BuildReport:
@@ -230,27 +194,24 @@ def add_documents(
         path: the profile file; it is made if there is none.
         log: a search log with the user's clicks (Parquet).
         user: whose clicks in the log; needed if it has several users.
-        history: a browsing history: CSV or JSON lines with url, title and text.
-        documents: a folder of .txt and .md files.
+        history: a browsing history: CSV with url, title and text.
         taxonomy: the taxonomy of a new profile: ``wordnet`` (the default) or a taxonomy file.
         advance: told how many documents were dealt with, for progress.
 
     Raises:
         ParameterError: none or several sources are given, or a taxonomy for a profile that exists.
     """
-    if sum(source is not None for source in (log, history, documents)) != 1:
-        raise ParameterError("give exactly one of `log`, `history` and `documents`.")
+    if (log is None) == (history is None):
+        raise ParameterError("give exactly one of `log` and `history`.")
     exists = Path(path).exists()
     if exists and taxonomy is not None:
         raise ParameterError("a profile keeps its taxonomy.", "Leave out `taxonomy`, or make a new profile.")
     name = ProfileStore.taxonomy_of(path) if exists else taxonomy_name(taxonomy)
     repository = load_repository(name)
-    if log is not None:
-        source = clicked_documents(log, user, repository.text_behind)
-    elif history is not None:
+    if history is not None:
         source = browsing_history(history)
     else:
-        source = plain_documents(str(documents))
+        source = clicked_documents(str(log), user, repository.text_behind)
     first = list(islice(source, 1))  # so that an unusable source leaves no empty profile behind
     with (
         ProfileStore.open(path, repository.tree)
