@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.device.generalise.algorithms import Algorithm, generalise
 from tacit.device.generalise.exact import count_rooted_subtrees, rooted_subtrees
-from tacit.device.generalise.measures import discriminating_power, evaluate, risk
+from tacit.device.generalise.measures import evaluate, risk
 from tacit.device.profile.user import Flags, SeedProfile
 
 DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))
@@ -38,10 +38,10 @@ def random_rooted_subtree(seed: SeedProfile, number: int) -> Flags:
 @given(seed_profiles(max_size=30), st.integers(0, 2**32 - 1))
 def test_power_and_risk_are_what_the_equations_say(seed: SeedProfile, number: int) -> None:
     kept = random_rooted_subtree(seed, number)
-    assert discriminating_power(seed, kept) == pytest.approx(naive_power(seed, kept), abs=1e-9)
+    assert evaluate(seed, kept).power == pytest.approx(naive_power(seed, kept), abs=1e-9)
     if seed.wealth > 0:
         assert risk(seed, kept) == pytest.approx(naive_risk(seed, kept) / seed.wealth, abs=1e-12)
-    assert 0 <= discriminating_power(seed, kept) <= 1
+    assert 0 <= evaluate(seed, kept).power <= 1
     assert 0 <= risk(seed, kept) <= 1
 
 
@@ -49,12 +49,12 @@ def test_power_and_risk_are_what_the_equations_say(seed: SeedProfile, number: in
 def test_pruning_a_leaf_never_raises_power_or_risk(seed: SeedProfile, number: int) -> None:
     """Theorem 2, with shadows as leaves; and the monotonicity of risk that heuristic 1 rests on."""
     kept = random_rooted_subtree(seed, number)
-    power_before, risk_before = discriminating_power(seed, kept), risk(seed, kept)
+    power_before, risk_before = evaluate(seed, kept).power, risk(seed, kept)
     similarity_before = evaluate(seed, kept).similarity
     candidates = leaves(seed, kept)
     for leaf in candidates:
         kept[leaf] = False
-        assert discriminating_power(seed, kept) <= power_before + 1e-12
+        assert evaluate(seed, kept).power <= power_before + 1e-12
         assert risk(seed, kept) <= risk_before + 1e-12
         if len(candidates) > 1:
             assert evaluate(seed, kept).similarity == similarity_before
@@ -77,13 +77,13 @@ def test_greedy_il_loses_what_it_says_and_chooses_as_greedy_dp_would(seed: SeedP
         best = -1.0
         for leaf in leaves(seed, kept):
             kept[leaf] = False
-            best = max(best, discriminating_power(seed, kept))
+            best = max(best, evaluate(seed, kept).power)
             kept[leaf] = True
         assert step.topic in leaves(seed, kept)
         kept[step.topic] = False
         assert step.loss == pytest.approx(before - evaluate(seed, kept).granularity, abs=1e-9)
         assert step.loss >= -1e-12
-        assert discriminating_power(seed, kept) == pytest.approx(best, abs=1e-9)
+        assert evaluate(seed, kept).power == pytest.approx(best, abs=1e-9)
         assert risk(seed, kept) <= last_risk + 1e-12
         last_risk = risk(seed, kept)
     assert np.array_equal(kept, result.kept)
@@ -141,7 +141,7 @@ def test_greedy_ratio_hides_only_what_lowers_the_risk(seed: SeedProfile, delta: 
         if result.kept[seed.parent[topic]]:
             restored = result.kept.copy()
             restored[topic] = True
-            gain = discriminating_power(seed, restored) - result.power
+            gain = evaluate(seed, restored).power - result.power
             assert gain < 1e-12 or risk(seed, restored) > delta
 
 
@@ -156,5 +156,5 @@ def test_a_restricted_profile_keeps_its_power_and_risk(seed: SeedProfile, number
     kept = random_rooted_subtree(seed, number)
     smaller = seed.restrict(kept)
     assert len(smaller) == int(kept.sum())
-    assert discriminating_power(smaller) == pytest.approx(discriminating_power(seed, kept), abs=1e-9)
+    assert evaluate(smaller).power == pytest.approx(evaluate(seed, kept).power, abs=1e-9)
     assert risk(smaller) == pytest.approx(risk(seed, kept), abs=1e-12)

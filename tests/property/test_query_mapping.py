@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.device import UserProfile
 from tacit.device.generalise.mapping import map_topics
-from tacit.device.generalise.measures import discriminating_power
+from tacit.device.generalise.measures import evaluate
 from tacit.taxonomy import TopicTree
 
 
@@ -63,4 +63,4 @@ def test_mappings_are_consistent(number: int, pseudo: float, least: float) -> No
         total = sum(expected.values())
         for place in leaves:
             assert seed.mass[place] == pytest.approx(expected[int(seed.node[place])] / total)
-    assert 0 <= discriminating_power(seed) <= 1
+    assert 0 <= evaluate(seed).power <= 1

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.device import UserProfile
 from tacit.device.generalise.mapping import map_topics, query_topics
-from tacit.device.generalise.measures import discriminating_power
+from tacit.device.generalise.measures import evaluate
 from tacit.device.loops.generalise import expected_documents
 from tacit.taxonomy import TopicTree
 
@@ -52,7 +52,7 @@ def test_the_papers_rule_takes_the_overlap_with_preferences_from_support() -> No
     assert mapped.seed.expected_content == pytest.approx(
         -0.75 * np.log(PRIOR[rock]) - 0.25 * np.log(PRIOR[figure])
     )
-    assert 0 < discriminating_power(mapped.seed) <= 1
+    assert 0 < evaluate(mapped.seed).power <= 1
 
 
 def test_smoothing_lets_an_interest_speak_for_its_neighbours() -> None:

@@ -71,7 +71,10 @@ class Generalisation:
 
     @property
     def utility(self) -> float:
-        """util(q, G): the gain in discriminating power over sending the query alone."""
+        """util(q, G): the gain in discriminating power over sending the query alone.
+
+        It can be negative: a profile that says less than the query itself misleads the engine.
+        """
         return self.power - self.seed.baseline
 
     @property

@@ -81,16 +81,3 @@ def risk_layer(
         below,
     )
     return layer
-
-
-def discriminating_power(seed: SeedProfile, kept: Flags | None = None) -> float:
-    """DP(q, G) of equation 12, in [0, 1]."""
-    return evaluate(seed, kept).power
-
-
-def utility(seed: SeedProfile, kept: Flags | None = None) -> float:
-    """The gain in discriminating power from exposing the profile: DP(q, G) - DP(q, R).
-
-    It can be negative: a profile that says less than the query itself misleads the engine.
-    """
-    return discriminating_power(seed, kept) - seed.baseline

@@ -1,5 +1,4 @@
-"""Compiled loops over the topic index: word frequencies, naive Bayes scores, and what a profile says of
-topics.
+"""Compiled loops over the topic index: word frequencies and naive Bayes scores.
 
 They serve the paper's own way of filing and reranking (sections 6.2 and 7.5), where every word of a document
 meets every candidate topic.
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import kernel
-from tacit.device.loops.generalise import Floats, Integers, expected_documents
+from tacit.device.loops.generalise import Floats, Integers
 
 Wide = npt.NDArray[np.int64]
 
@@ -105,16 +104,3 @@ def word_scores(
             inside = occurrences(topic, word, end, offsets, places, running)
             score += frequencies[place] * math.log((inside + smoothing) / (everywhere + smoothing))
     return score
-
-
-@kernel
-def interest_ratios(
-    of_results: Integers, parent: Integers, prior: Floats, support: Floats, pseudo: float
-) -> Floats:
-    scores = np.zeros(of_results.size)
-    for place in range(of_results.size):
-        topic = of_results[place]
-        expected = expected_documents(topic, parent, prior, support, pseudo)
-        if support[0] > 0.0 and expected > support[0] * prior[topic]:
-            scores[place] = math.log(expected / support[0] / prior[topic])
-    return scores

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.device.loops.topics import interest_ratios, word_scores
+from tacit.device.loops.generalise import expected_documents
+from tacit.device.loops.topics import word_scores
 from tacit.device.profile.construction import SMOOTHING
 from tacit.device.profile.repository import TopicIndex
 from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, UserProfile
@@ -78,10 +79,12 @@ def interest_scores(
     profile: UserProfile, prior: Floats, of_results: Integers, pseudo: float = PSEUDO_DOCUMENTS
 ) -> list[float]:
     """The score of each result's topic under the complete profile. For the device only."""
-    topics = np.asarray(of_results, np.int32)
-    scores: list[float] = interest_ratios(
-        topics, profile.tree.parent, prior, profile.support, pseudo
-    ).tolist()
+    documents, support = float(profile.support[0]), profile.support
+    scores = []
+    for topic in of_results.tolist():
+        expected = expected_documents(topic, profile.tree.parent, prior, support, pseudo)
+        chance = documents * prior[topic]
+        scores.append(math.log(expected / chance) if expected > chance else 0.0)
     return scores
 
 
