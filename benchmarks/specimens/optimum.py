@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.device.generalise.measures import risk, risk_layer
-from tacit.device.loops.generalise import divergence, shadows
+from tacit.device.generalise.measures import risk
+from tacit.device.loops.generalise import divergence, risk_layer, shadows
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import InputError
 
@@ -99,7 +99,8 @@ def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Fl
 
 
 def _prepare(seed: SeedProfile, delta: float, limit: int) -> _Problem:
-    layer = risk_layer(seed.parent, seed.cost, seed.absent, seed.base)
+    kept, layer, below = np.ones(len(seed), np.bool_), np.empty(len(seed)), np.empty(len(seed))
+    risk_layer(seed.parent, seed.cost, seed.absent, seed.base, kept, layer, below)
     shadow_mass, shadow_prior = np.empty(len(seed)), np.empty(len(seed))
     shadows(seed.parent, seed.prior, seed.mass, np.ones(len(seed), np.bool_), shadow_mass, shadow_prior)
     share = np.array([divergence(m, p) for m, p in zip(shadow_mass, shadow_prior, strict=True)])

@@ -206,9 +206,8 @@ class Guard(Displayed):
                 profiler, found = self._decide(query, delta, results)
                 found = profiler.expose(query, found, self._ledger, upstream, self.bound)
                 number, used = self._ledger.latest
-                answer = self._answer(query, upstream, profiler, found, used, number)
             self._ledger.confirm()
-        return answer
+        return protection(query, upstream, profiler, found, self.preferences, self.bound, used, number)
 
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
@@ -244,7 +243,7 @@ class Guard(Displayed):
         with self._lock:
             profiler, found = self._decide(query, delta, results)
             used = self._used(upstream, profiler.profile, found.exposed)
-            return self._answer(query, upstream, profiler, found, used, None)
+        return protection(query, upstream, profiler, found, self.preferences, self.bound, used, None)
 
     def trade_off(
         self,
@@ -586,26 +585,6 @@ class Guard(Displayed):
             self._repository, profile, self._finder, self._sendable.bags, bound, self.algorithm
         )
         return evidence, evidence.profile_query(query, shown)
-
-    def _answer(
-        self,
-        query: str,
-        upstream: str,
-        profiler: OnlineProfiler,
-        found: RuntimeProfile,
-        used: float,
-        number: int | None,
-    ) -> Protection:
-        return protection(
-            query,
-            upstream,
-            profiler,
-            found,
-            preferences=self.preferences,
-            bound=self.bound.risk if self.bound is not None else None,
-            used=used,
-            exposure=number,
-        )
 
     def _used(self, upstream: str, profile: UserProfile, exposed: list[int]) -> float:
         since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None

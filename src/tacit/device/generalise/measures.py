@@ -65,19 +65,8 @@ def risk(seed: SeedProfile, kept: Flags | None = None) -> float:
     return evaluate(seed, kept).risk
 
 
-def risk_layer(
-    parent: Integers, cost: Floats, absent: Floats | None = None, base: Floats | None = None
-) -> Floats:
-    """Risk(t) of every topic of a tree (equation 14), all of it kept."""
-    nothing = np.zeros(len(parent))
-    layer, below = np.empty(len(parent)), np.empty(len(parent))
-    loops.risk_layer(
-        parent,
-        cost,
-        nothing if absent is None else absent,
-        nothing if base is None else base,
-        np.ones(len(parent), np.bool_),
-        layer,
-        below,
-    )
+def risk_layer(parent: Integers, cost: Floats) -> Floats:
+    """Risk(t) of every topic of a tree (equation 14), all of it kept and nothing sent before."""
+    nothing, layer, below = np.zeros((3, len(parent)))
+    loops.risk_layer(parent, cost, nothing, nothing, np.ones(len(parent), np.bool_), layer, below)
     return layer

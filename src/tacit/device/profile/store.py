@@ -231,10 +231,10 @@ class ProfileStore:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def _meta(self, key: str) -> str:
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        if row is None:
+        found = self.meta(key)
+        if found is None:
             raise IntegrityError(f"{self.path} is not a profile: it lacks its {key}.")
-        return str(row[0])
+        return found
 
     # -- the profile ---------------------------------------------------------------------------------
 

@@ -67,14 +67,11 @@ class Witness:
 
     def __init__(self, identity: str) -> None:
         self._identity = identity
-        self._known: Path | None = None
 
     @property
     def path(self) -> Path:
         """Where the number stands."""
-        if self._known is None:
-            self._known = state_directory() / "exposures" / self._identity
-        return self._known
+        return state_directory() / "exposures" / self._identity
 
     def seen(self) -> int:
         """How many entries were seen; 0 where nothing is known."""
@@ -93,7 +90,6 @@ class Witness:
             try:
                 self._write(entries)
             except FileNotFoundError:  # the first time, or its folder was removed
-                self._known = None
                 self.path.parent.mkdir(exist_ok=True, mode=0o700)
                 self._write(entries)
         except OSError:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.device.profile.user import UserProfile
 from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
+from tacit.device.sending.exposure import ExposureBound
 from tacit.display import Displayed
 from tacit.taxonomy import TopicTree
 
@@ -78,9 +79,8 @@ def protection(
     upstream: str,
     profiler: OnlineProfiler,
     found: RuntimeProfile,
-    *,
     preferences: bool,
-    bound: float | None,
+    bound: ExposureBound | None,
     used: float,
     exposure: int | None,
 ) -> Protection:
@@ -97,7 +97,7 @@ def protection(
         risk=general.risk if sent and general is not None else 0.0,
         utility=general.utility if sent and general is not None else 0.0,
         delta=profiler.delta,
-        bound=bound,
+        bound=bound.risk if bound is not None else None,
         used=used,
         exposure=exposure,
     )
