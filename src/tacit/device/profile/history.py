@@ -64,12 +64,8 @@ class History:
         with self._store.transaction() as connection:
             for document in documents:
                 filing = document.filing if document.filing is not None else np.empty(0, FILING)
-                if (
-                    connection.execute(
-                        "INSERT OR IGNORE INTO counted VALUES (?)", (document.digest,)
-                    ).rowcount
-                    == 0
-                ):
+                counted = "INSERT OR IGNORE INTO counted VALUES (?)"
+                if connection.execute(counted, (document.digest,)).rowcount == 0:
                     continue
                 number = connection.execute(
                     "INSERT INTO document (digest, time, query, url, title, text, features, topics) "
@@ -91,9 +87,6 @@ class History:
                     counts[int(topic)] += float(share)
             self._store.count(counts)
         return numbers
-
-    def __len__(self) -> int:
-        return int(self._store.connection.execute("SELECT count(*) FROM document").fetchone()[0])
 
     def forget(self, numbers: Iterable[int]) -> list[HistoryDocument]:
         """Remove documents with all that was derived from them; gives what was removed."""

@@ -134,9 +134,7 @@ class ProfileStore:
     def open(cls, path: str | Path, tree: TopicTree) -> ProfileStore:
         """Open a profile file; its permissions are tightened if they had been loosened."""
         path = Path(path)
-        if not path.is_file():
-            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
-        connection = _connect(path)
+        connection = _connect_existing(path)
         try:
             store = cls(path, tree, connection)
             if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
@@ -167,10 +165,7 @@ class ProfileStore:
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
         """The name of the taxonomy that a profile was built with."""
-        path = Path(path)
-        if not path.is_file():
-            raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
-        connection = _connect(path)
+        connection = _connect_existing(Path(path))
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'taxonomy'").fetchone()
         except sqlite3.DatabaseError as error:
@@ -385,6 +380,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA secure_delete = ON")  # what is removed must not linger in the file
     connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL_PAGES}")
     return connection
+
+
+def _connect_existing(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
+    return _connect(path)
 
 
 @contextmanager

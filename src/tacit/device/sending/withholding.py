@@ -3,14 +3,11 @@
 A document is **caught** if
 
 - any of its ten nearest topics is sensitive, lies below a sensitive one, or is very near to one (cosine of
-  at
-  least 0.8: taxonomies hold near-twins in different branches);
+  at least 0.8: taxonomies hold near-twins in different branches);
 - or it is **near** a sensitive topic: nearer to it, or to one below it, than to all but 3.5% of the topics
   of the taxonomy, by mean and deviation of its cosines to all of them, and with at least 0.6 of the cosine
-  to
-  its nearest topic. Of many topics below a sensitive one some are near to anything, so with n of them
-  (itself
-  included) the share is divided by the cube root of n;
+  to its nearest topic. Of many topics below a sensitive one some are near to anything, so with n of them
+  (itself included) the share is divided by the cube root of n;
 - or, while anything is sensitive, it has no known word, so that nobody can tell what it is about.
 
 The strict choice also catches what has a cosine of at least 0.3 to any sensitive topic or one below it.
