@@ -1,8 +1,8 @@
 """Risk and utility of an exposed profile (sections 5.1.1 and 5.1.2).
 
 **Risk**: how much sensitivity an adversary recovers. The adversary knows the taxonomy, sees the exposed tree
-G, and guesses what was cut off below each exposed topic in proportion to the taxonomy's support. The cost of a
-topic is the sensitivity that such a guess recovers in expectation, and the risk of a tree is::
+G, and guesses what was cut off below each exposed topic in proportion to the taxonomy's support. The cost
+of a topic is the sensitivity that such a guess recovers in expectation, and the risk of a tree is::
 
     Risk(t) = max(cost(t), sum of Risk(c) over the exposed children c)      (14)
     risk(G) = Risk(root) / sum of sen(s)                                    (15)

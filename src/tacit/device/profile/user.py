@@ -5,8 +5,8 @@ number of documents filed under it or below it (equation 4, with documents at in
 is in the profile when its support is above 0.
 
 **Privacy requirements** (Offline-2). The user names sensitive topics and a positive sensitivity for each;
-their subtrees must not overlap (Definitions 3 and 4). The *cost* of a topic is what exposing it puts at risk: a
-sensitive topic its sensitivity; a topic above sensitive ones the sensitivity that guessing its subtopics in
+their subtrees must not overlap (Definitions 3 and 4). The *cost* of a topic is what exposing it puts at risk:
+a sensitive topic its sensitivity; a topic above sensitive ones the sensitivity that guessing its subtopics in
 proportion to the taxonomy recovers (equation 6). Only topics in the profile count, unless asked otherwise.
 
 **Seed profile** (section 4, Online-1). All generalisation works on the small tree of topics that a query
