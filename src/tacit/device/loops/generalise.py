@@ -383,7 +383,7 @@ def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
             topic, start, alive, listed, prior, mass, shadow_mass, shadow_prior, share
         )
     while True:
-        topic = np.argmin(best)  # of equal losses the first
+        topic = int(np.argmin(best))  # of equal losses the first
         leaf = leaf_of[topic]
         if leaf < 0:
             break
