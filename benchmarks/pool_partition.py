@@ -25,7 +25,7 @@ import numba
 import numpy as np
 
 from tacit.pool.protocol.table import Codes
-from tacit.pool.server.partition import Partition, loss_bound, partition
+from tacit.pool.server.partition import Partition, partition
 from tacit.pool.simulation.population import adult
 
 K = 30
@@ -122,7 +122,7 @@ def main() -> None:
     plain_median_split(few.copy(), sizes, offsets, K)
     for number in SIZES[:3] if chosen.quick else SIZES:
         records = population.draw(number, random)
-        bound = loss_bound(K, number, template)
+        bound = K / number - 1 / template.domain.points
         print(f"\n{number:,} people, k = {K}; bound k/n - 1/S(D) = {bound:.5f}")
         runs = 5 if number <= 250_000 else 3
         plain = best_of(runs, lambda r=records: plain_median_split(r.copy(), sizes, offsets, K))

@@ -126,12 +126,12 @@ def test_a_gateway_refuses_repeats_strangers_and_other_types() -> None:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g") as client:
             headers = {"content-type": REQUEST_TYPE}
             sent = [
-                (sealed.message, headers),
-                (sealed.message, headers),
-                (other.message, headers),
+                (sealed.data, headers),
+                (sealed.data, headers),
+                (other.data, headers),
                 (b"", headers),
                 (bytes(2 << 20), headers),
-                (sealed.message, {"content-type": "text/plain"}),
+                (sealed.data, {"content-type": "text/plain"}),
             ]
             return [(await client.post("/", content=body, headers=kind)).status_code for body, kind in sent]
 
@@ -142,8 +142,8 @@ def test_requests_are_padded_and_never_alike() -> None:
     key = GatewayKey().configuration
     short = [seal_request(key, BinaryRequest(b"GET", b"http", b"x", b"/a").to_bytes(512)) for _ in range(2)]
     longer = seal_request(key, BinaryRequest(b"GET", b"http", b"x", b"/a" * 100).to_bytes(512))
-    assert len({len(sealed.message) for sealed in (*short, longer)}) == 1
-    assert short[0].message[7:] != short[1].message[7:]
+    assert len({len(sealed.data) for sealed in (*short, longer)}) == 1
+    assert short[0].data[7:] != short[1].data[7:]
     with pytest.raises(InputError, match="not sealed for this request"):
         short[0].open_response(bytes(64))
 

@@ -83,12 +83,12 @@ def test_the_complete_exchange_of_the_rfc() -> None:
     secret = kem.deserialize_private_key(bytes.fromhex(EPHEMERAL))
     public = kem.deserialize_public_key(bytes.fromhex(SEALED_REQUEST)[7:39])
     sealed = seal_request(configuration, bytes.fromhex(REQUEST), ephemeral=KEMKeyPair(secret, public))
-    assert sealed.message.hex() == SEALED_REQUEST
+    assert sealed.data.hex() == SEALED_REQUEST
     gateway = GatewayKey(bytes.fromhex(SECRET))
     assert gateway.configuration == configuration
-    opened = gateway.open_request(sealed.message)
-    assert opened.request.hex() == REQUEST
-    assert read_request(opened.request) == BinaryRequest(b"GET", b"https", b"example.com", b"/")
+    opened = gateway.open_request(sealed.data)
+    assert opened.data.hex() == REQUEST
+    assert read_request(opened.data) == BinaryRequest(b"GET", b"https", b"example.com", b"/")
     response = opened.seal_response(bytes.fromhex(RESPONSE), nonce=bytes.fromhex(NONCE))
     assert response.hex() == SEALED_RESPONSE
     assert sealed.open_response(response).hex() == RESPONSE

@@ -272,23 +272,26 @@ def _information(header: bytes) -> bytes:
     return _REQUEST_LABEL + b"\x00" + header
 
 
-def _response_cipher(context: Any, enc: bytes, nonce: bytes, aead: int) -> tuple[Any, bytes]:
-    """Key and nonce of a response (section 4.4), and the cipher with that key."""
-    _, cipher, key_length = _AEADS[aead]
-    secret = context.export(_RESPONSE_LABEL, max(key_length, _NONCE_LENGTH))
-    extract = HMAC(enc + nonce, SHA256())
-    extract.update(secret)
-    derived = extract.finalize()
-    key = HKDFExpand(SHA256(), key_length, b"key").derive(derived)
-    return cipher(key), HKDFExpand(SHA256(), _NONCE_LENGTH, b"nonce").derive(derived)
+class _Exchange:
+    """A sealed request and what seals or opens its response (section 4.4)."""
+
+    def __init__(self, data: bytes, context: Any, enc: bytes, aead: int) -> None:
+        self.data, self.enc = data, enc
+        self._context, self._aead = context, aead
+        self._nonce_length = max(_AEADS[aead][2], _NONCE_LENGTH)
+
+    def _cipher(self, nonce: bytes) -> tuple[Any, bytes]:
+        """The cipher with a response's key, and the nonce for it."""
+        _, cipher, key_length = _AEADS[self._aead]
+        extract = HMAC(self.enc + nonce, SHA256())
+        extract.update(self._context.export(_RESPONSE_LABEL, self._nonce_length))
+        derived = extract.finalize()
+        key = HKDFExpand(SHA256(), key_length, b"key").derive(derived)
+        return cipher(key), HKDFExpand(SHA256(), _NONCE_LENGTH, b"nonce").derive(derived)
 
 
-class SealedRequest:
-    """A request on its way, and what is needed to open its response."""
-
-    def __init__(self, message: bytes, context: Any, enc: bytes, aead: int) -> None:
-        self.message = message
-        self._context, self._enc, self._aead = context, enc, aead
+class SealedRequest(_Exchange):
+    """A request on its way (``data`` is what is sent), and what is needed to open its response."""
 
     def open_response(self, message: bytes) -> bytes:
         """The binary HTTP response.
@@ -296,11 +299,9 @@ class SealedRequest:
         Raises:
             InputError: where it was not sealed for this request.
         """
-        length = max(_AEADS[self._aead][2], _NONCE_LENGTH)
-        nonce, sealed = message[:length], message[length:]
-        cipher, cipher_nonce = _response_cipher(self._context, self._enc, nonce, self._aead)
+        cipher, nonce = self._cipher(message[: self._nonce_length])
         try:
-            opened: bytes = cipher.decrypt(cipher_nonce, sealed, b"")
+            opened: bytes = cipher.decrypt(nonce, message[self._nonce_length :], b"")
         except (InvalidTag, ValueError):
             raise InputError("the response was not sealed for this request.") from None
         return opened
@@ -322,13 +323,8 @@ def seal_request(
     return SealedRequest(header + enc + context.seal(request), context, enc, aead)
 
 
-class OpenedRequest:
-    """A request that a gateway opened, and what is needed to seal its response."""
-
-    def __init__(self, request: bytes, context: Any, enc: bytes, aead: int) -> None:
-        self.request = request
-        self.enc = enc
-        self._context, self._aead = context, aead
+class OpenedRequest(_Exchange):
+    """A request that a gateway opened (``data``), and what is needed to seal its response."""
 
     def seal_response(self, response: bytes, *, nonce: bytes | None = None) -> bytes:
         """Seal a binary HTTP response for whoever asked.
@@ -336,9 +332,8 @@ class OpenedRequest:
         Args:
             nonce: fresh random bytes unless given (by tests of known answers).
         """
-        length = max(_AEADS[self._aead][2], _NONCE_LENGTH)
-        nonce = os.urandom(length) if nonce is None else nonce
-        cipher, cipher_nonce = _response_cipher(self._context, self.enc, nonce, self._aead)
+        nonce = os.urandom(self._nonce_length) if nonce is None else nonce
+        cipher, cipher_nonce = self._cipher(nonce)
         sealed: bytes = cipher.encrypt(cipher_nonce, response, b"")
         return nonce + sealed
 
@@ -422,7 +417,7 @@ class ObliviousTransport(httpx.AsyncBaseTransport):
         )
         answer = await self._client.post(
             self._relay,
-            content=sealed.message,
+            content=sealed.data,
             headers={"content-type": REQUEST_TYPE, "user-agent": "tacit"},
         )
         if answer.status_code != 200 or answer.headers.get("content-type") != RESPONSE_TYPE:

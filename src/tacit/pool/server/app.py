@@ -452,31 +452,24 @@ class RelayHandover:
         """The batches of those announcements that have one; none where the relay cannot be reached."""
         import httpx
 
+        headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
+        asked = {"version": VERSION, "announcements": list(announcements)}
         until = time.monotonic() + self._patience
         while True:
             try:
-                found = self._ask(announcements)
+                with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:
+                    answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
+                given = answer.raise_for_status().json()["batches"]
+                found = {
+                    each: [str(sealed) for sealed in given[each]] for each in announcements if each in given
+                }
+                self.reachable = True
+                return found
             except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
-                found = None
-            self.reachable = found is not None
-            if found is not None or time.monotonic() + _RETRY >= until:
-                return found or {}
+                self.reachable = False
+            if time.monotonic() + _RETRY >= until:
+                return {}
             time.sleep(_RETRY)
-
-    def _ask(self, announcements: Sequence[str]) -> dict[str, list[str]]:
-        import httpx
-
-        headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
-        asked = {"version": VERSION, "announcements": list(announcements)}
-        with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:  # once per epoch
-            answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
-        answer.raise_for_status()
-        batches = answer.json()["batches"]
-        return {
-            announcement: [str(sealed) for sealed in batches[announcement]]
-            for announcement in announcements
-            if announcement in batches
-        }
 
 
 class Pool:

@@ -76,11 +76,6 @@ def headroom(k: int) -> int:
     return math.ceil(k + 2.2 * math.sqrt(k))
 
 
-def loss_bound(k: int, number: int, template: Template) -> float:
-    """What disjoint cells of at least k that cover the domain lose at least: k/n - 1/S(D)."""
-    return k / number - 1 / template.domain.points
-
-
 def partition(
     records: Codes,
     template: Template,

@@ -81,12 +81,9 @@ class PassGate:
             if self._verifier.stale(now, shown.period) and now - self._asked >= _PAUSE:
                 self._asked = now
                 with suppress(TacitError):  # the keys that are known go on
-                    await self._learn()
+                    async with httpx.AsyncClient(trust_env=False, timeout=5.0) as http:  # once a period
+                        self._verifier.learn(await issued_key(self.address, http), time.monotonic())
         return self._verifier.spend(shown, announcement)
-
-    async def _learn(self) -> None:
-        async with httpx.AsyncClient(trust_env=False, timeout=5.0) as http:  # once a period
-            self._verifier.learn(await issued_key(self.address, http), time.monotonic())
 
 
 def relay_app(
@@ -201,7 +198,7 @@ class _Gateway:
         except InputError as error:
             return Response(error.problem, 400, _HEADERS, "text/plain")
         try:
-            answer = await self._ask(read_request(opened.request))
+            answer = await self._ask(read_request(opened.data))
         except InputError:
             answer = BinaryResponse(400)
         except httpx.HTTPError:

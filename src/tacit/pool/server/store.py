@@ -230,19 +230,11 @@ class RedisStore:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self._base = f"tacit:{name}:"
         self._life = str(int(lifetime * 1000))
-        self._scripts = {
-            name: self._redis.register_script(text)
-            for name, text in (
-                ("look", _LOOK),
-                ("advance", _ADVANCE),
-                ("first", _FIRST),
-                ("second", _SECOND),
-                ("batches", _BATCHES),
-            )
-        }
+        scripts = (_LOOK, _ADVANCE, _FIRST, _SECOND, _BATCHES)
+        self._scripts = {text: self._redis.register_script(text) for text in scripts}
 
-    def _run(self, name: str, *arguments: str | int) -> Any:
-        return self._scripts[name](keys=[self._base], args=list(arguments))
+    def _run(self, script: str, *arguments: str | int) -> Any:
+        return self._scripts[script](keys=[self._base], args=list(arguments))
 
     def now(self) -> float:
         """Redis's own clock: the one that all workers share."""
@@ -251,7 +243,7 @@ class RedisStore:
 
     def look(self, now: float) -> float:
         """The latest time that any clock said in this epoch."""
-        return float(self._run("look", repr(now), self._life))
+        return float(self._run(_LOOK, repr(now), self._life))
 
     def standing(self) -> Standing | None:
         """Where the pool stands."""
@@ -273,12 +265,12 @@ class RedisStore:
         named = "" if asked is None else ",".join(map(str, sorted(asked))) or "none"
         return bool(
             self._run(
-                "advance",
+                _ADVANCE,
                 "" if seen is None else _text(seen),
                 _text(then),
                 "1" if fresh else "0",
                 self._life,
-                json.dumps(dict(documents)) if documents else "{}",
+                json.dumps(dict(documents)),
                 named,
             )
         )
@@ -291,7 +283,7 @@ class RedisStore:
     def first(self, message: FirstMessage, capacity: int) -> Reply:
         """Take M1 if the epoch counts."""
         where = f"{message.epoch} {Phase.COUNT} "
-        return Reply(self._run("first", where, message.group, message.token, capacity, self._life))
+        return Reply(self._run(_FIRST, where, message.group, message.token, capacity, self._life))
 
     def counts(self) -> dict[int, int]:
         """How many tokens each group counted."""
@@ -301,11 +293,11 @@ class RedisStore:
     def second(self, message: SecondMessage) -> Reply:
         """Take M2 if the group is asked and its token counted for it."""
         where = f"{message.epoch} {Phase.IDENTIFY} "
-        return Reply(self._run("second", where, message.group, message.token, message.sealed, self._life))
+        return Reply(self._run(_SECOND, where, message.group, message.token, message.sealed, self._life))
 
     def batches(self, least: int) -> dict[int, list[str]]:
         """The sealed records of the groups that have at least ``least`` of them."""
-        found = self._run("batches", least)
+        found = self._run(_BATCHES, least)
         batches = {}
         for group, flat in zip(found[::2], found[1::2], strict=True):
             sealed = dict(zip(flat[::2], flat[1::2], strict=True))

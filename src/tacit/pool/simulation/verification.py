@@ -60,14 +60,8 @@ def write_audited_log(log: AuditedLog, path: str | Path) -> None:
     def lists(codes: npt.NDArray[np.int64]) -> pa.Array:
         return pa.FixedSizeListArray.from_arrays(pa.array(codes.astype(np.uint16).ravel()), width)
 
-    columns = [
-        pa.array(log.time),
-        pa.array(log.sender),
-        lists(log.record),
-        lists(log.low),
-        lists(log.high),
-        pa.array(log.guarded),
-    ]
+    lists_of = [lists(codes) for codes in (log.record, log.low, log.high)]
+    columns = [pa.array(log.time), pa.array(log.sender), *lists_of, pa.array(log.guarded)]
     with atomic_file(path, mode=0o600) as temporary:
         pq.write_table(pa.table(columns, names=list(_COLUMNS)), temporary)
 
