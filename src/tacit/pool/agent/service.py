@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -97,7 +98,7 @@ class Agent:
         )
         self._runner: AgentRunner | None = None
         self._trouble = "the agent is joining the pool"
-        self._engine_http: Any = None
+        self._engine_http: httpx.AsyncClient
         self._open = contextlib.AsyncExitStack()
 
     def __repr__(self) -> str:
@@ -110,8 +111,6 @@ class Agent:
         return [f"{party}: {who_sees_what(channel)}" for party, channel in self._channels.items()]
 
     async def __aenter__(self) -> Agent:
-        import httpx
-
         clients = [
             await self._open.enter_async_context(
                 httpx.AsyncClient(transport=transport, trust_env=False, timeout=10.0)
@@ -126,7 +125,9 @@ class Agent:
     async def __aexit__(self, *_error: object) -> None:
         await self._open.aclose()
 
-    async def _run(self, pool_http: Any, relay_http: Any, issuer_http: Any) -> None:
+    async def _run(
+        self, pool_http: httpx.AsyncClient, relay_http: httpx.AsyncClient, issuer_http: httpx.AsyncClient
+    ) -> None:
         """Join the pool, however long that takes, and stay in it."""
         relay = None if self.relay is None else RelayClient(self.relay, relay_http)
         passes = None if self.issuer is None else PassClient(self.issuer, self._account, issuer_http)
@@ -210,20 +211,18 @@ class Agent:
                 {"error": "no search server was given; start the agent with --engine"}, 404, _HEADERS
             )
         template = self._joined().terms.template
-        asked = await _question(request)
+        if request.method == "GET":
+            asked: dict[str, Any] = {"query": request.query_params.get("q", "")}
+        else:
+            asked = await read_object(request, _LARGEST_BODY)
         region = await self.region()
         if region is None:
             why = f"held back for {self.wait:g} s: no region shared by enough people yet"
             return JSONResponse({"error": why}, 503, {**_HEADERS, "retry-after": "5"})
         asked["query"] = generalise_query(template, region, str(asked.get("query", "")))
-        asked["person"] = self.describe(region)
-        return await self._forward(self.engine, asked)
-
-    async def _forward(self, engine: str, asked: dict[str, Any]) -> Response:
-        import httpx
-
+        asked["person"] = self.describe(region)  # whatever came: only the pool says what may be known
         try:
-            answer = await self._engine_http.post(engine, json=asked)
+            answer = await self._engine_http.post(self.engine, json=asked)
         except httpx.HTTPError as error:
             why = f"the search server does not answer ({type(error).__name__})"
             return JSONResponse({"error": why}, 502, _HEADERS)
@@ -250,14 +249,6 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
-
-
-async def _question(request: Request) -> dict[str, Any]:
-    if request.method == "GET":
-        return {"query": request.query_params.get("q", "")}
-    asked = await read_object(request, _LARGEST_BODY)
-    asked.pop("person", None)  # only the pool says what may be known of the person
-    return asked
 
 
 async def _wrong(_request: Request, error: Exception) -> Response:

@@ -62,69 +62,6 @@ def steady_clock() -> Clock:
     return lambda: begun + time.monotonic()
 
 
-class Broadcast:
-    """Drives the pool of one worker, and lets any number of listeners follow.
-
-    Args:
-        pool: the pool.
-        clock: the time that all workers share.
-        most: how many may listen at once.
-    """
-
-    def __init__(self, pool: PoolMachine, clock: Clock, most: int) -> None:
-        self.pool = pool
-        self.clock = clock
-        self.most = most
-        self.listeners = 0
-        self.trouble = False
-        """The store cannot be reached."""
-        self._said = b""
-        self._standing: Standing | None = None
-        self._changed = asyncio.Event()
-
-    async def drive(self) -> None:
-        """Poll the clock until cancelled."""
-        while True:
-            try:
-                standing = await asyncio.to_thread(lambda: self.pool.tick(self.clock()))
-                self.trouble = False
-            except Exception as error:  # whatever the store's client raises: it may come back
-                if not _store_is_away(error):
-                    raise
-                self.trouble = True
-                standing = None
-            if standing is not None and standing != self._standing:
-                self._standing = standing
-                asked = self.pool.asked() if standing.phase is Phase.IDENTIFY else None
-                self._say(standing, asked)
-            await asyncio.sleep(_EVERY)
-
-    def _say(self, standing: Standing, asked: list[int] | None) -> None:
-        said: dict[str, object] = {"epoch": standing.epoch, "phase": standing.phase.value}
-        if asked is not None:
-            said["asked"] = asked
-        text = json.dumps(said, separators=(",", ":"))
-        self._said = f"event: {standing.phase.value}\ndata: {text}\n\n".encode()
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def follow(self) -> AsyncIterator[bytes]:
-        """Yield epoch and phase now and at each change, as server-sent events."""
-        self.listeners += 1
-        try:
-            if self._said:
-                yield self._said
-            while True:
-                changed = self._changed
-                try:
-                    await asyncio.wait_for(changed.wait(), _HEARTBEAT)
-                    yield self._said
-                except TimeoutError:
-                    yield b": keep-alive\n\n"
-        finally:
-            self.listeners -= 1
-
-
 def _store_is_away(error: Exception) -> bool:
     return isinstance(error, OSError) or type(error).__module__.startswith("redis")
 
@@ -276,14 +213,64 @@ def _busy(why: str) -> Response:
 
 
 class _Service:
-    """The handlers of one worker."""
+    """One worker: it drives the pool, and lets people ask it and any number of listeners follow.
 
-    def __init__(self, pool: PoolMachine, broadcast: Broadcast) -> None:
-        self.pool = pool
-        self.broadcast = broadcast
+    Args:
+        pool: the pool.
+        clock: the time that all workers share.
+        most: how many may listen at once.
+    """
+
+    def __init__(self, pool: PoolMachine, clock: Clock, most: int) -> None:
+        self.pool, self.clock, self.most = pool, clock, most
+        self.listeners = 0
+        self.trouble = False
+        """The store cannot be reached."""
         self.direct = isinstance(pool.store, MemoryStore)
         """The store answers at once; otherwise it is asked from a thread."""
         self.table: tuple[tuple[int, float], bytes, bytes] | None = None
+        self._said = b""
+        self._standing: Standing | None = None
+        self._changed = asyncio.Event()
+
+    async def drive(self) -> None:
+        """Poll the clock until cancelled."""
+        while True:
+            try:
+                standing = await asyncio.to_thread(lambda: self.pool.tick(self.clock()))
+                if standing != self._standing:
+                    said = await asyncio.to_thread(self._standing_now, standing)
+                    text = json.dumps(said, separators=(",", ":"))
+                    self._said = f"event: {standing.phase.value}\ndata: {text}\n\n".encode()
+                    self._standing = standing
+                    self._changed.set()
+                    self._changed = asyncio.Event()
+                self.trouble = False
+            except Exception as error:  # whatever the store's client raises: it may come back
+                if not _store_is_away(error):
+                    raise
+                self.trouble = True
+            await asyncio.sleep(_EVERY)
+
+    def _standing_now(self, standing: Standing) -> dict[str, Any]:
+        said: dict[str, Any] = {"epoch": standing.epoch, "phase": standing.phase.value}
+        return said | {"asked": self.pool.asked()} if standing.phase is Phase.IDENTIFY else said
+
+    async def follow(self) -> AsyncIterator[bytes]:
+        """Yield epoch and phase now and at each change, as server-sent events."""
+        self.listeners += 1
+        try:
+            if self._said:
+                yield self._said
+            while True:
+                changed = self._changed
+                try:
+                    await asyncio.wait_for(changed.wait(), _HEARTBEAT)
+                    yield self._said
+                except TimeoutError:
+                    yield b": keep-alive\n\n"
+        finally:
+            self.listeners -= 1
 
     async def ask(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return work(*arguments) if self.direct else await run_in_threadpool(work, *arguments)
@@ -310,7 +297,7 @@ class _Service:
         public = await self.ask(self.pool.publication)
         if public is None:
             return _busy("the pool is starting")
-        left = self.pool.expires_in(await self.ask(self.broadcast.clock))
+        left = self.pool.expires_in(await self.ask(self.clock))
         left = math.floor(2 * left) / 2  # never more than it is, and the same for a while
         if self.table is None or self.table[0] != (public.table.epoch, left):
             head = json.dumps({"expires_in": left, "public_key": public.public_key})[:-1]
@@ -324,19 +311,18 @@ class _Service:
 
     async def events(self, _request: Request) -> Response:
         """Epoch and phase as they change, as server-sent events."""
-        if self.broadcast.listeners >= self.broadcast.most:
+        if self.listeners >= self.most:
             return _busy("too many listeners; poll the table instead")
-        return StreamingResponse(self.broadcast.follow(), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(self.follow(), media_type="text/event-stream", headers=_HEADERS)
 
     async def standing(self, _request: Request) -> Response:
         """Epoch and phase, for clients that cannot follow events."""
         standing = await self.ask(self.pool.store.standing)
         if standing is None:
             return _busy("the pool is starting")
-        asked = await self.ask(self.pool.asked) if standing.phase.value == "identify" else None
-        left = max(0.0, standing.until - await self.ask(self.broadcast.clock))
-        said = {"epoch": standing.epoch, "phase": standing.phase.value, "ends_in": round(left, 3)}
-        return JSONResponse(said if asked is None else said | {"asked": asked}, headers=_HEADERS)
+        said = await self.ask(self._standing_now, standing)
+        left = max(0.0, standing.until - await self.ask(self.clock))
+        return JSONResponse(said | {"ends_in": round(left, 3)}, headers=_HEADERS)
 
     async def first(self, request: Request) -> Response:
         """M1: somebody of this group sent a query in the overlap."""
@@ -350,9 +336,9 @@ class _Service:
 
     async def statistics(self, _request: Request) -> Response:
         """Groups and numbers of people, for the operator."""
-        found = await run_in_threadpool(lambda: statistics(self.pool, self.broadcast.clock()))
-        found["listeners"] = self.broadcast.listeners
-        found["store_reachable"] = not self.broadcast.trouble
+        found = await run_in_threadpool(lambda: statistics(self.pool, self.clock()))
+        found["listeners"] = self.listeners
+        found["store_reachable"] = not self.trouble
         found["relay_reachable"] = getattr(self.pool.relay, "reachable", None)
         return JSONResponse(found, headers=_HEADERS)
 
@@ -401,13 +387,12 @@ def pool_app(
     if clock is None:
         clock = getattr(pool.store, "now", None) or steady_clock()
     pool.clock = clock
-    broadcast = Broadcast(pool, clock, listeners)
-    service = _Service(pool, broadcast)
+    service = _Service(pool, clock, listeners)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         await run_in_threadpool(warm_up, pool.template)  # the first table must not wait for a compiler
-        driving = asyncio.create_task(broadcast.drive())
+        driving = asyncio.create_task(service.drive())
         try:
             yield
         finally:
@@ -460,9 +445,7 @@ class RelayHandover:
                 with httpx.Client(timeout=max(self._patience, 0.5), trust_env=False) as http:
                     answer = http.post(self.address + "/v1/batches", json=asked, headers=headers)
                 given = answer.raise_for_status().json()["batches"]
-                found = {
-                    each: [str(sealed) for sealed in given[each]] for each in announcements if each in given
-                }
+                found = {each: list(map(str, given[each])) for each in announcements if each in given}
                 self.reachable = True
                 return found
             except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
