@@ -22,7 +22,7 @@ import math
 import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -347,6 +347,7 @@ class AgentRunner:
         )
         self.reachable = True
         self._changed = asyncio.Condition()
+        self._fetching = asyncio.Lock()
         self._sending: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -372,14 +373,16 @@ class AgentRunner:
     async def run(self) -> None:
         """Follow the pool until cancelled, through whatever it suffers."""
         pause = 0.1
+        self._sending.add(asyncio.create_task(self._return()))
         if self.passes is not None:
             self._sending.add(asyncio.create_task(self.passes.keep(self.agent.passes)))
         try:
             while True:
                 try:
-                    async for announcement in self._announcements():
-                        self.reachable, pause = True, 0.1
-                        await self._hear(announcement)
+                    async with contextlib.aclosing(self.client.follow()) as announcements:
+                        async for announcement in announcements:
+                            self.reachable, pause = True, 0.1
+                            await self._hear(announcement)
                 except (PartyUnreachableError, InputError):
                     self.reachable = False
                 await asyncio.sleep(random.uniform(0.5, 1.0) * pause)
@@ -389,40 +392,20 @@ class AgentRunner:
                 task.cancel()
             await asyncio.gather(*self._sending, return_exceptions=True)
 
-    async def _announcements(self) -> AsyncIterator[Announcement | None]:
-        """The pool's announcements, and None now and then, to look at the clock."""
-        stream = self.client.follow()
-        coming = asyncio.ensure_future(stream.__anext__())
-        try:
-            while True:
-                done, _ = await asyncio.wait({coming}, timeout=1.0)
-                if not done:
-                    yield None
-                    continue
-                try:
-                    yield coming.result()
-                except StopAsyncIteration:
-                    return
-                coming = asyncio.ensure_future(stream.__anext__())
-        finally:
-            coming.cancel()
-            with contextlib.suppress(
-                asyncio.CancelledError, StopAsyncIteration, PartyUnreachableError, InputError
-            ):
-                await coming
-            await stream.aclose()
+    async def _return(self) -> None:
+        """Look at the clock now and then: without news, too, a table expires and another is fetched."""
+        while True:
+            await asyncio.sleep(1.0)
+            if self.agent.wants_table(time.monotonic()):
+                with contextlib.suppress(PartyUnreachableError, InputError):
+                    await self._fetch()
 
-    async def _hear(self, announcement: Announcement | None) -> None:
+    async def _hear(self, announcement: Announcement) -> None:
         agent, now = self.agent, time.monotonic()
-        agent.on_time(now)
         if agent.wants_table(now) or (
-            announcement is not None
-            and announcement.epoch != agent.epoch
-            and agent.state is not AgentState.EXPIRED
+            announcement.epoch != agent.epoch and agent.state is not AgentState.EXPIRED
         ):
             await self._fetch()
-        if announcement is None:
-            return
         planned: Planned | None = None
         if announcement.phase == "count":
             planned = agent.on_count(announcement.epoch, time.monotonic(), announcement.ends_in)
@@ -436,8 +419,8 @@ class AgentRunner:
             task.add_done_callback(self._sending.discard)
 
     async def _fetch(self) -> None:
-        table, key, expires, asked_at = await self.client.table(self.terms.template)
-        self.agent.on_table(table, key, expires, asked_at)
+        async with self._fetching:  # one after another: no older table comes after a newer one
+            self.agent.on_table(*await self.client.table(self.terms.template))
         async with self._changed:
             self._changed.notify_all()
 
