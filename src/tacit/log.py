@@ -236,7 +236,7 @@ class Log(Displayed):
             threads: how many threads work; one per processor unless given.
             report: called with each stage of the work, and with what there is to say about it.
 
-        Raises, and does, what :func:`tacit.release.publish` does.
+        Raises, and does, what :func:`tacit.release.publication.publish` does.
         """
         from tacit.release.publication import publish
 

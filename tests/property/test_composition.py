@@ -16,7 +16,6 @@ from tacit.privacy.accounting.composition import (
     Account,
     CompositionRule,
     basic_composition,
-    composed_epsilon,
     decimal,
     repeated_delta,
     repeated_epsilon,
@@ -147,10 +146,9 @@ def test_unequal_events_compose_as_their_exact_product() -> None:
     p2, q2 = randomised_response(0.3, 1)
     p, q = np.outer(laplace(2.0, 0), p2).ravel(), np.outer(laplace(2.0, 1), q2).ravel()
     for delta in (0.2, 0.1, 0.02):
-        epsilon = composed_epsilon([first, second], delta)
+        epsilon = repeated_epsilon(Composed((first, second)), 1, delta)
         assert both_ways(p, q, epsilon) <= delta + 1e-12
         assert both_ways(p, q, epsilon - 0.01) > delta
-    assert composed_epsilon([], 1e-6) == 0
 
 
 def test_many_small_releases_cost_less_by_privacy_loss() -> None:

@@ -12,9 +12,10 @@ from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as reference
 
 import tacit
-from tacit.privacy.accounting.composition import composed_epsilon, repeated_delta, repeated_epsilon
+from tacit.privacy.accounting.composition import repeated_delta, repeated_epsilon
 from tacit.privacy.accounting.events import (
     ApproximateDp,
+    Composed,
     Event,
     GaussianRounds,
     LaplaceCounts,
@@ -97,7 +98,11 @@ APPROXIMATE = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOV
 )
 def test_different_releases_together(events: list[Event]) -> None:
     low, high = composed(events)
-    holds(composed_epsilon(events, 1e-6), low.get_epsilon_for_delta(1e-6), high.get_epsilon_for_delta(1e-6))
+    holds(
+        repeated_epsilon(Composed(tuple(events)), 1, 1e-6),
+        low.get_epsilon_for_delta(1e-6),
+        high.get_epsilon_for_delta(1e-6),
+    )
 
 
 def test_the_guarantee_of_adaptive_rounds_is_that_of_their_noise() -> None:

@@ -16,7 +16,6 @@ from tacit.privacy.accounting.composition import (
     Account,
     CompositionRule,
     RenyiFilter,
-    composed_epsilon,
     parts_of_events,
     renyi_cost,
     repeated_delta,
@@ -113,7 +112,7 @@ def test_different_events_compose_above_the_truth_and_near_it() -> None:
     both = tuple((a + b, p * q) for a, p in one for b, q in other)
     events = [LaplaceCounts(10.0, 20), LaplaceCounts(17.0, 30)]
     for delta in (1e-3, 1e-6, 1e-9):
-        epsilon = composed_epsilon(events, delta)
+        epsilon = repeated_epsilon(Composed(tuple(events)), 1, delta)
         true = true_delta(both, epsilon)
         assert 0.98 * delta < true <= delta
 
@@ -199,7 +198,7 @@ def test_what_the_filter_grants_is_within_the_budget_by_the_exact_loss(name: str
         except BudgetError:
             break
         granted += 1
-    exact = composed_epsilon(account.charged, BUDGET.delta)
+    exact = repeated_epsilon(Composed(tuple(account.charged)), 1, BUDGET.delta)
     assert exact <= BUDGET.epsilon
     spent = account.spent()
     assert exact <= spent.epsilon <= BUDGET.epsilon and spent.delta <= BUDGET.delta

@@ -161,7 +161,7 @@ def trees(draw: Any) -> PublishedTopics:
     tree = TopicTree.from_paths([(("a",), 1.0)])
     numbers = np.array(level, np.int32)
     labels = tuple(map(str, range(len(above))))
-    return PublishedTopics(tree, "t", "", labels, np.array(above, np.int32), numbers, numbers)
+    return PublishedTopics(labels, np.array(above, np.int32), numbers, tree, "t", "", numbers)
 
 
 def sums_of_leaves(topics: PublishedTopics) -> np.ndarray:

@@ -18,26 +18,3 @@
 
 Adding a mechanism: two modules, one line of the registry, its page in the docs.
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import Any
-
-_HOMES = {
-    "Plan": "tacit.release.mechanism",
-    "Release": "tacit.release.publication",
-    "expected_rows": "tacit.release.forecast",
-    "publish": "tacit.release.publication",
-    "resample": "tacit.release.resampling",
-    "verify": "tacit.release.verify",
-}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """What the package offers, loaded when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)

@@ -21,6 +21,8 @@ from tacit.release.parameters import Choice, Item
 from tacit.searchlog.sessions import SESSION_GAP, sensible_time
 from tacit.text import STOP_WORDS
 
+_GAP = ibis.interval(microseconds=SESSION_GAP // timedelta(microseconds=1))
+
 
 def _by_time(time: Any, choice: Choice) -> Any:
     return time.desc() if choice is Choice.LAST else time
@@ -62,19 +64,15 @@ def clicks_of(log: Any) -> Any:
     return log.filter(log.url.notnull()).select("user", "time", "query", "url").distinct()
 
 
-def _pause(gap: timedelta) -> Any:
-    return ibis.interval(microseconds=gap // timedelta(microseconds=1))
-
-
 def _history(table: Any) -> Any:
     """A user's records in order."""
     return ibis.window(group_by=table.user, order_by=[table.time, table["query"]])
 
 
-def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
+def steps_of(searches: Any) -> Any:
     """Consecutive different queries of a session: (user, time of the first, query, next_query).
 
-    The next search is of the same session iff no more than ``gap`` lies between
+    The next search is of the same session iff no more than the usual gap lies between
     (:mod:`tacit.searchlog.sessions`), so no session has to be numbered; unless they were numbered before.
     """
     history = _history(searches)
@@ -88,7 +86,7 @@ def steps_of(searches: Any, gap: timedelta = SESSION_GAP) -> Any:
     stepped = searches.mutate(
         next_query=searches["query"].lead().over(history), next_time=searches.time.lead().over(history)
     )
-    soon = sensible_time(stepped.next_time) <= sensible_time(stepped.time) + _pause(gap)
+    soon = sensible_time(stepped.next_time) <= sensible_time(stepped.time) + _GAP
     soon = stepped.next_time.notnull() & soon
     return stepped.filter(soon & (stepped.next_query != stepped["query"])).drop("next_time")
 
@@ -123,9 +121,7 @@ def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
     return _chosen(clicks, limit, choice, ["query", "url"], ["query", "url"])
 
 
-def bounded_sessions(
-    searches: Any, sessions: int, queries: int, choice: Choice, gap: timedelta = SESSION_GAP
-) -> Any:
+def bounded_sessions(searches: Any, sessions: int, queries: int, choice: Choice) -> Any:
     """At most ``sessions`` sessions per user, each cut to its first ``queries`` queries.
 
     A query repeated at once (another page of results, another click) is one query of the session; sessions
@@ -139,7 +135,7 @@ def bounded_sessions(
         seen = seen.mutate(before_session=searches["session"].lag().over(history))
         begins = seen.before_session != seen["session"]
     else:
-        paused = sensible_time(seen.time) > sensible_time(seen.before_time) + _pause(gap)
+        paused = sensible_time(seen.time) > sensible_time(seen.before_time) + _GAP
         begins = seen.before_time.isnull() | paused
     seen = seen.mutate(begins=begins.fill_null(True))
     changed = seen.filter(seen.begins | (seen.before != seen["query"])).select(

@@ -138,20 +138,19 @@ def execute(
     """
     if schedule.selection is not None:
         return _publish_selected(schedule, schedule.selection, cast("Held", counts), source)
-    rows = _from_tables(counts) if isinstance(counts, Mapping) else cast("Rows", counts)
     tables: Tables = {}
     for part in schedule:
-        passed = _within(part, pass_threshold(part, rows(part, tables), source), tables)
+        if isinstance(counts, Mapping):
+            rows: Iterable[pa.RecordBatch] = counts[part.table].to_batches()
+        else:
+            rows = cast("Rows", counts)(part, tables)
+        passed = _within(part, pass_threshold(part, rows, source), tables)
         numbers = passed.noisy
         if part.fresh is not None:
             numbers = passed.true + draw(part.fresh, len(passed.true), source)
         keys = shown(part, passed.keys) if len(numbers) else _schema(part).empty_table()
         tables[part.table] = in_order(_with_measures(keys.cast(_schema(part)), numbers))
     return tables
-
-
-def _from_tables(counts: Mapping[str, pa.Table]) -> Rows:
-    return lambda part, _: counts[part.table].to_batches()
 
 
 def _with_measures(keys: pa.Table, counts: Whole, deviations: Whole | None = None) -> pa.Table:
@@ -209,7 +208,7 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
     kept, true, noisy = [], [], []
     for batch in batches:
         names = [name for name in batch.schema.names if name not in _NOT_KEYS]
-        counts = _whole(batch.column("count"))
+        counts = np.asarray(batch.column("count").cast(pa.int64()))
         compared = np.where(counts >= part.minimum, counts, 0)
         rows = np.flatnonzero(_taking_part(part, batch, compared, source))
         values = compared[rows] + draw(part.noise, len(rows), source)
@@ -223,7 +222,8 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
     if not kept:
         nothing = np.empty(0, np.int64)
         return Passed(_schema(part).empty_table(), nothing, nothing)
-    keys = pa.concat_tables([table.cast(_plain(table.schema)) for table in kept])
+    plain = pa.schema([(name, pa.string()) for name in kept[0].schema.names])  # no dictionaries
+    keys = pa.concat_tables([table.cast(plain) for table in kept])
     return Passed(keys, np.concatenate(true), np.concatenate(noisy))
 
 
@@ -272,15 +272,6 @@ def _schema(part: Part) -> pa.Schema:
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in column_types(part)])
 
 
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """The same columns without dictionaries."""
-    return pa.schema([(field.name, pa.string()) for field in schema])
-
-
-def _whole(column: pa.Array) -> NDArray[np.int64]:
-    return np.asarray(column.cast(pa.int64()))
-
-
 def select(selection: Selection, holdings: Holdings, source: RandomSource) -> SelectedItems:
     """Carry out a selection on who holds what: which items are published, and with which counts."""
     if isinstance(selection, SingleCount):
@@ -289,8 +280,7 @@ def select(selection: Selection, holdings: Holdings, source: RandomSource) -> Se
     found = find(selection, holdings, source)
     if selection.tally is None:
         return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0))
-    tally = take_tally(selection.tally, holdings, found, source)
-    return SelectedItems(found.items, tally.counts, tally.deviations)
+    return take_tally(selection.tally, holdings, found, source)
 
 
 @dataclass(frozen=True)
@@ -378,23 +368,13 @@ def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> 
     return Found(items, starts, rounds)
 
 
-@dataclass(frozen=True)
-class NoisyTally:
-    """Counts of the found items, in their order, and the standard deviation of each one's noise."""
-
-    counts: NDArray[np.int64]
-    deviations: NDArray[np.float64]
-    limit: int
-    """L, in units of relative weight."""
-
-
 def users_by_norm(edges: Whole, squares: Whole) -> Whole:
     """How many users have a norm in each cell: a user with any found item is in one of them. Secret."""
     cells = np.searchsorted(edges[:-1] ** 2, squares[squares > 0], side="left")
     return np.bincount(cells, minlength=edges.size).astype(np.int64)
 
 
-def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: RandomSource) -> NoisyTally:
+def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: RandomSource) -> SelectedItems:
     """Count the found items."""
     relative = stepped(schedule.weighing, found.first)
     values = np.zeros(holdings.kinds, dtype=np.uint8)
@@ -412,7 +392,7 @@ def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: Random
     beyond = beyond_limit(schedule, limit, norms / ONE, clipping.norms, weights, clipped)
     left = clipping.having(beyond).left_of(weights, clipped)
     counts = np.clip(np.rint(clipped / left), 1, most_users(schedule, norms)).astype(np.int64)
-    return NoisyTally(counts, schedule.sigma * limit / (ONE * weights * left), limit)
+    return SelectedItems(found.items, counts, schedule.sigma * limit / (ONE * weights * left))
 
 
 def count_once(

@@ -138,15 +138,9 @@ _DRAWS = 4
 """Over so many releases the rows of a selection are averaged."""
 
 
-def _rows_carried_out(
-    schedule: Schedule,
-    selection: Selection,
-    held: Held,
-    share: float,
-    source: RandomSource | None = None,
-) -> dict[str, float]:
+def _rows_carried_out(schedule: Schedule, selection: Selection, held: Held, share: float) -> dict[str, float]:
     """By table, the mean number of items that a selection finds of ``share`` times the synthetic users."""
-    source = source or OperatingSystemRandomness()
+    source = OperatingSystemRandomness()
     rows = {part.table: 0.0 for part in schedule}
     for _ in range(_DRAWS):
         holdings = held.holdings if share >= 1 else some_users(held.holdings, share, source)

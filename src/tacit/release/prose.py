@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.mechanism import Plan
+from tacit.release.schedule import Part
+from tacit.release.thresholds import smallest, survival
 
 AnyPlan = Plan[Any]
 Checks = Iterable[tuple[str, Callable[[], tuple[bool, str]]]]
@@ -64,13 +66,7 @@ class PaperFigure:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours.value,
-            "source": self.source,
-            "why": self.why,
-        }
+        return asdict(self) | {"neighbours": self.neighbours.value}
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class PaperSetting:
     why: str
 
 
-def _beside(plan: AnyPlan, name: str, otherwise: Any) -> Any:
+def _beside(plan: AnyPlan, name: str, otherwise: Any = lambda *_: ()) -> Any:
     """A function of the words beside the plan's mechanism, or another where it has none."""
     home = type(plan.mechanism).__module__
     return getattr(import_module(f"{home}_words"), name, otherwise)
@@ -90,52 +86,57 @@ def _beside(plan: AnyPlan, name: str, otherwise: Any) -> Any:
 
 def words(plan: AnyPlan) -> Sequence[str]:
     """What the parameters mean and cost."""
-    return tuple(_beside(plan, "words", lambda _: ())(plan))
+    return tuple(_beside(plan, "words")(plan))
 
 
 def steps(plan: AnyPlan) -> Sequence[DescribedStep]:
     """What is done to the log, in order."""
-    return tuple(_beside(plan, "steps", lambda _: ())(plan))
+    return tuple(_beside(plan, "steps")(plan))
 
 
 def figures(plan: AnyPlan) -> dict[str, float]:
     """What the parameters cost in utility, by name."""
-    return dict(_beside(plan, "figures", lambda _: {})(plan))
+    return dict(_beside(plan, "figures")(plan))
 
 
 def paper_figure(plan: AnyPlan) -> PaperFigure | None:
     """What the paper prints for these parameters, to stand beside the provable guarantee."""
-    found: PaperFigure | None = _beside(plan, "paper_figure", lambda _: None)(plan)
-    return found
+    return cast("PaperFigure | None", _beside(plan, "paper_figure", lambda _: None)(plan))
 
 
 def paper_setting(plan: AnyPlan) -> PaperSetting | None:
     """The parameters that the paper would choose for the same request."""
-    found: PaperSetting | None = _beside(plan, "paper_setting", lambda _: None)(plan)
-    return found
+    return cast("PaperSetting | None", _beside(plan, "paper_setting", lambda _: None)(plan))
 
 
 def notes(plan: AnyPlan) -> Notes:
     """What is to be said about its guarantee beyond ε and δ."""
-    found: Notes = _beside(plan, "notes", lambda _: Notes())(plan)
-    return found
+    return cast("Notes", _beside(plan, "notes", lambda _: Notes())(plan))
 
 
 def residual_risks(plan: AnyPlan) -> Sequence[str]:
     """What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
-    return tuple(_beside(plan, "residual_risks", lambda _: ())(plan))
+    return tuple(_beside(plan, "residual_risks")(plan))
 
 
 def checks(plan: AnyPlan, stated: Mapping[str, Any]) -> Checks:
     """More that ``tacit verify`` checks of the parameters that a manifest states."""
-    found: Checks = _beside(plan, "checks", lambda *_: ())(plan, stated)
-    return found
+    return cast("Checks", _beside(plan, "checks")(plan, stated))
 
 
 def table_checks(plan: AnyPlan, read: Callable[[str], pa.Table]) -> Checks:
     """More that ``tacit verify`` checks of the tables, which ``read`` gives by name."""
-    found: Checks = _beside(plan, "table_checks", lambda *_: ())(plan, read)
-    return found
+    return cast("Checks", _beside(plan, "table_checks")(plan, read))
+
+
+def selection_figures(part: Part) -> dict[str, float]:
+    """How large a count a key needs to be selected, and how far off its published count is."""
+    least = part.above + 1
+    return {
+        "even_chance_at": least,
+        "nearly_sure_at": least + smallest(lambda x: survival(part.scale, -x) >= 0.95),
+        "expected_error": part.error,
+    }
 
 
 def log_alpha(noise: float, threshold: float, pool_probability: float = 1.0) -> float:

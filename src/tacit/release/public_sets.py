@@ -287,8 +287,6 @@ def pairs_of_selected(queries: pa.Table, taken: pa.Table) -> Iterator[pa.RecordB
         taken: (query, next_query, count) of steps between selected queries. Secret.
     """
     names = queries.column("query").slice(0, MOST_QUERIES).combine_chunks()
-    if isinstance(names, pa.ChunkedArray):
-        names = pa.concat_arrays(names.chunks) if names.num_chunks else pa.array([], pa.string())
     size = len(names)
     start = np.asarray(pc.fill_null(pc.index_in(taken.column("query"), names), -1))
     end = np.asarray(pc.fill_null(pc.index_in(taken.column("next_query"), names), -1))

@@ -223,11 +223,6 @@ def repeated_delta(event: Event, times: int, epsilon: float) -> float:
     return _repeated_loss(event, times).delta(epsilon)
 
 
-def composed_epsilon(events: Sequence[Event], delta: float) -> float:
-    """The ε of all ``events`` at a total of δ, by privacy loss; their series must be fixed in advance."""
-    return repeated_epsilon(Composed(tuple(events)), 1, delta) if events else 0.0
-
-
 @lru_cache(maxsize=32)
 def _repeated_loss(event: Event, times: int) -> LossDistribution:
     """A privacy loss distribution that dominates ``times`` such events.
@@ -384,31 +379,24 @@ class Account:
         asked, left = event.guarantee, self.remaining()
         if self.rule is CompositionRule.PLD and math.isfinite(asked.epsilon):
             total = repeated_epsilon(event, len(self.charged) + 1, self.budget.delta)
-            over = total - self.budget.epsilon
-            return BudgetError(
-                f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
-                f"the total at delta {self.budget.delta:g} would be epsilon {total:.6g}, over the budget of "
-                f"{self.budget.epsilon:g} by {over:.3g}.",
-                _REMEDY,
+            over = (
+                f"; the total at delta {self.budget.delta:g} would be epsilon {total:.6g}, over the budget "
+                f"of {self.budget.epsilon:g} by {total - self.budget.epsilon:.3g}."
             )
-        if self.rule is CompositionRule.RENYI and math.isfinite(asked.epsilon):
+        elif self.rule is CompositionRule.RENYI and math.isfinite(asked.epsilon):
             epsilon, delta = Account(self.budget, self.rule, (*self.charged, event)).total()
-            return BudgetError(
-                f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}; "
-                f"by the privacy filter the total would be (epsilon {epsilon:.6g}, delta {delta:.3g}) of "
-                f"{_pair(self.budget)}.",
-                _REMEDY,
+            over = (
+                f"; by the privacy filter the total would be (epsilon {epsilon:.6g}, delta {delta:.3g}) of "
+                f"{_pair(self.budget)}."
             )
-        over_epsilon = max(0.0, asked.epsilon - left.epsilon)
-        over_delta = max(0.0, asked.delta - left.delta)
+        else:
+            over_epsilon, over_delta = asked.epsilon - left.epsilon, asked.delta - left.delta
+            over = f", too much by epsilon {max(0.0, over_epsilon):.6g} and delta {max(0.0, over_delta):.3g}."
         return BudgetError(
-            f"the budget does not allow this release: requested {_pair(asked)}, remaining {_pair(left)}, "
-            f"too much by epsilon {over_epsilon:.6g} and delta {over_delta:.3g}.",
-            _REMEDY,
+            f"the budget does not allow this release: requested {_pair(asked)}, remaining "
+            f"{_pair(left)}{over}",
+            "Ask for a smaller epsilon or delta; nothing was spent and no noise was drawn.",
         )
-
-
-_REMEDY = "Ask for a smaller epsilon or delta; nothing was spent and no noise was drawn."
 
 
 def _pair(guarantee: Guarantee) -> str:

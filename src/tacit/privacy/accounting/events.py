@@ -8,10 +8,11 @@ compose is the business of :mod:`tacit.privacy.accounting.composition`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from tacit.errors import ParameterError
 from tacit.privacy.accounting.loss import lattice_delta
@@ -35,6 +36,15 @@ class Event(Protocol):
         ...
 
 
+class _Stored:
+    """An event that is stored by its fields, under the name it has among :data:`_KINDS`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        values = {each.name: getattr(self, each.name) for each in fields(cast("Any", self))}
+        name = next(name for name, kind in _KINDS.items() if kind is type(self))
+        return {"event": name} | {n: v.value if isinstance(v, Neighbours) else v for n, v in values.items()}
+
+
 @dataclass(frozen=True)
 class ApproximateDp:
     """A release known only by its guarantee: any mechanism that provably gives it."""
@@ -55,7 +65,7 @@ class ApproximateDp:
 
 
 @dataclass(frozen=True)
-class LaplaceCounts:
+class LaplaceCounts(_Stored):
     """Discrete Laplace noise of one scale on integer counts.
 
     Between neighbouring logs at most ``counts`` of them differ, each by at most ``step``. The ratio
@@ -93,18 +103,9 @@ class LaplaceCounts:
         """ε = counts·step/scale exactly; the guarantee states it rounded up."""
         return per_scale(self.counts * self.step, self.scale)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "event": "laplace-counts",
-            "scale": self.scale,
-            "counts": self.counts,
-            "step": self.step,
-            "neighbours": self.neighbours.value,
-        }
-
 
 @dataclass(frozen=True)
-class RareDisclosure:
+class RareDisclosure(_Stored):
     """With probability at most δ something is revealed outright: (0, δ)-differential privacy.
 
     The price of choosing published keys by a threshold: a key that only one of two neighbouring logs
@@ -122,12 +123,9 @@ class RareDisclosure:
     def guarantee(self) -> Guarantee:
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"event": "rare-disclosure", "delta": self.delta, "neighbours": self.neighbours.value}
-
 
 @dataclass(frozen=True)
-class GaussianRounds:
+class GaussianRounds(_Stored):
     """Discrete Gaussian noise in rounds that may depend on one another, and keys chosen by thresholds.
 
     At every ε it is (ε, δ)-differentially private with δ = (δ of Gaussian noise, see
@@ -156,15 +154,6 @@ class GaussianRounds:
             return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
         delta = sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "event": "gaussian-rounds",
-            "mu": self.mu,
-            "disclosure": self.disclosure,
-            "epsilon": self.epsilon,
-            "neighbours": self.neighbours.value,
-        }
 
 
 @dataclass(frozen=True)
@@ -199,7 +188,7 @@ class Composed:
 
 
 @dataclass(frozen=True)
-class ThresholdedCounts:
+class ThresholdedCounts(_Stored):
     """Keys chosen by a threshold on their noisy counts, stated at an ε of one's choice with the exact δ.
 
     A user adds 1 to at most ``counts`` keys. Of these some are keys of others too, whose noisy counts move
@@ -234,16 +223,6 @@ class ThresholdedCounts:
         delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "event": "thresholded-counts",
-            "scale": self.scale,
-            "counts": self.counts,
-            "chance": self.chance,
-            "epsilon": self.epsilon,
-            "neighbours": self.neighbours.value,
-        }
-
 
 def _losses(event: Event) -> list[Fraction | float]:
     """The ε of an event's parts, exactly where it is known exactly, so that a sum is rounded once."""
@@ -253,7 +232,7 @@ def _losses(event: Event) -> list[Fraction | float]:
 
 
 @dataclass(frozen=True)
-class KQueryRelease:
+class KQueryRelease(_Stored):
     """Queries of at least k users, published as they are: no protection against an active attacker."""
 
     k: int
@@ -262,33 +241,31 @@ class KQueryRelease:
     def guarantee(self) -> Guarantee:
         return Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"event": "k-query-release", "k": self.k}
+
+_KINDS: Mapping[str, type[_Stored]] = {
+    "laplace-counts": LaplaceCounts,
+    "rare-disclosure": RareDisclosure,
+    "gaussian-rounds": GaussianRounds,
+    "thresholded-counts": ThresholdedCounts,
+    "k-query-release": KQueryRelease,
+}
+"""Events by the names under which they are stored."""
+
+_READ: Mapping[Any, Callable[[Any], Any]] = {"float": float, "int": operator.index, "Neighbours": Neighbours}
+"""How the value of a field is read, by its type."""
 
 
 def event_from_dict(form: Mapping[str, Any]) -> Event:
     """The event that ``to_dict`` wrote; anything else is a ParameterError."""
     try:
-        match form["event"]:
-            case "guaranteed-release":
-                return ApproximateDp(Guarantee.from_dict(form["guarantee"]))
-            case "laplace-counts":
-                neighbours = Neighbours(form["neighbours"])
-                return LaplaceCounts(float(form["scale"]), form["counts"], form["step"], neighbours)
-            case "rare-disclosure":
-                return RareDisclosure(float(form["delta"]), Neighbours(form["neighbours"]))
-            case "gaussian-rounds":
-                mu, chance, epsilon = (float(form[name]) for name in ("mu", "disclosure", "epsilon"))
-                return GaussianRounds(mu, chance, epsilon, Neighbours(form["neighbours"]))
-            case "together":
-                return Composed(tuple(event_from_dict(part) for part in form["parts"]))
-            case "thresholded-counts":
-                scale, chance, epsilon = (float(form[name]) for name in ("scale", "chance", "epsilon"))
-                neighbours = Neighbours(form["neighbours"])
-                return ThresholdedCounts(scale, form["counts"], chance, epsilon, neighbours)
-            case "k-query-release":
-                return KQueryRelease(int(form["k"]))
-            case name:
-                raise ParameterError.outside("the event", name, "one that this version of Tacit knows")
+        if form["event"] == "guaranteed-release":
+            return ApproximateDp(Guarantee.from_dict(form["guarantee"]))
+        if form["event"] == "together":
+            return Composed(tuple(event_from_dict(part) for part in form["parts"]))
+        if form["event"] not in _KINDS:
+            raise ParameterError.outside("the event", form["event"], "one that this version of Tacit knows")
+        kind: Any = _KINDS[form["event"]]
+        made: Event = kind(**{each.name: _READ[each.type](form[each.name]) for each in fields(kind)})
+        return made
     except (KeyError, TypeError, ValueError) as error:
         raise ParameterError(f"this is no stored event ({type(error).__name__}).") from error

@@ -54,7 +54,7 @@ class Thresholds(Protocol):
 
     def enclose_all(self, bits: int) -> Iterator[Enclosure]:
         """Enclosures of F_1, ..., F_n in this order."""
-        ...
+        return (self.enclose(t, bits) for t in range(1, self.count + 1))
 
 
 class GradualUniform:
@@ -216,7 +216,7 @@ class GaussianThresholds:
 
 
 @dataclass(frozen=True)
-class ExponentialThreshold:
+class ExponentialThreshold(Thresholds):
     """F_1 = exp(-x): a uniform number lies under it with probability exp(-x)."""
 
     x: Fraction
@@ -226,12 +226,9 @@ class ExponentialThreshold:
         del t
         return enclose_exponential(self.x, bits)
 
-    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
-        yield self.enclose(1, bits)
-
 
 @dataclass(frozen=True)
-class OneThreshold:
+class OneThreshold(Thresholds):
     """F_1 = p: the value is 1 with probability 1 - p."""
 
     p: Fraction
@@ -240,9 +237,6 @@ class OneThreshold:
     def enclose(self, t: int, bits: int) -> Enclosure:
         del t
         return enclose_fraction(self.p, bits)
-
-    def enclose_all(self, bits: int) -> Iterator[Enclosure]:
-        yield self.enclose(1, bits)
 
 
 def _powers(rate: Fraction, count: int, bits: int) -> Iterator[Enclosure]:

@@ -42,9 +42,9 @@ lies above the bound is drawn again.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from typing import Protocol
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,29 +61,33 @@ from tacit.privacy.noise.inversion import (
 )
 from tacit.privacy.noise.randomness import RandomSource
 
-
-class MagnitudeSampler(Protocol):
-    """Draws integers g ≥ 0, P(g) proportional to some w(g)."""
-
-    def draw(self, size: int, source: RandomSource) -> NDArray[np.int64]:
-        """``size`` independent magnitudes."""
-        ...
+_Draw = Callable[[int, RandomSource], NDArray[np.int64]]
+"""Gives so many independent integers."""
 
 
-def with_fair_sign(sampler: MagnitudeSampler, size: int, source: RandomSource) -> NDArray[np.int64]:
-    """Draws x with P(x) proportional to w(|x|) on all integers.
+def with_fair_sign(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64]:
+    """Draws x with P(x) proportional to w(|x|) on all integers, ``draw`` giving g ≥ 0 with P(g) ∝ w(g).
 
     Minus zero is drawn again with its magnitude, so that 0 has its weight once.
     """
-    value = sampler.draw(size, source)
+    value = draw(size, source)
     packed = np.frombuffer(source.bits(-(-size // 8)), dtype=np.uint8)
     minus = np.unpackbits(packed, count=size).astype(np.int64)
     again = np.flatnonzero((value == 0) & (minus == 1))
     value ^= -minus
     value += minus
     if again.size:
-        value[again] = with_fair_sign(sampler, again.size, source)
+        value[again] = with_fair_sign(draw, again.size, source)
     return value
+
+
+def _in_blocks(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64]:
+    """Draw some at a time, so that what is needed beside the result stays small."""
+    drawn = np.empty(_checked_size(size), dtype=np.int64)
+    for start in range(0, size, _BLOCK):
+        block = drawn[start : start + _BLOCK]
+        block[:] = draw(block.size, source)
+    return drawn
 
 
 LARGEST_SCALE = Fraction(1 << 40)
@@ -132,9 +136,7 @@ class _GeometricSampler:
         return value
 
 
-@lru_cache(maxsize=64)
-def _geometric_sampler(scale: Fraction) -> _GeometricSampler:
-    return _GeometricSampler(scale)
+_geometric_sampler = lru_cache(maxsize=64)(_GeometricSampler)
 
 
 @lru_cache(maxsize=64)
@@ -159,11 +161,7 @@ def _checked_size(size: int) -> int:
 def geometric(scale: float | Fraction, size: int, source: RandomSource) -> NDArray[np.int64]:
     """``size`` independent draws with P(G = g) = (1-a)·a^g for g = 0, 1, ..., a = exp(-1/scale)."""
     sampler = _geometric_sampler(exact_scale(scale))
-    drawn = np.empty(_checked_size(size), dtype=np.int64)
-    for start in range(0, size, _BLOCK):
-        block = drawn[start : start + _BLOCK]
-        block[:] = sampler.draw(block.size, source)
-    return drawn
+    return _in_blocks(sampler.draw, size, source)
 
 
 def discrete_laplace(scale: float | Fraction, size: int, source: RandomSource) -> NDArray[np.int64]:
@@ -174,12 +172,8 @@ def discrete_laplace(scale: float | Fraction, size: int, source: RandomSource) -
     """
     if scale == 0:
         return np.zeros(_checked_size(size), dtype=np.int64)
-    sampler = _geometric_sampler(exact_scale(scale))
-    drawn = np.empty(_checked_size(size), dtype=np.int64)
-    for start in range(0, size, _BLOCK):
-        block = drawn[start : start + _BLOCK]
-        block[:] = with_fair_sign(sampler, block.size, source)
-    return drawn
+    magnitudes = _geometric_sampler(exact_scale(scale)).draw
+    return _in_blocks(partial(with_fair_sign, magnitudes), size, source)
 
 
 def bernoulli(p: float | Fraction, size: int, source: RandomSource) -> NDArray[np.bool_]:
@@ -222,7 +216,6 @@ LARGEST_SIGMA = Fraction(1 << 40)
 SMALLEST_SIGMA = Fraction(1, 50)
 """Below this every draw is 0 but for one in 10^500: there is no privacy to speak of."""
 
-_BLOCK_GAUSSIAN = 1 << 16
 _LARGEST_TABLE_SIGMA = 512
 _REACH_GAUSSIAN = 8
 """The table ends at this many σ; beyond lies a part of 10^-15, drawn by ``_beyond``."""
@@ -319,9 +312,7 @@ def _uniform(modulus: int, size: int, source: RandomSource) -> NDArray[np.int64]
     return words & (modulus - 1)
 
 
-@lru_cache(maxsize=64)
-def _sampler(sigma: Fraction) -> _GaussianSampler:
-    return _GaussianSampler(sigma)
+_gaussian_sampler = lru_cache(maxsize=64)(_GaussianSampler)
 
 
 def exact_sigma(sigma: float | Fraction) -> Fraction:
@@ -337,13 +328,6 @@ def discrete_gaussian(sigma: float | Fraction, size: int, source: RandomSource) 
 
     A σ of 0 is noise switched off: every draw is 0 (and the event of it has ε = ∞, which no ledger grants).
     """
-    if size < 0:
-        raise ParameterError.outside("the number of draws", size, "at least 0")
     if sigma == 0:
-        return np.zeros(size, dtype=np.int64)
-    sampler = _sampler(exact_sigma(sigma))
-    drawn = np.empty(size, dtype=np.int64)
-    for start in range(0, size, _BLOCK_GAUSSIAN):
-        block = drawn[start : start + _BLOCK_GAUSSIAN]
-        block[:] = with_fair_sign(sampler, block.size, source)
-    return drawn
+        return np.zeros(_checked_size(size), dtype=np.int64)
+    return _in_blocks(partial(with_fair_sign, _gaussian_sampler(exact_sigma(sigma)).draw), size, source)

@@ -18,21 +18,17 @@ from tacit.release.prose import (
     PaperFigure,
     PaperSetting,
     log_alpha,
+    selection_figures,
     turning_point,
 )
-from tacit.release.thresholds import smallest, survival
+from tacit.release.thresholds import survival
 
 
 def figures(plan: ClickPlan) -> dict[str, float]:
     """How often a query must be asked, and how far off its count is."""
     asked, noise, K = plan.mechanism, plan.queries.scale, plan.queries.above
-    sure = smallest(lambda x: survival(noise, -x) >= 0.95)
-    return {
-        "spurious_queries": spurious_queries(asked, domain_size(asked.public_queries), noise, K),
-        "even_chance_at": K + 1,
-        "nearly_sure_at": K + 1 + sure,
-        "expected_error": plan.queries.error,
-    }
+    spurious = spurious_queries(asked, domain_size(asked.public_queries), noise, K)
+    return {"spurious_queries": spurious, **selection_figures(plan.queries)}
 
 
 def words(plan: ClickPlan) -> list[str]:

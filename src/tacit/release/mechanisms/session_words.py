@@ -10,8 +10,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import biased_counts, counted, taken
 from tacit.release.mechanisms.session import SessionPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha
-from tacit.release.thresholds import smallest, survival
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha, selection_figures
 
 THESIS_CLICKS = 4
 """The clicks per user in the thesis's runs (section 4.4.2)."""
@@ -19,13 +18,7 @@ THESIS_CLICKS = 4
 
 def figures(plan: SessionPlan) -> dict[str, float]:
     """How often a sequence must occur, and how far off its count is."""
-    sure = smallest(lambda x: survival(plan.sequences.scale, -x) >= 0.95)
-    return {
-        "counts_per_user": plan.mechanism.sensitivity,
-        "even_chance_at": plan.sequences.above + 1,
-        "nearly_sure_at": plan.sequences.above + 1 + sure,
-        "expected_error": plan.sequences.error,
-    }
+    return {"counts_per_user": plan.mechanism.sensitivity, **selection_figures(plan.sequences)}
 
 
 def words(plan: SessionPlan) -> Sequence[str]:

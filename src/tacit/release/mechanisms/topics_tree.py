@@ -56,14 +56,15 @@ _LONGEST = 200
 _Numbers = NDArray[np.int32]
 
 
-def _digest(labels: Iterable[str]) -> str:
-    """SHA-256 over the paths, one per line: who has the table can check that it lists these."""
-    return hashlib.sha256("".join(f"{label}\n" for label in sorted(labels)).encode()).hexdigest()
-
-
 @dataclass(frozen=True, eq=False)
 class ListedTopics:
-    """Topics by their paths alone, as a published table lists them, each after the one above it."""
+    """Topics by their paths alone, as a published table lists them, each after the one above it.
+
+    Args:
+        labels: the path of each topic: ``animal/dog``.
+        above: the number of the topic above each; ``TOP`` on the first level.
+        level: of each, from 1.
+    """
 
     labels: tuple[str, ...]
     above: _Numbers
@@ -87,62 +88,38 @@ class ListedTopics:
 
     @property
     def digest(self) -> str:
-        """As :attr:`PublishedTopics.digest`."""
-        return _digest(self.labels)
+        """SHA-256 over the paths, one per line: who has the table can check that it lists these."""
+        return hashlib.sha256("".join(f"{label}\n" for label in sorted(self.labels)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedTopics:
-    """Topics that are published, each after the one above it.
+class PublishedTopics(ListedTopics):
+    """Topics that are published, with their taxonomy.
 
     Args:
         tree: the whole taxonomy.
         name: of the taxonomy.
         source: SHA-256 of what it was read from.
-        labels: the path of each topic: ``animal/dog``.
-        above: the number of the topic above each; ``TOP`` on the first level.
-        level: of each, from 1.
         place: for each topic of the taxonomy the published one under which it counts, or ``TOP``.
     """
 
     tree: TopicTree
     name: str
     source: str
-    labels: tuple[str, ...]
-    above: _Numbers
-    level: _Numbers
     place: _Numbers
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def levels(self) -> int:
-        """How many levels there are."""
-        return int(self.level.max())
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the paths: who has the table can check that it lists these."""
-        return _digest(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
         return {"name": self.name, "topics": len(self), "sha256": self.digest, "source": self.source}
 
-    def paths(self) -> NDArray[np.int32]:
-        """For each topic the topics from the first level down to it, by level; ``TOP`` below it."""
+    def path_table(self) -> pa.Table:
+        """For each topic (``place``) those from the first level down to it, by level; ``TOP`` below it."""
         found = np.full((len(self), self.levels), TOP, np.int32)
         for topic in range(len(self)):
             if self.above[topic] != TOP:
                 found[topic] = found[self.above[topic]]
             found[topic, self.level[topic] - 1] = topic
-        return found
-
-    def path_table(self) -> pa.Table:
-        """The same as a table: ``place`` and a column a level."""
-        paths = self.paths()
-        columns = {f"level_{n + 1}": pa.array(paths[:, n]) for n in range(self.levels)}
+        columns = {f"level_{n + 1}": pa.array(found[:, n]) for n in range(self.levels)}
         return pa.table({"place": pa.array(np.arange(len(self), dtype=np.int32)), **columns})
 
 
@@ -203,9 +180,8 @@ def published_topics(
         raise TaxonomyError("the taxonomy has no topics that can be published.", "Give another taxonomy.")
     settled = np.array([rest.get(int(each), int(each)) for each in place], np.int32)
     settled[0] = TOP
-    return PublishedTopics(
-        tree, name, source, tuple(labels), np.array(above, np.int32), np.array(level, np.int32), settled
-    )
+    upwards, levels_of = np.array(above, np.int32), np.array(level, np.int32)
+    return PublishedTopics(tuple(labels), upwards, levels_of, tree, name, source, settled)
 
 
 BEGINNERS = (
@@ -262,7 +238,7 @@ class Estimates:
     variances: _Floats
 
 
-def estimate(topics: PublishedTopics | ListedTopics, noisy: _Whole, variance: float) -> Estimates:
+def estimate(topics: ListedTopics, noisy: _Whole, variance: float) -> Estimates:
     """The least-squares estimate from numbers of equal variance and independent noise."""
     size, above = len(topics), topics.above
     value, spread = noisy.astype(np.float64), np.full(size, variance, np.float64)

@@ -11,19 +11,14 @@ from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import biased_counts, counted, taken
 from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting
-from tacit.release.thresholds import smallest, survival
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, selection_figures
+from tacit.release.thresholds import survival
 
 
 def figures(plan: ZealousPlan) -> dict[str, float]:
     """How many users an item needs, and how far off its count is."""
-    noise, gap = plan.noise, plan.threshold_2 - plan.threshold_1
-    return {
-        "even_chance_at": plan.threshold_2,
-        "nearly_sure_at": plan.threshold_2 + smallest(lambda x: survival(noise, -x) >= 0.95),
-        "chance_at_first_threshold": survival(noise, gap),
-        "expected_error": noise,
-    }
+    first = survival(plan.noise, plan.threshold_2 - plan.threshold_1)
+    return {**selection_figures(plan.schedule.parts[0]), "chance_at_first_threshold": first}
 
 
 def words(plan: ZealousPlan) -> Sequence[str]:
