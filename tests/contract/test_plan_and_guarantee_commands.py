@@ -173,7 +173,7 @@ def test_plan_session_charges_both_parts() -> None:
 def test_k_query_has_no_epsilon() -> None:
     found = tacit("guarantee", "k-query", "--k", 20)
     assert (found["k"], found["epsilon"], found["delta"]) == (20, None, None)
-    assert tacit("plan", "k-query", "--hide-among", 10, "--attacker-accounts", 3)["k"] == 13
+    assert tacit("plan", "k-query", "--k", 13)["k"] == 13
     refused = CliRunner().invoke(APP, ["plan", "k-query", "--epsilon", "1"])
     assert refused.exit_code == 2 and "--epsilon" in refused.output
 

@@ -65,9 +65,7 @@ OPTIONS: dict[str, st.SearchStrategy[list[str]]] = {
         [["--once-per-user"], ["--count-each"]],
     ),
     "topics": asked(values("--levels", 1, 3), values("--per-user", 2, 5), values("--take", "first")),
-    "k-query": asked(
-        values("--hide-among", 5, 30), values("--attacker-accounts", 4), [["--item", "queries"]]
-    ),
+    "k-query": asked(values("--k", 5, 30), [["--item", "queries"]]),
 }
 GIVEN = {
     "zealous": zealous_given,

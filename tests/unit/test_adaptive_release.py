@@ -15,7 +15,7 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.adaptive import HELD_COLUMNS, Adaptive, HeldItem
-from tacit.release.mechanisms.adaptive_holdings import held_in, keys_of, read_holdings, shown_keys
+from tacit.release.mechanisms.adaptive_holdings import read_held
 from tacit.searchlog import SCHEMA
 
 START = datetime(2006, 3, 1, 8)
@@ -72,14 +72,14 @@ def test_every_kind_is_held_by_those_who_did_it(tmp_path: Path) -> None:
     path = log_of(tmp_path / "log.parquet", ROWS)
     with open_engine(threads=1) as engine:
         log = engine.log(path)
-        counted = read_holdings(engine, {kind.value: held_in(log, kind) for kind in HeldItem})
+        counted = read_held(engine, log, tuple(HeldItem))
         holdings = counted.holdings
         assert holdings.starts.size - 1 == 3, "users are the same people in all kinds"
         names: dict[int, tuple[HeldItem, tuple[object, ...]]] = {}
         for kind in HeldItem:
             items = np.arange(holdings.kinds)
             items = items[counted.of_kind(kind.value, items)]
-            table = shown_keys(kind, keys_of(counted, kind.value, items))
+            table = counted.keys(kind.value, items)
             assert tuple(table.column_names) == HELD_COLUMNS[kind]
             for item, row in zip(items.tolist(), table.to_pylist(), strict=True):
                 key = tuple(tuple(v) if isinstance(v, list) else v for v in row.values())

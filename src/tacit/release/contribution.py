@@ -110,6 +110,11 @@ def bounded_within(items: Any, group: Sequence[str], keys: Sequence[str], limit:
     return _upto(distinct, limit, group, order).drop("time", "had")
 
 
+def counts_of(items: Any, keys: Sequence[str]) -> Any:
+    """How many rows there are of each key: (keys, count)."""
+    return items.group_by(list(keys)).aggregate(count=items.count())
+
+
 def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
     """At most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
     searches = searches_of(log)

@@ -82,11 +82,6 @@ class Mechanism(ABC):
             if accepted is not value:
                 object.__setattr__(self, declaration.name, accepted)
 
-    @property
-    @abstractmethod
-    def given(self) -> bool:
-        """Whether noise and thresholds were given, so that nothing is planned."""
-
     @abstractmethod
     def plan(self) -> Plan[Self]:
         """Noise and thresholds for ε and δ, or as given."""

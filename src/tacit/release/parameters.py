@@ -13,11 +13,13 @@ import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.validation import member, whole
 
 LARGEST_EPSILON = 1000.0
 """Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
@@ -203,21 +205,11 @@ def refuse_noise_off(mechanism: Any) -> None:
             )
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Bounds and thresholds are whole numbers: counts are, and the noise is."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError.outside(name, value, f"a whole number, {least} or more")
-
-
-_TYPED: dict[type[Any], list[tuple[dataclasses.Field[Any], Any]]] = {}
-
-
+@cache
 def typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
     """The declared fields of a mechanism with their types."""
-    if kind not in _TYPED:
-        hints = get_type_hints(kind)
-        _TYPED[kind] = [(field, hints[field.name]) for field in dataclasses.fields(kind)]
-    return _TYPED[kind]
+    hints = get_type_hints(kind)
+    return [(field, hints[field.name]) for field in dataclasses.fields(kind)]
 
 
 def plain(value: Any) -> Any:
@@ -245,15 +237,14 @@ def checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
         return _named(field.name, value)
     choices = [each for each in types if isinstance(each, type) and issubclass(each, Enum)]
     if choices:
-        return _member(field.name, choices[0], value)
+        return member(field.name, choices[0], value)
     if bool in types:
         if not isinstance(value, bool):
             raise ParameterError.outside(field.name, value, "yes or no")
     elif float in types:
         _check_number(field, value)
     elif int in types:
-        rules = field.metadata["rules"]
-        check_whole(field.name, value, int(rules.get("least", 0)))
+        whole(field.name, value, int(field.metadata["rules"].get("least", 0)))
         _check_number(field, value)
     return value
 
@@ -261,7 +252,7 @@ def checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
 def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
     """One or more choices, each once."""
     listed = tuple(value) if isinstance(value, tuple | list | set | frozenset) else ()
-    members = tuple(_member(name, kind, each) for each in listed)
+    members = tuple(member(name, kind, each) for each in listed)
     if not members or len(set(members)) != len(members):
         rule = f"a list of one or more of {', '.join(each.value for each in kind)}, each once"
         raise ParameterError.outside(name, value, rule)
@@ -273,15 +264,6 @@ def _named(name: str, value: Any) -> Any:
     if isinstance(value, numbers.Number | list | tuple | dict):
         raise ParameterError.outside(name, value, "a name, or the place of a file")
     return str(value) if isinstance(value, Path) else value
-
-
-def _member(name: str, kind: Any, value: Any) -> Any:
-    try:
-        return kind(value)
-    except (ValueError, TypeError):
-        listed = [each.value for each in kind]
-        rule = " or ".join(listed) if len(listed) < 3 else "one of " + ", ".join(listed)
-        raise ParameterError.outside(name, value, rule) from None
 
 
 def _check_number(field: dataclasses.Field[Any], value: Any) -> None:

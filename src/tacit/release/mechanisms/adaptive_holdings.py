@@ -44,14 +44,6 @@ def _prefixes(log: Any) -> Any:
     return ibis.union(*parts)
 
 
-def shown_keys(kind: HeldItem, keys: pa.Table) -> pa.Table:
-    """Keys as their published table shows them: a session's prefix is a list of queries."""
-    if kind is not HeldItem.SESSIONS:
-        return keys
-    listed = [[query for query in row.values() if query] for row in keys.to_pylist()]
-    return pa.table({"queries": pa.array(listed, pa.list_(pa.string()))})
-
-
 @dataclass(frozen=True)
 class Counted:
     """Who holds which items of several kinds, numbered through. Secret.
@@ -75,23 +67,24 @@ class Counted:
         return (items >= first) & (items < min(following, default=self.holdings.kinds))
 
     def keys(self, table: str, items: NDArray[np.int64]) -> pa.Table:
-        """The keys of these items, all of one kind, in their order, as the published table shows them."""
-        return shown_keys(HeldItem(table), keys_of(self, table, items))
+        """The keys of these items, all of one kind, in their order, as the published table shows them.
+
+        A session's prefix is a list of queries.
+        """
+        numbers = pa.array(items - self.offsets[table], pa.int64())
+        wanted = self.engine.load(pa.table({"item": numbers, "place": np.arange(items.size)}))
+        found = self.engine.table(wanted.join(self.tables[table], "item").order_by("place"))
+        self.engine.drop(wanted)
+        keys = found.drop_columns(["item", "place"])
+        if table != HeldItem.SESSIONS:
+            return keys
+        listed = [[query for query in row.values() if query] for row in keys.to_pylist()]
+        return pa.table({"queries": pa.array(listed, pa.list_(pa.string()))})
 
 
-def read_held(engine: Engine, log: Any, kinds: Sequence[HeldItem]) -> Counted:
-    """Who holds what in a log."""
-    return read_holdings(engine, {kind.value: held_in(log, kind) for kind in kinds})
-
-
-def read_holdings(engine: Engine, kinds: Mapping[str, tuple[Any, Sequence[str]]]) -> Counted:
-    """Number users and items.
-
-    Args:
-        engine: where the log is.
-        kinds: for each kind a table with ``user`` and key columns (maybe others, and repetitions), and the
-            names of its key columns.
-    """
+def read_held(engine: Engine, log: Any, items: Sequence[HeldItem]) -> Counted:
+    """Who holds what in a log, users and items as numbers."""
+    kinds = {kind.value: held_in(log, kind) for kind in items}
     pairs = {
         name: engine.keep(table.select("user", *columns).distinct())
         for name, (table, columns) in kinds.items()
@@ -136,15 +129,3 @@ def _grouped(
     order = np.argsort(holders, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(holders, minlength=people))]).astype(np.int64)
     return Holdings(starts, items[order], total)
-
-
-def keys_of(counted: Counted, kind: str, items: NDArray[np.int64]) -> pa.Table:
-    """The keys of these items, all of one kind, in their order."""
-    engine = counted.engine
-    wanted = pa.table(
-        {"item": pa.array(items - counted.offsets[kind], pa.int64()), "place": np.arange(items.size)}
-    )
-    found = engine.load(wanted)
-    table = engine.table(found.join(counted.tables[kind], "item").order_by("place"))
-    engine.drop(found)
-    return table.drop_columns(["item", "place"])

@@ -59,6 +59,9 @@ BUNDLED_SIZE = 150_913
 URLS_PER_QUERY = 10
 """Public urls of a query: a page of results."""
 
+EXPECTED_QUERIES = 1_000
+"""About how many queries are taken to be selected where a plan is made; their urls and pairs are public."""
+
 NO_SET = "none"
 """The name of no public set at all."""
 
@@ -129,12 +132,6 @@ class Click(Mechanism):
     )
     spurious: float = declared(
         10.0, "How many keys that nobody used may be expected in each table.", above=0, planning=True
-    )
-    expected_queries: int = declared(
-        1_000,
-        "About how many queries will be selected; their urls and pairs are public.",
-        least=1,
-        planning=True,
     )
     pool_probability: float = declared(
         1.0,
@@ -365,25 +362,22 @@ class ClickPlan(Plan[Click]):
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Bounded counts of queries, clicks and transitions; the domain, and what of it nobody asked."""
+        from tacit.release.contribution import counts_of
+
         known, _ = self._public_sets()
         counting: dict[str, Any] = {}
         domain = engine.load(known.table()) if known is not None else None
         if self.mechanism.pure:
             log = log.semi_join(domain, "query")
         searches, clicks, steps = self._bounded(engine, log)
-        asked = searches.group_by("query").aggregate(count=searches.count())
-        counting["queries"] = engine.keep(asked)
+        counting["queries"] = engine.keep(counts_of(searches, ("query",)))
         if domain is not None:
             counting["unasked"] = engine.keep(domain.anti_join(counting["queries"], "query"))
             counting["domain"] = domain
         if "clicks" in self.besides:
-            counting["clicks"] = engine.keep(
-                clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
-            )
+            counting["clicks"] = engine.keep(counts_of(clicks, ("query", "url")))
         if "transitions" in self.besides:
-            counting["transitions"] = engine.keep(
-                steps.group_by(["query", "next_query"]).aggregate(count=steps.count())
-            )
+            counting["transitions"] = engine.keep(counts_of(steps, ("query", "next_query")))
         return counting
 
     def _bounded(self, engine: Engine, log: Any) -> tuple[Any, Any, Any]:
@@ -531,12 +525,11 @@ def _portions(asked: Click, size: int) -> list[Portion]:
 
         return Portion(name, records, threshold, pays_delta=paying)
 
-    pairs = asked.expected_queries * (asked.expected_queries - 1)
     return [
         Portion("which queries", q_f, query_threshold, pays_delta=paying, published=same),
         Portion("query counts", 0 if same else q_f),
-        key_portion("clicks", asked.counted_clicks, asked.expected_queries * URLS_PER_QUERY),
-        key_portion("transitions", asked.steps_per_user, pairs),
+        key_portion("clicks", asked.counted_clicks, EXPECTED_QUERIES * URLS_PER_QUERY),
+        key_portion("transitions", asked.steps_per_user, EXPECTED_QUERIES * (EXPECTED_QUERIES - 1)),
     ]
 
 

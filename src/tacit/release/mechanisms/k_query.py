@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import GIVEN, ITEM_KEYS, Item, check_whole, declared, declared_neighbours
+from tacit.release.parameters import ITEM_KEYS, Item, declared, declared_neighbours
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
@@ -23,45 +23,30 @@ if TYPE_CHECKING:
 class KQuery(Mechanism):
     """k-query anonymity: exact counts of what k users asked. No differential privacy.
 
-    k is given, or follows from how many honest users shall share a query with how many accounts of an
-    attacker. It has no ε, and is recorded in the ledger without a charge.
+    Choose k as the honest users who shall share a query and the accounts that an attacker may have. It has
+    no ε, and is recorded in the ledger without a charge.
     """
 
     name: ClassVar[str] = "k-query"
     title: ClassVar[str] = "k-query anonymity"
     summary: ClassVar[str] = "k-query anonymity: exact counts of what k users asked. No differential privacy."
-    example: ClassVar[str] = "--hide-among 20 --attacker-accounts 10"
-    given_example: ClassVar[str] = "--k 20"
+    example: ClassVar[str] = "--k 20"
     private: ClassVar[bool] = False
 
     neighbours: Neighbours = declared_neighbours()
     items: tuple[Item, ...] = declared(
         tuple(Item), "What is counted; repeat it for several histograms.", option="--item"
     )
-    hide_among: int = declared(
-        20, "How many honest users shall share a published query.", least=1, planning=True
-    )
-    attacker_accounts: int = declared(0, "How many accounts the attacker may have.", least=0, planning=True)
-    k: int | None = declared(
-        None,
+    k: int = declared(
+        20,
         "The least number of users behind a published query (honest users and attacker's accounts together).",
         least=2,
-        panel=GIVEN,
     )
 
-    @property
-    def given(self) -> bool:
-        """Whether k was given."""
-        return self.k is not None
-
     def plan(self) -> KQueryPlan:
-        """The k at which the honest users asked for share each published query, unless it is given.
-
-        A user may add to any number of keys, and nothing is drawn: true counts are compared with k.
-        """
+        """A user may add to any number of keys, and nothing is drawn: true counts are compared with k."""
         from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
-        k = max(2, self.hide_among + self.attacker_accounts) if self.k is None else self.k
         parts = tuple(
             Part(
                 table=item.value,
@@ -69,7 +54,7 @@ class KQuery(Mechanism):
                 contribution=Contribution((), once=True),
                 noise=None,
                 least=None,
-                minimum=k,
+                minimum=self.k,
             )
             for item in self.items
         )
@@ -83,21 +68,16 @@ class KQueryPlan(Plan[KQuery]):
     @property
     def k(self) -> int:
         """The least number of users of a published query."""
-        return self.schedule.parts[0].minimum
+        return self.mechanism.k
 
     @property
     def given(self) -> KQuery:
-        """With k given."""
-        return self.mechanism.settled(k=self.k)
-
-    def honest_users(self, attacker_accounts: int) -> int:
-        """How many users at least share a published query, of whom the attacker controls none."""
-        check_whole("attacker_accounts", attacker_accounts, 0)
-        return max(0, self.k - attacker_accounts)
+        """As it was asked."""
+        return self.mechanism
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Exact histograms of the records of frequent queries; an item counts its users."""
-        from tacit.release.contribution import items_of
+        from tacit.release.contribution import counts_of, items_of
 
         asked = log.group_by("query").aggregate(users=log.user.nunique())
         frequent = engine.keep(asked.filter(asked.users >= self.k).select("query"))
@@ -106,7 +86,7 @@ class KQueryPlan(Plan[KQuery]):
         for item in self.mechanism.items:
             keys = list(ITEM_KEYS[item])
             distinct = items_of(left, item).select("user", *keys).distinct()
-            counting[item.value] = engine.keep(distinct.group_by(keys).aggregate(count=distinct.count()))
+            counting[item.value] = engine.keep(counts_of(distinct, keys))
         return counting
 
 

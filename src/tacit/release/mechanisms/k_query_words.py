@@ -8,18 +8,12 @@ from tacit.release.mechanisms.k_query import KQueryPlan
 from tacit.release.prose import DescribedStep, Notes, PaperSetting
 
 
-def figures(plan: KQueryPlan) -> dict[str, float]:
-    """How many others share a published query."""
-    return {"honest_users": float(plan.honest_users(plan.mechanism.attacker_accounts))}
-
-
 def words(plan: KQueryPlan) -> Sequence[str]:
     """What k means, and what it is not."""
-    accounts = plan.mechanism.attacker_accounts
     return (
         f"A query, click or pair is published if at least {plan.k} users have it; what is rarer is lost.",
-        f"With {accounts} accounts of their own, an attacker leaves {plan.honest_users(accounts)} others "
-        "behind each published query. More accounts leave fewer: it rests on a guess about the attacker.",
+        f"Each account of an attacker's own leaves one of the {plan.k} fewer who are others: it rests on a "
+        "guess about the attacker.",
         "Counts are exact. Whoever knows all users of a query but one learns whether that one asked it.",
         "This is no differential privacy: no epsilon, however large, describes it.",
     )
@@ -38,7 +32,7 @@ def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:
 def paper_setting(plan: KQueryPlan) -> PaperSetting:
     """Adar's rule."""
     return PaperSetting(
-        {"k": float(plan.mechanism.k or plan.mechanism.hide_among)},
+        {"k": float(plan.k)},
         "Adar's rule as paper 004 gives it",
         "the paper counts all users, and says itself that an attacker's accounts defeat it.",
     )

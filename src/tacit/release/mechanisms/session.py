@@ -256,12 +256,10 @@ class SessionPlan(Plan[Session]):
         if asked.counted_once:
             found = found.distinct()
         keys = _columns(longest)
-        counting = {"sessions": engine.keep(found.group_by(keys).aggregate(count=found.count()))}
+        counting = {"sessions": engine.keep(bound.counts_of(found, keys))}
         if asked.counted_clicks:
             clicks = bound.bounded_clicks(bound.clicks_of(log), asked.counted_clicks, take)
-            counting["clicks"] = engine.keep(
-                clicks.group_by(["query", "url"]).aggregate(count=clicks.count())
-            )
+            counting["clicks"] = engine.keep(bound.counts_of(clicks, ("query", "url")))
         return counting
 
     def shown(self, part: Part, keys: pa.Table) -> pa.Table:

@@ -64,11 +64,6 @@ class Topics(Mechanism):
     noise: float | None = declared_noise("λ: the scale of the noise.")
 
     @property
-    def given(self) -> bool:
-        """Whether the noise was given."""
-        return self.noise is not None
-
-    @property
     def counts_per_user(self) -> int:
         """The most counts that a user adds 1 to: m on every level."""
         return self.per_user * self.levels

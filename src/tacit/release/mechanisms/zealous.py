@@ -96,11 +96,6 @@ class Zealous(Mechanism):
             )
 
     @property
-    def given(self) -> bool:
-        """Whether noise and thresholds were given."""
-        return self.noise is not None
-
-    @property
     def probabilistic(self) -> bool:
         """Whether the probabilistic guarantee is asked for."""
         return self.kind is GuaranteeKind.PROBABILISTIC
@@ -167,13 +162,13 @@ class ZealousPlan(Plan[Zealous]):
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Users of each item."""
-        from tacit.release.contribution import bounded_items, items_of
+        from tacit.release.contribution import bounded_items, counts_of, items_of
 
         asked, counting = self.mechanism, {}
         for item in asked.items:
             keys = ITEM_KEYS[item]
             bounded = bounded_items(items_of(log, item), keys, asked.per_user, asked.take)
-            counting[item.value] = engine.keep(bounded.group_by(list(keys)).aggregate(count=bounded.count()))
+            counting[item.value] = engine.keep(counts_of(bounded, keys))
         return counting
 
     def admit(self, engine: Engine, log: Any) -> None:
