@@ -242,7 +242,7 @@ def test_the_split_beats_equal_noise_and_neighbouring_splits() -> None:
 
 
 def test_a_part_with_nothing_to_publish_gets_nothing() -> None:
-    shares = split([Portion("one", 4), Portion("none", 0)], 2.0)
+    shares = split([Portion(4), Portion(0)], 2.0)
     assert shares[0].noise == 2.0
 
 

@@ -15,14 +15,8 @@ Known as noisy counts and a rare disclosure, many releases together cost far les
 distributions. What makes that right:
 
 - **Counts.** If a user's records move counts by d in all (L1), the worst is that they all move *one* count:
-  noise of scale b on a count moved by d dominates independent noises on counts moved by k_1 + … + k_r = d.
-
-  Proof, for two counts; the rest by induction. The likelihood ratio takes the values a^(d-2s), s = 0 … d, in
-  both cases. Let w = (1, 1-a, …, 1-a, 1). One count moved by d has s with chance a^s w_s/(1+a), two have it
-  with chance a^s Σ_t w_t w'_(s-t)/(1+a)². At s = 0 and s = d the former is larger (1 against 1/(1+a)). In
-  between the sum has two terms of at least 1-a at its ends, so the latter is larger: 2(1-a) >= (1-a²). Two
-  distributions of equal mean (1) whose difference has the signs +, -, + are in convex order, and that is
-  domination.
+  noise of scale b on a count moved by d dominates independent noises on counts moved by k_1 + … + k_r = d
+  (docs/guarantees/click.md, "Many releases").
 
 - **Fresh keys.** By the lemma in :mod:`tacit.release.thresholds`, extended to e^ε below 1 in the same
   way, keys that only one of the logs can show are dominated by a disclosure of probability δ.

@@ -96,14 +96,12 @@ class Portion:
     """Something to publish.
 
     Args:
-        name: what it is.
         records: n, the most that a user contributes to it (L1).
         threshold: the least threshold that serves for a noise scale and a δ; None publishes everything.
         pays_delta: whether the threshold depends on δ.
         published: whether the noisy numbers are published, so that their error counts.
     """
 
-    name: str
     records: int
     threshold: Callable[[float, float], int] | None = None
     pays_delta: bool = False

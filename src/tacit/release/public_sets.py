@@ -28,6 +28,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
@@ -69,13 +70,9 @@ class PublicDomain:
     @property
     def digest(self) -> str:
         """SHA-256 over the queries, one line for each: who has the file can check that it was this one."""
-        digest = hashlib.sha256()
-        for query in self.queries:
-            digest.update(query.as_py().encode() + b"\n")
-        return digest.hexdigest()
-
-    def __bool__(self) -> bool:
-        return True
+        return hashlib.sha256(
+            "".join(f"{query}\n" for query in self.queries.to_pylist()).encode()
+        ).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
@@ -108,14 +105,8 @@ def bundled_domain() -> PublicDomain:
                 for i in range(len(gloss) - size + 1)
                 if gloss[i] not in STOP_WORDS and gloss[i + size - 1] not in STOP_WORDS
             )
-    nouns: dict[str, bool] = {}
-    for gram, count in grams.items():
-        last = gram.rpartition(" ")[2]
-        if count >= _LEAST:
-            if last not in nouns:
-                nouns[last] = wordnet.lemma(last) is not None
-            if nouns[last]:
-                found.add(gram)
+    is_noun = cache(lambda word: wordnet.lemma(word) is not None)
+    found.update(gram for gram, n in grams.items() if n >= _LEAST and is_noun(gram.rpartition(" ")[2]))
     return _domain(BUNDLED, pa.array(sorted(found), pa.string()), "the nouns and glosses of WordNet 3.0")
 
 
@@ -192,13 +183,10 @@ class PublicUrls:
 
     def keys(self, queries: pa.Table) -> pa.Table:
         """(query, url) for each of the given queries."""
-        found: list[str] = []
-        urls: list[str] = []
-        for query in queries.column("query").to_pylist():
-            for url in dict.fromkeys(self.urls(query)):
-                found.append(query)
-                urls.append(url)
-        return pa.table({"query": pa.array(found, pa.string()), "url": pa.array(urls, pa.string())})
+        listed = queries.column("query").to_pylist()
+        found = [(query, url) for query in listed for url in dict.fromkeys(self.urls(query))]
+        names = pa.array([query for query, _ in found], pa.string())
+        return pa.table({"query": names, "url": pa.array([url for _, url in found], pa.string())})
 
 
 def urls_from_wordnet() -> PublicUrls:
@@ -254,10 +242,9 @@ def refuse_domain_of_log(engine: Engine, log: Any, domain: PublicDomain) -> None
     asked: a public list holds few of them (WordNet's nouns and phrases 9%, of the Excite log as of the
     synthetic one), the log's own list holds all.
 
-    The refusal depends on the log, and no guarantee covers it: it is said to the log's owner alone, before
-    anything is charged or published, and without a figure. The share is taken over all users together and is
-    far from the limit on either side, so that whether a release is made does not hang on one person. A small
-    log, where it could, is not judged.
+    The refusal depends on the log, and no guarantee covers it (docs/guarantees/click.md, "A domain that is
+    public"): it is said to the log's owner alone, before anything is charged, and without a figure. A small
+    log, where it could hang on one person, is not judged.
     """
     asked = log.group_by("query").aggregate(users=log.user.nunique())
     alone = engine.keep(asked.filter(asked.users == 1).select("query"))

@@ -9,21 +9,12 @@ chance s(k) = P(k + X >= t) that it then appears is what δ pays for, and ε pay
     Let fresh keys appear with chance σ in all on the one log (and never on the other), with chance σ' on the
     other (and never on the one), and let all else be ε-close. Then P(O) <= e^ε P'(O) + max(σ, σ').
 
-    Proof. Of the outputs in O without fresh keys let x be the chance of the rest on the one log, y on the
-    other: x <= 1, x <= e^ε y. Then P(O) - e^ε P'(O) <= σ + (1-σ) x - e^ε (1-σ') y <= σ + (σ'-σ) x, which lies
-    between σ and σ'.
+(Proof: docs/guarantees/zealous.md.) This serves both neighbour relations (adding or removing a user has σ = 0
+or σ' = 0). With k_1, …, k_r records of fresh keys σ = 1 - exp(-Σ φ(k_i)), where φ(k) = -ln(1 - s(k)).
 
-This serves both neighbour relations (adding or removing a user has σ = 0 or σ' = 0). With k_1, …, k_r
-records of fresh keys σ = 1 - exp(-Σ φ(k_i)), where φ(k) = -ln(1 - s(k)).
-
-φ is convex on k >= 1: s grows geometrically up to k = t, and from k = t - 1 on φ is a straight line of
-slope 1/b, which is steeper than any step before (a(1 + a - a²) <= 1 for a <= 1). A sum of φ over keys with
-total count d is therefore largest at an extreme, all records on one key or each on a key of its own::
-
-    max over k_1 + … + k_r = d of φ(k_1) + … + φ(k_r)  =  max(φ(d), d φ(1))
-
-(fix r: convexity moves everything to one key and leaves single records on the others, which gives
-φ(d-r+1) + (r-1) φ(1), convex in r). Hence δ(d) = 1 - exp(-max(φ(d), d φ(1))), and it is attained.
+φ is convex on k >= 1, so a sum of φ over keys with total count d is largest at an extreme, all records on
+one key or each on a key of its own (docs/guarantees/click.md): δ(d) = 1 - exp(-max(φ(d), d φ(1))), and it
+is attained.
 
 **The worst that one user can do.** Bounds on each table by itself say how many records a user has there. They
 do not say that one user can go to all of these bounds at once, nor that any spread of records over keys is

@@ -172,7 +172,6 @@ _CUT = 1e-60
 kept.
 """
 _CELLS = 1 << 14
-_LARGEST_LATTICE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)

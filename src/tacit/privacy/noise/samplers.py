@@ -8,22 +8,14 @@ a = exp(-1/b); it is the geometric mechanism's noise, and for integer t ≥ 0 P(
 A count that one user moves by at most 1 and that gets this noise is 1/b-differentially private,
 with no floating-point number near the sample.
 
-How it is drawn: a sign S and a geometric magnitude G with P(G = g) = (1-a)a^g, drawn again if
-S is minus and G is 0. G in turn is split by its lack of memory into independent digits,
-G = q·M + r, each inverted exactly (:mod:`tacit.privacy.noise.inversion`).
+It is drawn as a sign and a geometric magnitude, which its lack of memory splits into independent digits.
 
 The **discrete Gaussian** of parameter σ gives P(X = x) ∝ exp(-x²/(2σ²)) on the integers. What it promises is
 on that page, and it is *not* simply what a continuous normal of the same σ promises.
 
-It is drawn as a fair sign and a magnitude x = q·M + r, with M a power of two near σ/512 and 0 ≤ r < M.
-
-- q is inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)); beyond the table's end it is geometric with a
-  rejection (see ``_beyond``);
-- r is uniform;
-- the pair is kept with probability exp(-(2qMr + r²)/(2σ²)), which is nearly 1, and drawn again otherwise. The
-  uniform number that decides is compared in integers with proven bounds, refined while they leave it open.
-
-The product of the three is exp(-(qM + r)²/(2σ²)) up to a constant. No floating-point number takes part.
+It is drawn as a fair sign and a magnitude x = q·M + r, with M a power of two near σ/512 and 0 ≤ r < M: q is
+inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)), r is uniform, and the pair is kept with probability
+exp(-(2qMr + r²)/(2σ²)), which is nearly 1. The product of the three is ∝ exp(-(qM + r)²/(2σ²)).
 
 **Capped Laplace** noise never passes a bound, which is what a single thresholded count needs. With a =
 exp(-1/b) and a chance u of a draw at or above 0,
@@ -35,8 +27,7 @@ that if a/(1+a) ≤ u ≤ 1/(1+a). So a count moved by 1 is told apart by a fact
 largest possible value, whose chance is δ. u = 1/(1+a) is discrete Laplace noise with its upper tail cut off;
 a smaller u moves the noise down by a part of a user, so that δ can be met exactly.
 
-Drawn exactly: a side by an exact coin, a magnitude by exact inversion and what
-lies above the bound is drawn again.
+Drawn exactly: a side by an exact coin, a magnitude by exact inversion; what lies above is drawn again.
 """
 
 from __future__ import annotations

@@ -517,19 +517,19 @@ def _portions(asked: Click, size: int) -> list[Portion]:
             )
         )
 
-    def key_portion(name: str, records: int, public: int) -> Portion:
+    def key_portion(records: int, public: int) -> Portion:
         def threshold(noise: float, delta: float) -> int:
             if paying:
                 return smallest(lambda K: appears(records, noise, K) <= delta)
             return smallest(lambda K: public * survival(noise, K + 1) <= asked.spurious)
 
-        return Portion(name, records, threshold, pays_delta=paying)
+        return Portion(records, threshold, pays_delta=paying)
 
     return [
-        Portion("which queries", q_f, query_threshold, pays_delta=paying, published=same),
-        Portion("query counts", 0 if same else q_f),
-        key_portion("clicks", asked.counted_clicks, EXPECTED_QUERIES * URLS_PER_QUERY),
-        key_portion("transitions", asked.steps_per_user, EXPECTED_QUERIES * (EXPECTED_QUERIES - 1)),
+        Portion(q_f, query_threshold, pays_delta=paying, published=same),
+        Portion(0 if same else q_f),
+        key_portion(asked.counted_clicks, EXPECTED_QUERIES * URLS_PER_QUERY),
+        key_portion(asked.steps_per_user, EXPECTED_QUERIES * (EXPECTED_QUERIES - 1)),
     ]
 
 

@@ -338,10 +338,10 @@ def _portions(asked: Session) -> list[Portion]:
 
     fresh = 0 if same else 1
     return [
-        Portion("sequences", asked.sensitivity, sequence_threshold, pays_delta=True, published=same),
-        Portion("sequence counts", fresh * asked.sensitivity),
-        Portion("clicks", clicks, click_threshold, pays_delta=True, published=same),
-        Portion("click counts", fresh * clicks),
+        Portion(asked.sensitivity, sequence_threshold, pays_delta=True, published=same),
+        Portion(fresh * asked.sensitivity),
+        Portion(clicks, click_threshold, pays_delta=True, published=same),
+        Portion(fresh * clicks),
     ]
 
 
