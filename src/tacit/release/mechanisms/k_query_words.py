@@ -12,8 +12,8 @@ def words(plan: KQueryPlan) -> Sequence[str]:
     """What k means, and what it is not."""
     return (
         f"A query, click or pair is published if at least {plan.k} users have it; what is rarer is lost.",
-        f"Each account of an attacker's own leaves one of the {plan.k} fewer who are others: it rests on a "
-        "guess about the attacker.",
+        f"An attacker with s accounts of their own leaves {plan.k} - s others behind each published query: "
+        "it rests on a guess about the attacker.",
         "Counts are exact. Whoever knows all users of a query but one learns whether that one asked it.",
         "This is no differential privacy: no epsilon, however large, describes it.",
     )

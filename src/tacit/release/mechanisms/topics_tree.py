@@ -4,25 +4,18 @@ A taxonomy may have many more topics than are published. Each of them has its **
 under which it counts. A published topic with others below it has one more, ``other``, for what is about none
 of them, so that whatever counts for a topic counts for exactly one right below it.
 
-**Readable levels of WordNet's nouns.** WordNet's own top is abstract: whatever is searched for is an entity,
-and nearly all of it a physical entity or an abstraction. Its lexicographers worked from 25 *unique
-beginners* instead (Miller, "Nouns in WordNet", 1990), such as animal, artifact, person or location. They are
-the first level here. Below, a topic is published if it covers at least a thousandth of what nouns mean in
-Princeton's sense-tagged corpus, and no more than four fifths of the topic above it, which would only say the
-same again.
+**Readable levels of WordNet's nouns.** WordNet's own top is abstract, so its 25 *unique beginners* (Miller,
+"Nouns in WordNet", 1990) are the first level here. Below, a topic is published if it covers enough of what
+nouns mean in Princeton's sense-tagged corpus, and not nearly all of the topic above it, which would only say
+the same again. All of this follows from WordNet alone: nobody's searches influence it.
 
-All of this follows from WordNet alone: nobody's searches influence it.
-
-**Counts that agree**, and how far off they are: post-processing, which costs nothing. Every count of the
-tree has noise of its own, and a topic's true count is the sum of those right below it. So the noisy numbers
-say the same thing several times, and the **least-squares estimate** that satisfies the sums is nearer to the
-truth than any of them: it is the best among all that are linear and unbiased (Hay et al., "Boosting the
-accuracy of differentially private histograms through consistency", 2010; here for trees of any shape). Two
-passes compute it: upwards, the weighted mean of a topic's own number and the sum of the estimates below it;
-downwards, what the estimate above still lacks is shared out by variance.
-
-Estimates are fractions, and may be below 0. From the first level down they are then moved to the **nearest
-whole numbers of at least 0 that satisfy the sums**.
+**Counts that agree**, and how far off they are: post-processing, which costs nothing. A topic's true count
+is the sum of those right below it, and the **least-squares estimate** that satisfies the sums is nearer to
+the truth than any noisy number (Hay et al., "Boosting the accuracy of differentially private histograms
+through consistency", 2010; here for trees of any shape). Two passes compute it: upwards, the weighted mean of
+a topic's own number and the sum of the estimates below it; downwards, what the estimate above still lacks is
+shared out by variance. Estimates are then moved to the **nearest whole numbers of at least 0 that satisfy the
+sums**, from the first level down.
 """
 
 from __future__ import annotations
