@@ -221,7 +221,7 @@ class Log(Displayed):
             data_set: what people call the data set, for the page.
             controller: who is responsible for the data set, for the page.
             purpose: what the release is for: in the ledger, the manifest and the page.
-            since: only records from this time on (UTC).
+            since: only records from this time on (UTC); public, chosen without a look at the log.
             until: only records before this time (UTC).
             scrub: pass over records whose own text has an e-mail address, a phone, card or social security
                 number, or a long number.

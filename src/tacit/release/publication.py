@@ -184,31 +184,8 @@ def publish(
 ) -> Release:
     """Publish a log: tables, manifest and page in a folder, charged to the data set's ledger.
 
-    Every rule of a release is here; ``Log.release`` and ``tacit release`` pass on what they were given.
-
-    Args:
-        log: the search log, as ``tacit import`` writes it.
-        plan: how, such as ``Zealous(epsilon=1)``, or its plan.
-        to: the folder to make; it must not exist.
-        ledger: the data set's ledger, or its path; where it is known, or ``LOG.ledger``, unless given.
-        budget_epsilon: open the ledger, if there is none, with this ε for all releases together.
-        budget_delta: δ of that budget.
-        data_set: what people call the data set, for the page.
-        controller: who is responsible for the data set, for the page.
-        purpose: what the release is for: in the ledger, the manifest and the page.
-        since: only records from this time on (UTC); public, chosen without a look at the log.
-        until: only records before this time (UTC).
-        scrub: pass over queries with e-mail addresses, phone, card or social security numbers, long numbers.
-        sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
-        session_gap: minutes of pause that always end a session; 30 for time and 90 for words unless given.
-        users: about how many users the log has (public knowledge): say how many rows to expect, and refuse a
-            release of next to none.
-        even_if_empty: go on although next to nothing can be expected.
-        unsafe_exact_counts: needed for a mechanism that publishes exact counts, and protects against nobody
-            who knows the method.
-        memory: what the work may take, in bytes or as text such as ``2GB``; what does not fit goes to disk.
-        threads: how many threads work; one per processor unless given.
-        report: called with each stage of the work, and with what there is to say about it.
+    Every rule of a release is here; ``Log.release``, which explains the parameters, and ``tacit
+    release`` pass on what they were given.
 
     Raises:
         ParameterError: a parameter is outside its range.

@@ -9,8 +9,7 @@ out as often as they were released; sessions are assigned to users, and get time
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
@@ -95,48 +94,30 @@ def read_released(folder: str | Path) -> ReleasedCounts:
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    tables = []
+    tables: dict[tuple[str, ...], pa.Table] = {}
     for name in manifest["published"]:
         path = folder / f"{name}.parquet"
         if not path.is_file():
             raise IntegrityError(f"the table {name} is missing in {folder}.", "Run tacit verify on it.")
-        tables.append(pq.read_table(path))
-    return released_counts(tables, manifest["mechanism"], manifest.get("schedule") or [])
-
-
-def released_counts(
-    published: Iterable[pa.Table], mechanism: str, schedule: Sequence[Mapping[str, Any]]
-) -> ReleasedCounts:
-    """The same from tables in memory.
-
-    Args:
-        published: the tables of a release.
-        mechanism: its name in the registry.
-        schedule: of the release, as its manifest has it.
-    """
-    tables: dict[tuple[str, ...], pa.Table] = {}
-    for table in published:
+        table = pq.read_table(path)
         if "count" not in table.column_names:
             raise InfeasibleError(
                 "this release has keys without counts, so no log can follow it.",
                 "Release with counts, not keys only.",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
-    if not mechanism_class(mechanism).publishes_queries:
+    mechanism = mechanism_class(manifest["mechanism"])
+    if not mechanism.publishes_queries:
         raise InfeasibleError(
-            f"a release by {mechanism} has no queries, so no log can follow it.",
+            f"a release by {manifest['mechanism']} has no queries, so no log can follow it.",
             "Release queries too, by another mechanism.",
         )
-    numbers: dict[str, int] = {}
+    numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
     counted = _rows(tables, ("query",)) or _rows(tables, ("keyword",))
-    asked = {_number(numbers, query): count for query, count in counted}
-    steps = [
-        (_number(numbers, a), _number(numbers, b), n) for a, b, n in _rows(tables, ("query", "next_query"))
-    ]
-    clicks = [(_number(numbers, query), url, n) for query, url, n in _rows(tables, ("query", "url"))]
-    sequences = [
-        (tuple(_number(numbers, query) for query in found), n) for found, n in _rows(tables, ("queries",))
-    ]
+    asked = {numbers[query]: count for query, count in counted}
+    steps = [(numbers[a], numbers[b], n) for a, b, n in _rows(tables, ("query", "next_query"))]
+    clicks = [(numbers[query], url, n) for query, url, n in _rows(tables, ("query", "url"))]
+    sequences = [(tuple(numbers[query] for query in found), n) for found, n in _rows(tables, ("queries",))]
     if not numbers:
         raise InfeasibleError(
             "nothing was published, so there is nothing to make a log of.",
@@ -150,9 +131,9 @@ def released_counts(
         searches[list(asked)] = list(asked.values())
     else:
         searches = _needed(len(numbers), found_steps, found_clicks, sequences)
-    bounded = [part for part in schedule if isinstance(part.get("contribution"), dict)]
+    bounded = [part for part in manifest.get("schedule") or [] if isinstance(part.get("contribution"), dict)]
     once = all(part["contribution"]["once"] for part in bounded)
-    beginnings = mechanism_class(mechanism).counts_prefixes
+    beginnings = mechanism.counts_prefixes
     return ReleasedCounts(
         list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
     )
@@ -164,10 +145,6 @@ def _rows(tables: dict[tuple[str, ...], pa.Table], columns: tuple[str, ...]) -> 
         return []
     values = [table.column(name).to_pylist() for name in (*columns, "count")]
     return [row for row in zip(*values, strict=True) if row[-1] >= 1]
-
-
-def _number(numbers: dict[str, int], query: str) -> int:
-    return numbers.setdefault(query, len(numbers))
 
 
 def _steps(rows: list[tuple[int, int, int]]) -> ReleasedSteps:
@@ -200,13 +177,10 @@ def _needed(
     return needed
 
 
-WholeSessions = NDArray[np.int64]
-
-
 class Sessions:
     """Searches in order: ``query`` of each, the ``session`` it belongs to and its ``place`` in it."""
 
-    def __init__(self, query: WholeSessions, session: WholeSessions, place: WholeSessions) -> None:
+    def __init__(self, query: Whole, session: Whole, place: Whole) -> None:
         order = np.lexsort((place, session))
         self.query, self.session, self.place = query[order], session[order], place[order]
 
@@ -219,29 +193,25 @@ def link_sessions(released: ReleasedCounts) -> Sessions:
     left = released.searches.copy()
     if not released.known:  # then as many as whole sessions need
         endless = np.full(left.size, np.iinfo(np.int64).max // 2)
-        left = np.maximum(left, endless - _after(released, endless.copy()))
+        unused = endless.copy()
+        _whole_sessions(released, unused)
+        left = np.maximum(left, endless - unused)
     whole = _whole_sessions(released, left)
-    steps = _unexplained(released.steps, whole)
-    following = _links(steps, left)
+    following = _links(_unexplained(released.steps, whole), left)
     query, session, place = _chains(left, following)
-    lists = [(found, count) for found, count in whole if count]
-    if lists:
-        first = int(session.max(initial=-1)) + 1
-        queries, sessions, places = [query], [session], [place]
-        for found, count in lists:
-            queries.append(np.tile(np.array(found, np.int64), count))
-            sessions.append(np.repeat(np.arange(first, first + count), len(found)))
-            places.append(np.tile(np.arange(len(found)), count))
-            first += count
-        query, session, place = (np.concatenate(parts) for parts in (queries, sessions, places))
+    first = int(session.max(initial=-1)) + 1
+    parts = [(query, session, place)]
+    for found, count in whole:
+        numbers = np.repeat(np.arange(first, first + count), len(found))
+        parts.append((np.tile(found, count), numbers, np.tile(np.arange(len(found)), count)))
+        first += count
+    query, session, place = (np.concatenate(part) for part in zip(*parts, strict=True))
     if released.once:
         session, place = _without_repetitions(query, session, place)
     return Sessions(query, session, place)
 
 
-def _without_repetitions(
-    query: WholeSessions, session: WholeSessions, place: WholeSessions
-) -> tuple[WholeSessions, WholeSessions]:
+def _without_repetitions(query: Whole, session: Whole, place: Whole) -> tuple[Whole, Whole]:
     """Cut sessions before a query that they have already: where users are counted, one has a query once."""
     session, place = session.copy(), place.copy()
     while True:
@@ -261,13 +231,7 @@ def _without_repetitions(
         session[moved] = number[session[moved]]
 
 
-def _after(released: ReleasedCounts, left: WholeSessions) -> WholeSessions:
-    """What is left of so many searches when all whole sessions are made."""
-    _whole_sessions(released, left)
-    return left
-
-
-def _whole_sessions(released: ReleasedCounts, left: WholeSessions) -> list[tuple[tuple[int, ...], int]]:
+def _whole_sessions(released: ReleasedCounts, left: Whole) -> list[tuple[tuple[int, ...], int]]:
     """How many sessions of exactly these queries to make; takes their searches off ``left``."""
     remaining = dict(released.sequences)
     made = []
@@ -292,15 +256,13 @@ def _unexplained(steps: ReleasedSteps, whole: list[tuple[tuple[int, ...], int]])
     for found, count in whole:
         for pair in pairwise(found):
             held[pair] += count
-    if not held:
-        return steps
     explained = [held[pair] for pair in zip(steps.before.tolist(), steps.after.tolist(), strict=True)]
     return ReleasedSteps(
         steps.before, steps.after, np.maximum(steps.count - np.array(explained, np.int64), 0)
     )
 
 
-def _links(steps: ReleasedSteps, searches: WholeSessions) -> WholeSessions:
+def _links(steps: ReleasedSteps, searches: Whole) -> Whole:
     """For each search (numbered query by query) the one that follows it, or -1.
 
     A query's searches take their next ones from the front and their previous ones from the back, so that
@@ -321,9 +283,7 @@ def _links(steps: ReleasedSteps, searches: WholeSessions) -> WholeSessions:
     return following
 
 
-def _chains(
-    searches: WholeSessions, following: WholeSessions
-) -> tuple[WholeSessions, WholeSessions, WholeSessions]:
+def _chains(searches: Whole, following: Whole) -> tuple[Whole, Whole, Whole]:
     """Query, session and place of each search, along the links; circles are cut once."""
     query = np.repeat(np.arange(searches.size), searches)
     session = np.full(query.size, -1, np.int64)
@@ -332,8 +292,12 @@ def _chains(
     begins[following[following >= 0]] = False
     current = np.flatnonzero(begins)
     number = np.arange(current.size)
-    done = current.size
-    _follow(current, number, following, session, place)
+    done, step = current.size, 0
+    while current.size:
+        session[current], place[current] = number, step
+        after = following[current]
+        goes_on = after >= 0
+        current, number, step = after[goes_on], number[goes_on], step + 1
     for start in np.flatnonzero(session < 0).tolist():  # what is left are circles
         if session[start] < 0:
             at, step = start, 0
@@ -344,22 +308,6 @@ def _chains(
     return query, session, place
 
 
-def _follow(
-    current: WholeSessions,
-    number: WholeSessions,
-    following: WholeSessions,
-    session: WholeSessions,
-    place: WholeSessions,
-) -> None:
-    step = 0
-    while current.size:
-        session[current], place[current] = number, step
-        after = following[current]
-        goes_on = after >= 0
-        current, number, step = after[goes_on], number[goes_on], step + 1
-
-
-WholePeople = NDArray[np.int64]
 _SPREAD = 1.1
 _ROUNDS = 30
 _HOURS = np.array([2, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 7, 5, 3], np.float64)
@@ -368,7 +316,7 @@ _PAUSE = 60.0
 _LONGEST_PAUSE = 600.0
 
 
-def deal_out(sessions: Sessions, users: int, *, once: bool, draw: np.random.Generator) -> WholePeople:
+def deal_out(sessions: Sessions, users: int, *, once: bool, draw: np.random.Generator) -> Whole:
     """The user of each session.
 
     Args:
@@ -376,7 +324,7 @@ def deal_out(sessions: Sessions, users: int, *, once: bool, draw: np.random.Gene
     """
     activity = np.exp(draw.normal(0, _SPREAD, users))
     edges = np.cumsum(activity)
-    dealt: WholePeople = np.searchsorted(edges, draw.random(len(sessions)) * edges[-1]).astype(np.int64)
+    dealt: Whole = np.searchsorted(edges, draw.random(len(sessions)) * edges[-1]).astype(np.int64)
     for _ in range(_ROUNDS if once else 0):
         again = _sessions_with_a_repeated_query(sessions, dealt)
         if not again.size:
@@ -385,7 +333,7 @@ def deal_out(sessions: Sessions, users: int, *, once: bool, draw: np.random.Gene
     return dealt
 
 
-def _sessions_with_a_repeated_query(sessions: Sessions, dealt: WholePeople) -> WholePeople:
+def _sessions_with_a_repeated_query(sessions: Sessions, dealt: Whole) -> Whole:
     user = dealt[sessions.session]
     order = np.lexsort((sessions.session, sessions.query, user))
     same = (np.diff(user[order]) == 0) & (np.diff(sessions.query[order]) == 0)
@@ -393,7 +341,7 @@ def _sessions_with_a_repeated_query(sessions: Sessions, dealt: WholePeople) -> W
     return np.unique(sessions.session[order[1:][same]])
 
 
-def when(sessions: Sessions, dealt: WholePeople, days: int, draw: np.random.Generator) -> WholePeople:
+def when(sessions: Sessions, dealt: Whole, days: int, draw: np.random.Generator) -> Whole:
     """The time of each search, in seconds from the first midnight.
 
     Sessions of one user lie at least two hours apart, so that a pause tells where one ends.
@@ -414,7 +362,6 @@ def when(sessions: Sessions, dealt: WholePeople, days: int, draw: np.random.Gene
     return begins[sessions.session] + total - before
 
 
-WholeLog = NDArray[np.int64]
 FIRST_DAY = datetime(2000, 1, 1)
 """When every resampled log begins: a date that nobody takes for the original's."""
 _MEAN_SEARCHES = 5
@@ -490,34 +437,19 @@ def resample(
     """
     folder, output = getattr(release, "folder", release), place("to", to)
     check_output(output, force=flag("force", force))
-    return resample_counts(
-        read_released(place("release", folder)),
-        output,
-        users=None if users is None else whole("users", users, 1),
-        days=whole("days", days, 1),
-        seed=None if seed is None else whole("seed", seed),
-    )
-
-
-def resample_counts(
-    released: ReleasedCounts,
-    to: str | Path,
-    *,
-    users: int | None = None,
-    days: int = 90,
-    seed: int | None = None,
-) -> Resampled:
-    """The same from what a release says, before it is in a folder."""
-    draw = np.random.default_rng(seed)
+    released = read_released(place("release", folder))
+    asked = None if users is None else whole("users", users, 1)
+    days = whole("days", days, 1)
+    draw = np.random.default_rng(None if seed is None else whole("seed", seed))
     sessions = link_sessions(released)
-    count = users or max(-(-sessions.query.size // _MEAN_SEARCHES), int(released.searches.max()))
+    count = asked or max(-(-sessions.query.size // _MEAN_SEARCHES), int(released.searches.max()))
     dealt = deal_out(sessions, count, once=released.once, draw=draw)
     times = when(sessions, dealt, days, draw)
     search, click = _clicks_on(sessions, released.clicks)
-    _write(Path(to), released, sessions, dealt[sessions.session], times, search, click)
+    _write(output, released, sessions, dealt[sessions.session], times, search, click)
     records = sessions.query.size - np.unique(search).size + search.size
     return Resampled(
-        Path(to),
+        output,
         int(np.unique(dealt).size),
         int(sessions.query.size),
         len(sessions),
@@ -526,7 +458,7 @@ def resample_counts(
     )
 
 
-def _clicks_on(sessions: Sessions, clicks: ReleasedClicks) -> tuple[WholeLog, WholeLog]:
+def _clicks_on(sessions: Sessions, clicks: ReleasedClicks) -> tuple[Whole, Whole]:
     """Pairs of a search and a row of clicks: each url on different searches of its query, in turn."""
     order = np.argsort(sessions.query, kind="stable")
     searches = np.bincount(sessions.query, minlength=int(clicks.query.max(initial=-1)) + 1)
@@ -544,10 +476,10 @@ def _write(
     path: Path,
     released: ReleasedCounts,
     sessions: Sessions,
-    user: WholeLog,
-    times: WholeLog,
-    search: WholeLog,
-    click: WholeLog,
+    user: Whole,
+    times: Whole,
+    search: Whole,
+    click: Whole,
 ) -> None:
     """Write records in order of user and time: a search without a click, or one record for each click."""
     silent = np.setdiff1d(np.arange(sessions.query.size), search)
@@ -575,7 +507,7 @@ def _write(
             writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
 
-def _kept(released: ReleasedCounts, sessions: Sessions, click: WholeLog) -> dict[str, Kept]:
+def _kept(released: ReleasedCounts, sessions: Sessions, click: Whole) -> dict[str, Kept]:
     found: dict[str, Kept] = {}
     searches = np.bincount(sessions.query, minlength=released.searches.size)
     if released.known:
@@ -598,7 +530,7 @@ def _kept(released: ReleasedCounts, sessions: Sessions, click: WholeLog) -> dict
     return found
 
 
-def _compare(released: WholeLog, made: WholeLog) -> Kept:
+def _compare(released: Whole, made: Whole) -> Kept:
     return Kept(
         int((released > 0).sum()),
         int(released.sum()),
