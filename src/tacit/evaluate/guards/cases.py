@@ -24,17 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacit.device import (
-    Decision,
-    OnlineProfiler,
-    Repository,
-    RuntimeProfile,
-    UserProfile,
-    interest_scores,
-    rerank,
-    topic_scores,
-    uscore,
-)
+from tacit import device
 from tacit.device.profile.construction import file_document
 from tacit.errors import InputError
 from tacit.retrieval import average_precision
@@ -53,7 +43,7 @@ _SENSITIVE = (5, 3)
 class Case:
     """One test query of a user."""
 
-    profile: UserProfile
+    profile: device.UserProfile
     query: str
     results: tuple[int, ...]
     """What the engine answers, best first."""
@@ -78,7 +68,7 @@ class Outcome:
 
 
 def held_out_cases(
-    repository: Repository, log: pa.Table, truth: pa.Table, users: int, *, seed: int = 0
+    repository: device.Repository, log: pa.Table, truth: pa.Table, users: int, *, seed: int = 0
 ) -> Iterator[Case]:
     """The test queries of the ``users`` users with the most records (robots aside: :data:`MOST_RECORDS`).
 
@@ -101,7 +91,7 @@ def held_out_cases(
 
 
 def _cases_of(
-    repository: Repository,
+    repository: device.Repository,
     records: list[dict[str, Any]],
     behind: Mapping[str, list[Any]],
     random: np.random.Generator,
@@ -117,8 +107,8 @@ def _cases_of(
 
 
 def _profile(
-    repository: Repository, records: list[dict[str, Any]], random: np.random.Generator
-) -> UserProfile:
+    repository: device.Repository, records: list[dict[str, Any]], random: np.random.Generator
+) -> device.UserProfile:
     filed: dict[tuple[str, str], int | None] = {}
     documents: Counter[int] = Counter()
     for record in records:
@@ -133,7 +123,7 @@ def _profile(
             documents[topic] += 1
     counts = {topic: float(count) for topic, count in documents.items()}
     tree = repository.tree
-    return UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE))
+    return device.UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE))
 
 
 def sensitive_topics(
@@ -144,7 +134,7 @@ def sensitive_topics(
     shallowest: int,
 ) -> dict[int, float]:
     """At most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
-    topics = UserProfile(tree, documents, {}).topics.tolist()
+    topics = device.UserProfile(tree, documents, {}).topics.tolist()
     deep = [topic for topic in topics if tree.depth[topic] >= shallowest]
     sensitivity: dict[int, float] = {}
     for topic in random.permutation(deep).tolist():
@@ -156,32 +146,32 @@ def sensitive_topics(
 
 
 def _by_topics(
-    repository: Repository, case: Case, found: RuntimeProfile, *, preferences: bool = True
+    repository: device.Repository, case: Case, found: device.RuntimeProfile, *, preferences: bool = True
 ) -> list[float]:
     """At the server: exposed topics with the user's preferences among them, or all alike."""
     assert found.generalisation is not None
     leaves, weights = found.generalisation.leaves, found.generalisation.preferences
     weights = weights if preferences else np.full(len(leaves), 1 / len(leaves))
     topics = repository.topic_of[list(case.results)]
-    return topic_scores(repository.tree, repository.prior, leaves, weights, topics)
+    return device.topic_scores(repository.tree, repository.prior, leaves, weights, topics)
 
 
-def _by_words(repository: Repository, case: Case, found: RuntimeProfile) -> list[float]:
+def _by_words(repository: device.Repository, case: Case, found: device.RuntimeProfile) -> list[float]:
     """At the server: the paper's uscore, from the words of the results."""
     assert found.generalisation is not None
     documents = (repository.corpus[number] for number in case.results)
     return [
-        uscore(repository.index, f"{document.title} {document.text}", found.generalisation.leaves)
+        device.uscore(repository.index, f"{document.title} {document.text}", found.generalisation.leaves)
         for document in documents
     ]
 
 
-def _on_device(repository: Repository, case: Case, _found: RuntimeProfile) -> list[float]:
+def _on_device(repository: device.Repository, case: Case, _found: device.RuntimeProfile) -> list[float]:
     """On the device: the complete profile. Nothing is exposed."""
-    return interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)])
+    return device.interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)])
 
 
-Score = Callable[[Repository, Case, RuntimeProfile], list[float]]
+Score = Callable[[device.Repository, Case, device.RuntimeProfile], list[float]]
 
 SCORES: dict[str, Score] = {
     "topics with preferences": _by_topics,
@@ -192,19 +182,19 @@ SCORES: dict[str, Score] = {
 """Ways to rerank, by name."""
 
 
-def measure(repository: Repository, cases: Sequence[Case], delta: float, score: str) -> list[Outcome]:
+def measure(repository: device.Repository, cases: Sequence[Case], delta: float, score: str) -> list[Outcome]:
     """Rerank every case under the bound ``delta``; without the online decision, as in the paper."""
     way = SCORES[score]
-    profilers: dict[int, OnlineProfiler] = {}
+    profilers: dict[int, device.OnlineProfiler] = {}
     outcomes = []
     for case in cases:
         if id(case.profile) not in profilers:
             # no query is so distinct by itself that it is sent alone: DP(q, R) is at most 1
-            profilers[id(case.profile)] = OnlineProfiler(repository, case.profile, delta, distinct=2.0)
+            profilers[id(case.profile)] = device.OnlineProfiler(repository, case.profile, delta, distinct=2.0)
         found = profilers[id(case.profile)].profile_query(case.query)
         order: Sequence[int] = case.results
-        if found.decision is Decision.PERSONALISED or way is _on_device:
-            order = rerank(case.results, way(repository, case, found))
+        if found.decision is device.Decision.PERSONALISED or way is _on_device:
+            order = device.rerank(case.results, way(repository, case, found))
         outcomes.append(
             Outcome(
                 found.mapped.power,

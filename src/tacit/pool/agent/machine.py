@@ -12,17 +12,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit.pool.protocol import messages
 from tacit.pool.protocol.batches import AdmissionPass, SealedMessage, announcement_digest
-from tacit.pool.protocol.messages import (
-    READY,
-    UNGROUPED,
-    AgentState,
-    FirstMessage,
-    HpkeSealing,
-    Reply,
-    Rules,
-    SecondMessage,
-)
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import Record, Region, Template
 
@@ -35,7 +26,7 @@ class Planned:
     """A message, and the moment to send it."""
 
     at: float
-    message: FirstMessage | SecondMessage | SealedMessage
+    message: messages.FirstMessage | messages.SecondMessage | SealedMessage
 
 
 class AgentMachine:
@@ -54,10 +45,10 @@ class AgentMachine:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: messages.Rules,
         template: Template,
         record: Record,
-        sealing: HpkeSealing,
+        sealing: messages.HpkeSealing,
         *,
         without: Without = "hold",
         relayed: bool = False,
@@ -71,9 +62,9 @@ class AgentMachine:
         self.admitted = admitted
         self.passes: dict[int, AdmissionPass] = {}
         """Passes at hand, by period; each is used once."""
-        self.state = AgentState.NEW
+        self.state = messages.AgentState.NEW
         self.epoch = -1
-        self.group = UNGROUPED
+        self.group = messages.UNGROUPED
         self._record = record
         self._sealing = sealing
         self._choose = choose or random.SystemRandom()
@@ -84,48 +75,56 @@ class AgentMachine:
         self._asked_at: float | None = None
         self._counted_in = -1
         self._waiting = False
-        self._first: FirstMessage | None = None
-        self._second: SecondMessage | SealedMessage | None = None
+        self._first: messages.FirstMessage | None = None
+        self._second: messages.SecondMessage | SealedMessage | None = None
 
     def on_table(self, table: Table, public_key: str, expires_in: float, now: float) -> None:
         """Take a fetched table; ``now`` is when it was requested, so that latency shortens its life."""
-        if self.state is AgentState.EXPIRED or (
-            table.epoch == self.epoch and self.state is not AgentState.NEW
+        if self.state is messages.AgentState.EXPIRED or (
+            table.epoch == self.epoch and self.state is not messages.AgentState.NEW
         ):
             return
         self.epoch, self._public_key = table.epoch, public_key
         self.group = table.group_of(self._record)
-        if self.group != UNGROUPED and table.sizes[self.group] < self.rules.k:
-            self.group = UNGROUPED  # fewer people than the pool promises
+        if self.group != messages.UNGROUPED and table.sizes[self.group] < self.rules.k:
+            self.group = messages.UNGROUPED  # fewer people than the pool promises
         if self.relayed:
             self._table_digest = table.digest
-        self._region = self.template.domain if self.group == UNGROUPED else table.region(self.group)
-        self.state = AgentState.WAITING if self.group == UNGROUPED else AgentState.GUARDED
+        self._region = self.template.domain if self.group == messages.UNGROUPED else table.region(self.group)
+        self.state = (
+            messages.AgentState.WAITING if self.group == messages.UNGROUPED else messages.AgentState.GUARDED
+        )
         self._deadline = now + min(expires_in, self.rules.lifetime)  # whatever the pool's clock says
         self._asked_at = self._first = self._second = None
 
     def wants_table(self, now: float) -> bool:
         """Whether to fetch a table: at the start, or when the delay after an expiry is over."""
         self.on_time(now)
-        return self.state is AgentState.NEW
+        return self.state is messages.AgentState.NEW
 
     def on_time(self, now: float) -> None:
         """Let time pass: no state outlives its deadline."""
-        if self.state is AgentState.EXPIRED and now >= self._again:
-            self.state = AgentState.NEW
-        elif self.state not in (AgentState.NEW, AgentState.EXPIRED) and now >= self._deadline:
+        if self.state is messages.AgentState.EXPIRED and now >= self._again:
+            self.state = messages.AgentState.NEW
+        elif (
+            self.state not in (messages.AgentState.NEW, messages.AgentState.EXPIRED) and now >= self._deadline
+        ):
             self._expire(now)
 
     def _expire(self, now: float) -> None:
         """Without a region, and back after a random delay: whoever returns at once is recognised."""
-        self.state, self.group, self._region = AgentState.EXPIRED, UNGROUPED, self.template.domain
+        self.state, self.group, self._region = (
+            messages.AgentState.EXPIRED,
+            messages.UNGROUPED,
+            self.template.domain,
+        )
         self._again = now + self._choose.uniform(0, self.rules.open_length)
         self._asked_at = self._first = self._second = None
 
     @property
     def guarded(self) -> bool:
         """Whether a region shared by at least k people guards queries sent now."""
-        return self.group != UNGROUPED
+        return self.group != messages.UNGROUPED
 
     @property
     def region(self) -> Region:
@@ -150,20 +149,23 @@ class AgentMachine:
         ``ends_in`` is how long the phase still lasts, where the agent heard of it late.
         """
         self.on_time(now)
-        if epoch != self.epoch or self.state not in (AgentState.GUARDED, AgentState.WAITING):
+        if epoch != self.epoch or self.state not in (
+            messages.AgentState.GUARDED,
+            messages.AgentState.WAITING,
+        ):
             return None
         if self._counted_in == epoch:  # expired and back again: nobody counts twice
             return None
         asked = self._asked_at is not None and self._asked_at >= now - self.rules.overlap_length
-        if self.group == UNGROUPED and self._waiting:
-            group = READY
+        if self.group == messages.UNGROUPED and self._waiting:
+            group = messages.READY
         elif asked:
             group = self.group
         else:
             return None
-        self._first = FirstMessage(epoch, group, secrets.token_hex(16))
+        self._first = messages.FirstMessage(epoch, group, secrets.token_hex(16))
         self._counted_in = epoch
-        self.state = AgentState.COUNTED
+        self.state = messages.AgentState.COUNTED
         return Planned(self._moment(now, min(ends_in, self.rules.count)), self._first)
 
     def on_identify(
@@ -171,31 +173,31 @@ class AgentMachine:
     ) -> Planned | None:
         """Answer the request to identify: M2 at a random moment, if M1 was sent for one of the groups."""
         self.on_time(now)
-        if epoch != self.epoch or self.state is not AgentState.COUNTED or self._first is None:
+        if epoch != self.epoch or self.state is not messages.AgentState.COUNTED or self._first is None:
             return None
         if self._first.group not in asked or (self.admitted and self._second is None and not self.passes):
             return None
         if self._second is None:
             self._second = self._sealed(epoch, self._first.group, self._first.token)
-        self.state = AgentState.IDENTIFIED
+        self.state = messages.AgentState.IDENTIFIED
         return Planned(self._moment(now, min(ends_in, self.rules.identify)), self._second)
 
     def _moment(self, now: float, left: float) -> float:
         """A random moment that leaves a message time to arrive."""
         return now + self._choose.uniform(0, 0.75 * max(0.0, left))
 
-    def _sealed(self, epoch: int, group: int, token: str) -> SecondMessage | SealedMessage:
+    def _sealed(self, epoch: int, group: int, token: str) -> messages.SecondMessage | SealedMessage:
         """M2; through a relay it shares nothing with M1, not even the token."""
         sealed = self._sealing.seal(self._public_key, epoch, group, self._record)
         if not self.relayed:
-            return SecondMessage(epoch, group, token, sealed)
+            return messages.SecondMessage(epoch, group, token, sealed)
         announcement = announcement_digest(self._table_digest, group, self._public_key)
         if not self.admitted:
             return SealedMessage(announcement, secrets.token_hex(16), sealed)
         shown = self.passes.pop(max(self.passes))  # the newest is good for the longest
         return SealedMessage(announcement, shown.token, sealed, shown)
 
-    def on_reply(self, reply: Reply, now: float) -> None:
+    def on_reply(self, reply: messages.Reply, now: float) -> None:
         """Take the reply to a message: where it was too late or refused, start again."""
-        if reply in (Reply.GONE, Reply.REFUSED):
+        if reply in (messages.Reply.GONE, messages.Reply.REFUSED):
             self._expire(now)

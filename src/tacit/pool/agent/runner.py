@@ -30,6 +30,7 @@ import httpx
 
 from tacit.errors import InputError, TacitError
 from tacit.pool.agent.machine import AgentMachine, Planned, Without
+from tacit.pool.protocol import messages
 from tacit.pool.protocol.batches import (
     PASSES_AT_ONCE,
     AdmissionPass,
@@ -38,15 +39,6 @@ from tacit.pool.protocol.batches import (
     SealedMessage,
     VerifyingKey,
     issued_key,
-)
-from tacit.pool.protocol.messages import (
-    VERSION,
-    AgentState,
-    FirstMessage,
-    HpkeSealing,
-    Reply,
-    Rules,
-    SecondMessage,
 )
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import Region, Template, parse_template
@@ -62,7 +54,7 @@ class PartyUnreachableError(TacitError):
 class Terms:
     """What a pool promises, and the template it means."""
 
-    rules: Rules
+    rules: messages.Rules
     template: Template
     relay: str | None = None
     """The relay that takes second messages; where there is none, the pool does itself."""
@@ -103,11 +95,11 @@ class _PartyClient:
             raise PartyUnreachableError(why) from error
         raise PartyUnreachableError(f"the {self._name} answered {answer.status_code}.")
 
-    async def _post(self, path: str, message: dict[str, Any]) -> Reply | None:
+    async def _post(self, path: str, message: dict[str, Any]) -> messages.Reply | None:
         """What the party does with a message, or None if it is busy or does not answer."""
         try:
             answer = await self._http.post(self.address + path, json=message, headers=_HEADERS)
-            return Reply(answer.json()["reply"])
+            return messages.Reply(answer.json()["reply"])
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return None
 
@@ -131,10 +123,12 @@ class PoolClient(_PartyClient):
         """The pool's rules and template."""
         given = await self._get("/v1/pool")
         try:
-            if given["version"] != VERSION:
-                raise InputError(f"the pool speaks version {given['version']}; this agent speaks {VERSION}.")
+            if given["version"] != messages.VERSION:
+                raise InputError(
+                    f"the pool speaks version {given['version']}; this agent speaks {messages.VERSION}."
+                )
             relay = given.get("relay")
-            rules = Rules(**given["rules"])
+            rules = messages.Rules(**given["rules"])
             self.every = min(self.every, rules.count / 4, rules.identify / 4)
             return Terms(
                 rules,
@@ -154,9 +148,9 @@ class PoolClient(_PartyClient):
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the pool's table cannot be read.") from error
 
-    async def send(self, message: FirstMessage | SecondMessage) -> Reply | None:
+    async def send(self, message: messages.FirstMessage | messages.SecondMessage) -> messages.Reply | None:
         """Send a message; what the pool does with it, or None if it is busy or does not answer."""
-        path = "/v1/first" if isinstance(message, FirstMessage) else "/v1/second"
+        path = "/v1/first" if isinstance(message, messages.FirstMessage) else "/v1/second"
         return await self._post(path, message.as_dict())
 
     async def follow(self) -> AsyncGenerator[Announcement, None]:
@@ -209,7 +203,7 @@ class RelayPromise:
     issuer: str | None = None
     """Who admits people, where the relay takes no record without a pass."""
 
-    def check(self, rules: Rules, issuer: str | None = None) -> None:
+    def check(self, rules: messages.Rules, issuer: str | None = None) -> None:
         """An error where the promise does not cover what the pool promises, or names another issuer."""
         if self.issuer is not None and issuer != self.issuer:
             raise InputError(
@@ -245,7 +239,7 @@ class RelayClient(_PartyClient):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PartyUnreachableError("the relay does not answer as a relay of a pool does.") from error
 
-    async def send(self, message: SealedMessage) -> Reply | None:
+    async def send(self, message: SealedMessage) -> messages.Reply | None:
         """Bring a message; None if the relay is busy or does not answer."""
         return await self._post("/v1/sealed", message.as_dict())
 
@@ -275,7 +269,7 @@ class PassClient:
         key, token = VerifyingKey.from_bytes(issued.key), secrets.token_hex(16)
         blinded = key.blind(token.encode())
         asked = {
-            "version": VERSION,
+            "version": messages.VERSION,
             "period": issued.period,
             "blinded": base64.b64encode(blinded.request).decode(),
         }
@@ -340,7 +334,7 @@ class AgentRunner:
             terms.rules,
             terms.template,
             terms.template.encode(record),
-            HpkeSealing(),
+            messages.HpkeSealing(),
             without=without,
             relayed=relay is not None,
             admitted=passes is not None,
@@ -403,7 +397,7 @@ class AgentRunner:
     async def _hear(self, announcement: Announcement) -> None:
         agent, now = self.agent, time.monotonic()
         if agent.wants_table(now) or (
-            announcement.epoch != agent.epoch and agent.state is not AgentState.EXPIRED
+            announcement.epoch != agent.epoch and agent.state is not messages.AgentState.EXPIRED
         ):
             await self._fetch()
         planned: Planned | None = None
@@ -432,7 +426,7 @@ class AgentRunner:
                 reply = await self.client.send(message)
             else:
                 reply = None if self.relay is None else await self.relay.send(message)
-            if reply is Reply.FULL or reply is None:
+            if reply is messages.Reply.FULL or reply is None:
                 await asyncio.sleep(pause)  # the same token: it counts once
                 continue
             self.agent.on_reply(reply, time.monotonic())

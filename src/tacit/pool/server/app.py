@@ -33,15 +33,7 @@ from tacit import __version__
 from tacit.bodies import read_object
 from tacit.errors import InputError, ParameterError
 from tacit.pool.channel.secret_files import read_secret
-from tacit.pool.protocol.messages import (
-    FORMS,
-    VERSION,
-    FirstMessage,
-    Phase,
-    Reply,
-    Rules,
-    SecondMessage,
-)
+from tacit.pool.protocol import messages
 from tacit.pool.protocol.table import losses
 from tacit.pool.protocol.template import Template, named_template
 from tacit.pool.server.machine import PoolMachine, warm_up
@@ -145,7 +137,8 @@ def _operation(handler: Callable[..., Any], message: type[Any] | None) -> dict[s
     names = [field.name for field in fields(message)]
     schema = {
         "type": "object",
-        "properties": {"version": {"const": VERSION}} | {name: FORMS[name][0] for name in names},
+        "properties": {"version": {"const": messages.VERSION}}
+        | {name: messages.FORMS[name][0] for name in names},
         "required": names,
         "additionalProperties": False,
     }
@@ -175,11 +168,11 @@ LARGEST_BODY = 16_384
 """Bytes of a request."""
 
 _STATUS = {
-    Reply.ACCEPTED: 200,
-    Reply.REPEATED: 200,
-    Reply.GONE: 410,
-    Reply.REFUSED: 403,
-    Reply.FULL: 503,
+    messages.Reply.ACCEPTED: 200,
+    messages.Reply.REPEATED: 200,
+    messages.Reply.GONE: 410,
+    messages.Reply.REFUSED: 403,
+    messages.Reply.FULL: 503,
 }
 _HEADERS = {
     "cache-control": "no-store",
@@ -254,7 +247,7 @@ class _Service:
 
     def _standing_now(self, standing: Standing) -> dict[str, Any]:
         said: dict[str, Any] = {"epoch": standing.epoch, "phase": standing.phase.value}
-        return said | {"asked": self.pool.asked()} if standing.phase is Phase.IDENTIFY else said
+        return said | {"asked": self.pool.asked()} if standing.phase is messages.Phase.IDENTIFY else said
 
     async def follow(self) -> AsyncIterator[bytes]:
         """Yield epoch and phase now and at each change, as server-sent events."""
@@ -280,7 +273,7 @@ class _Service:
         rules = self.pool.rules
         return JSONResponse(
             {
-                "version": VERSION,
+                "version": messages.VERSION,
                 "rules": rules.as_dict(),
                 "overlap_length": rules.overlap_length,
                 "open_length": rules.open_length,
@@ -326,12 +319,12 @@ class _Service:
 
     async def first(self, request: Request) -> Response:
         """M1: somebody of this group sent a query in the overlap."""
-        message = FirstMessage.parse(await read_object(request, LARGEST_BODY))
+        message = messages.FirstMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.first, message))
 
     async def second(self, request: Request) -> Response:
         """M2: the sealed record of a sender of M1."""
-        message = SecondMessage.parse(await read_object(request, LARGEST_BODY))
+        message = messages.SecondMessage.parse(await read_object(request, LARGEST_BODY))
         return _replied(await self.ask(self.pool.second, message))
 
     async def statistics(self, _request: Request) -> Response:
@@ -352,16 +345,16 @@ _ROUTES: dict[str, tuple[str, type[Any] | None]] = {
     "/v1/table": ("show_table", None),
     "/v1/standing": ("standing", None),
     "/v1/events": ("events", None),
-    "/v1/first": ("first", FirstMessage),
-    "/v1/second": ("second", SecondMessage),
+    "/v1/first": ("first", messages.FirstMessage),
+    "/v1/second": ("second", messages.SecondMessage),
     "/v1/statistics": ("statistics", None),
     "/openapi.json": ("describe", None),
 }
 """Path to the handler, and to the message that is posted to it."""
 
 
-def _replied(reply: Reply) -> Response:
-    headers = {**_HEADERS, "retry-after": "1"} if reply is Reply.FULL else _HEADERS
+def _replied(reply: messages.Reply) -> Response:
+    headers = {**_HEADERS, "retry-after": "1"} if reply is messages.Reply.FULL else _HEADERS
     return JSONResponse({"reply": reply.value}, _STATUS[reply], headers)
 
 
@@ -438,7 +431,7 @@ class RelayHandover:
         import httpx
 
         headers = {"authorization": f"Bearer {self._secret}", "user-agent": "tacit-pool"}
-        asked = {"version": VERSION, "announcements": list(announcements)}
+        asked = {"version": messages.VERSION, "announcements": list(announcements)}
         until = time.monotonic() + self._patience
         while True:
             try:
@@ -501,7 +494,7 @@ class Pool:
             )
         if (relay is None) != (relay_secret is None):
             raise ParameterError("`relay` and `relay_secret` belong together.", "Give both, or neither.")
-        self.rules = Rules(k, window, overlap, count, identify, form, skew)
+        self.rules = messages.Rules(k, window, overlap, count, identify, form, skew)
         self.template = template if isinstance(template, Template) else named_template(template)
         self.relay, self.workers = relay, workers
         self._secret = None if relay_secret is None else read_secret(Path(relay_secret))

@@ -13,17 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.pool.protocol import messages
 from tacit.pool.protocol.batches import Handover, announcement_digest
-from tacit.pool.protocol.messages import (
-    READY,
-    UNGROUPED,
-    FirstMessage,
-    HpkeSealing,
-    Phase,
-    Reply,
-    Rules,
-    SecondMessage,
-)
 from tacit.pool.protocol.table import Codes, Table, whole_domain
 from tacit.pool.protocol.template import Record, Template
 from tacit.pool.server.partition import headroom, partition
@@ -43,7 +34,7 @@ def valid_records(
     """
     confirmed = {}
     for group, records in opened.items():
-        region = template.domain if group in (UNGROUPED, READY) else old.region(group)
+        region = template.domain if group in (messages.UNGROUPED, messages.READY) else old.region(group)
         width = len(region.low)
         points = np.array([each for each in records if each is not None and len(each) == width], np.int64)
         if len(points) < k:
@@ -60,7 +51,9 @@ def together(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: T
         return whole_domain(epoch, template)
     groups = sorted(confirmed)
     records = np.concatenate([confirmed[group] for group in groups])
-    ready = np.repeat([group == READY for group in groups], [len(confirmed[group]) for group in groups])
+    ready = np.repeat(
+        [group == messages.READY for group in groups], [len(confirmed[group]) for group in groups]
+    )
     cells = partition(records, template, k, least=headroom(k))
     about_to_ask = np.bincount(cells.cell_of[ready], minlength=len(cells))
     return Table(
@@ -68,7 +61,7 @@ def together(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: T
         cells.corners,
         cells.sizes,
         old.regions[[group for group in groups if group >= 0]],
-        UNGROUPED in confirmed,
+        messages.UNGROUPED in confirmed,
         about_to_ask >= k,
     )
 
@@ -103,7 +96,7 @@ def nested(old: Table, confirmed: Mapping[int, Codes], epoch: int, template: Tem
 def warm_up(template: Template) -> None:
     """Compile what forming a table needs, before anybody waits for one."""
     few = np.zeros((8, len(template.attributes)), np.uint16)
-    together(whole_domain(0, template), {UNGROUPED: few}, 1, template, 2)
+    together(whole_domain(0, template), {messages.UNGROUPED: few}, 1, template, 2)
 
 
 _RACE = 0.5
@@ -135,11 +128,11 @@ class PoolMachine:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: messages.Rules,
         template: Template,
         store: PoolStore,
         *,
-        sealing: HpkeSealing | None = None,
+        sealing: messages.HpkeSealing | None = None,
         formation: Formation = together,
         clock: Callable[[], float] | None = None,
         relay: Handover | None = None,
@@ -147,7 +140,7 @@ class PoolMachine:
         self.rules = rules
         self.template = template
         self.store = store
-        self._sealing = sealing or HpkeSealing()
+        self._sealing = sealing or messages.HpkeSealing()
         self._formation = formation
         self.clock = clock
         self.relay = relay
@@ -180,24 +173,24 @@ class PoolMachine:
 
     def _move_on(self, standing: Standing, now: float) -> None:
         rules, epoch = self.rules, standing.epoch
-        if standing.phase is Phase.OPEN:
-            counting = Standing(epoch, Phase.COUNT, now, now + rules.count)
+        if standing.phase is messages.Phase.OPEN:
+            counting = Standing(epoch, messages.Phase.COUNT, now, now + rules.count)
             self.store.advance(standing, counting, {"counted from": repr(now)})
             return
         opened = self._counted_from()
         if self._too_late(opened, now):
             self._publish(standing, whole_domain(epoch + 1, self.template), now)
-        elif standing.phase is Phase.COUNT:
+        elif standing.phase is messages.Phase.COUNT:
             asked = {group for group, number in self.store.counts().items() if number >= rules.k}
             until = opened + rules.count + rules.identify
             self.store.advance(
                 standing,
-                Standing(epoch, Phase.IDENTIFY, now, until),
+                Standing(epoch, messages.Phase.IDENTIFY, now, until),
                 {"asked": json.dumps(sorted(asked))},
                 asked,
             )
-        elif standing.phase is Phase.IDENTIFY:
-            forming = Standing(epoch, Phase.FORM, now, opened + rules.phases)
+        elif standing.phase is messages.Phase.IDENTIFY:
+            forming = Standing(epoch, messages.Phase.FORM, now, opened + rules.phases)
             if self.store.advance(standing, forming, {}):
                 self._form(forming, now)
         else:  # the worker that was forming died: the messages are still there
@@ -238,7 +231,7 @@ class PoolMachine:
     def _publish(self, standing: Standing | None, table: Table, now: float) -> None:
         before = self.publication()
         public, secret = self._sealing.keys()
-        opened = Standing(table.epoch, Phase.OPEN, now, now + self.rules.open_length)
+        opened = Standing(table.epoch, messages.Phase.OPEN, now, now + self.rules.open_length)
         self.store.advance(
             standing,
             opened,
@@ -281,15 +274,15 @@ class PoolMachine:
         asked: list[int] = json.loads(self.store.document("asked") or "[]")
         return asked
 
-    def first(self, message: FirstMessage) -> Reply:
+    def first(self, message: messages.FirstMessage) -> messages.Reply:
         """M1: counted once a token, in the phase of counting only."""
         public = self.publication()
         if public is None or public.table.epoch != message.epoch:
-            return Reply.GONE
-        if not READY <= message.group < len(public.table):
-            return Reply.REFUSED
+            return messages.Reply.GONE
+        if not messages.READY <= message.group < len(public.table):
+            return messages.Reply.REFUSED
         return self.store.first(message, self.rules.capacity)
 
-    def second(self, message: SecondMessage) -> Reply:
+    def second(self, message: messages.SecondMessage) -> messages.Reply:
         """M2: kept sealed until its group has k. Where there is a relay, it goes there and not here."""
-        return self.store.second(message) if self.relay is None else Reply.REFUSED
+        return self.store.second(message) if self.relay is None else messages.Reply.REFUSED
