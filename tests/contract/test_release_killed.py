@@ -45,7 +45,7 @@ def stage(name):
 
 budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
 ledger = open_ledger(default_ledger(log), log, budget)
-mechanism = Zealous(epsilon=2.0, delta=1e-9)
+mechanism = Zealous(epsilon=2.0, delta=1e-9).plan()
 print("start", flush=True)
 publish_log(Order(log, output, mechanism, Preparation(), ledger, threads=1), source=Telling(), report=stage)
 print("done", flush=True)
