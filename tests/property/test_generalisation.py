@@ -9,8 +9,7 @@ from device_trees import naive_power, naive_risk, seed_profiles
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.device.generalise.algorithms import Algorithm, generalise
-from tacit.device.generalise.exact import count_rooted_subtrees, rooted_subtrees
+from tacit.device.generalise.algorithms import Algorithm, count_rooted_subtrees, generalise, rooted_subtrees
 from tacit.device.generalise.measures import evaluate, risk
 from tacit.device.profile.user import Flags, SeedProfile
 

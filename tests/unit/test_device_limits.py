@@ -11,7 +11,7 @@ import pytest
 from benchmarks.specimens.optimum import optimal
 
 from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
-from tacit.device.generalise.exact import brute_force
+from tacit.device.generalise.algorithms import brute_force
 from tacit.device.generalise.measures import evaluate
 from tacit.device.generalise.measures import risk as risk_of
 from tacit.device.loops.generalise import normalised

@@ -6,18 +6,16 @@ Offline, a profile is built (:func:`build_profile`) and its owner says what is s
 (:func:`rerank`). The mathematics works on a :class:`SeedProfile` alone (:func:`generalise`).
 """
 
-from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
-from tacit.device.generalise.mapping import MappedQuery
+from tacit.device.generalise.algorithms import Algorithm, generalise
 from tacit.device.guard import Guard
 from tacit.device.profile.construction import (
-    BuildReport,
     SourceDocument,
     add_documents,
     browsing_history,
     build_profile,
     clicked_documents,
 )
-from tacit.device.profile.history import ClickedPage, Forgotten, TopicNode
+from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.repository import (
     Repository,
     TopicDocuments,
@@ -30,25 +28,19 @@ from tacit.device.profile.user import SeedProfile, UserProfile
 from tacit.device.ranking.attention import Placement
 from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
-from tacit.device.sending.exposure import CoursePoint, Exposure, ExposureBound, ExposureCourse, ExposureLedger
+from tacit.device.sending.exposure import CoursePoint, ExposureBound, ExposureCourse, ExposureLedger
 from tacit.device.sending.protection import Protection, SentTopic, outgoing
 from tacit.device.sending.withholding import Sending
-from tacit.taxonomy.files import load_taxonomy
 
 __all__ = [
     "Algorithm",
-    "BuildReport",
     "ClickedPage",
     "CoursePoint",
     "Decision",
-    "Exposure",
     "ExposureBound",
     "ExposureCourse",
     "ExposureLedger",
-    "Forgotten",
-    "Generalisation",
     "Guard",
-    "MappedQuery",
     "OnlineProfiler",
     "Placement",
     "ProfileStore",
@@ -60,7 +52,6 @@ __all__ = [
     "SentTopic",
     "SourceDocument",
     "TopicDocuments",
-    "TopicNode",
     "UserProfile",
     "add_documents",
     "borda_fusion",
@@ -70,7 +61,6 @@ __all__ = [
     "generalise",
     "interest_scores",
     "load_repository",
-    "load_taxonomy",
     "outgoing",
     "rerank",
     "taxonomy_repository",
