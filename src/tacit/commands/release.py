@@ -48,15 +48,12 @@ the next run starts anew.
 """
 
 
-def _word(name: str, kind: Any, info: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
-    )
-
-
 def _shared(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """An option that other commands have too."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _said(name: str, kind: Any, default: Any, says: str, panel: str = _LEDGER) -> inspect.Parameter:
+    return _shared(name, Annotated[kind, typer.Option(help=says, rich_help_panel=panel)], default)
 
 
 _NewFolder = Annotated[
@@ -65,48 +62,17 @@ _NewFolder = Annotated[
 ]
 _FIRST = (_shared("log", LogFile), _shared("output", _NewFolder))
 _LAST = (
-    _word(
-        "ledger",
-        Path | None,
-        typer.Option(
-            help="The data set's ledger (default: where it is known, or LOG.ledger).", rich_help_panel=_LEDGER
-        ),
-        None,
-    ),
-    _word(
+    _said("ledger", Path | None, None, "The data set's ledger (default: where it is known, or LOG.ledger)."),
+    _said(
         "budget_epsilon",
         float | None,
-        typer.Option(
-            help="Open the ledger, if there is none, with this ε for all releases.", rich_help_panel=_LEDGER
-        ),
         None,
+        "Open the ledger, if there is none, with this ε for all releases.",
     ),
-    _word(
-        "budget_delta",
-        float,
-        typer.Option(help="δ of the budget, with --budget-epsilon.", rich_help_panel=_LEDGER),
-        0.0,
-    ),
-    _word(
-        "purpose",
-        str,
-        typer.Option(
-            help="What the release is for: in the ledger, the manifest and the page.", rich_help_panel=_ABOUT
-        ),
-        "",
-    ),
-    _word(
-        "data_set",
-        str,
-        typer.Option(help="What people call the data set, for the page.", rich_help_panel=_ABOUT),
-        "",
-    ),
-    _word(
-        "controller",
-        str,
-        typer.Option(help="Who is responsible for the data set, for the page.", rich_help_panel=_ABOUT),
-        "",
-    ),
+    _said("budget_delta", float, 0.0, "δ of the budget, with --budget-epsilon."),
+    _said("purpose", str, "", "What the release is for: in the ledger, the manifest and the page.", _ABOUT),
+    _said("data_set", str, "", "What people call the data set, for the page.", _ABOUT),
+    _said("controller", str, "", "Who is responsible for the data set, for the page.", _ABOUT),
     _shared("since", Since, None),
     _shared("until", Until, None),
     _shared("scrub", ScrubFlag, True),
@@ -118,21 +84,18 @@ _LAST = (
 )
 
 
-_EVEN_IF_EMPTY = _word(
-    "even_if_empty",
+_EvenIfEmpty = Annotated[
     bool,
     typer.Option("--even-if-empty", help="With --users: go on although next to nothing can be expected."),
-    False,
-)
-_NOT_PRIVATE = _word(
-    "unsafe_exact_counts",
+]
+_EVEN_IF_EMPTY = _shared("even_if_empty", _EvenIfEmpty, False)
+_NotPrivate = Annotated[
     bool,
     typer.Option(
-        "--i-know-this-is-not-private",
-        help="Needed: it protects against nobody who knows the method.",
+        "--i-know-this-is-not-private", help="Needed: it protects against nobody who knows the method."
     ),
-    False,
-)
+]
+_NOT_PRIVATE = _shared("unsafe_exact_counts", _NotPrivate, False)
 
 
 class _Mechanisms(TyperGroup):

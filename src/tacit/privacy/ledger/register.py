@@ -9,14 +9,11 @@ A second ledger is a second budget. Deleting a ledger, releasing through a link 
 or going back to an old copy of the ledger would each make one without anybody meaning to. So the log is
 looked up in the register before its ledger is opened:
 
-====================================================
-======================================================= the data set is not known
-its ledger is used, or opened with the budget given it is known, and its ledger lies where it is looked
-that ledger is used, if it holds the last entry known for it is known, and its ledger lies somewhere else
-that ledger is used, unless another was asked for it is known, and its ledger is gone
-refused, with how to restore or knowingly replace it the ledger lacks entries that it had
-refused, with how to restore or knowingly accept it ====================================================
-=======================================================
+- the data set is not known: its ledger is used, or opened with the budget given;
+- its ledger lies where it is looked for: that one is used, if it holds the last entry known;
+- its ledger lies somewhere else: that one is used, unless another was asked for;
+- its ledger is gone: refused, with how to restore or knowingly replace it;
+- the ledger lacks entries that it had: refused, with how to restore or knowingly accept it.
 """
 
 from __future__ import annotations
