@@ -162,26 +162,7 @@ def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_pa
             assert not any("coffee" in topic for topic in second.get("topics", []))
             assert second != first
             window.go("/exposure")
-            assert window.page.locator("svg.picture").count() == 1
-            window.close()
-
-
-def test_the_slider_shows_the_trade_off_before_anything_is_sent(chromium: Any, tmp_path: Path) -> None:
-    answer = json.dumps({"results": [{"url": "https://a.example/", "title": "A"}]})
-    with local_server(lambda *_: http_answer(answer)) as engine:
-        described = EngineDescription("told", "tacit", engine.address, Carriage.PROFILE)
-        with served_page(tmp_path, [described]) as server:
-            teach(server, COFFEE)
-            window = Window(chromium, server)
-            page = window.search("java")
-            page.locator("#sent summary").click()
-            playwright.expect(page.locator(".outcome")).not_to_be_empty()
-            page.locator("#delta-slider").fill("8")
-            assert "would be sent" in page.locator(".outcome").inner_text()
-            assert len(engine.requests) == 1
-            page.get_by_role("button", name="Search with this bound").click()
-            page.wait_for_url("**delta=1*")
-            assert len(engine.requests) == 2
+            assert "Cumulative risk" in window.page.locator("section.engine").inner_text()
             window.close()
 
 
@@ -274,9 +255,7 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
     page.locator(".search.big button").click()
     page.wait_for_url("**/search?q=java")
     page.locator("#sent summary").click()
-    page.get_by_role("link", name="Compare risk bounds").click()
-    page.wait_for_url("**/trade-off*")
-    assert page.locator("tbody tr").count() == 9
+    assert page.locator("#sent[open]").count() == 1
     window.search("java").locator(".result h2 a").first.click()
     page.wait_for_url("**/read/**")
     assert len(server.site.guard.history()) == 13
@@ -296,7 +275,7 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
 
 
 PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/exposure", "/data", "/settings",
-         "/trade-off?q=java", "/read/coffee.n.01"]  # fmt: skip
+         "/read/coffee.n.01"]  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

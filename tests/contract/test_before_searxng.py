@@ -72,7 +72,7 @@ def test_searxng_is_asked_and_its_results_are_put_in_personal_order(searxng: str
         assert "searxng was sent the query alone" in first.text
         (sent,) = page.site.sent.all()
         assert sent.wire.startswith(b"GET /search?q=java&format=json HTTP/1.1\r\n")
-        found = page.site.service.known("java", 0.1)
+        found = page.site.service.known("java")
         assert found is not None and len(found.plain) > 5
         coffee = next(one for one in found.plain if one.result.title == "coffee, java")
         text = "A hot beverage of roasted arabica coffee."
@@ -81,6 +81,6 @@ def test_searxng_is_asked_and_its_results_are_put_in_personal_order(searxng: str
             page.site.guard.clicked("coffee", read)
         page.site.changed()
         client.get("/search", params={"q": "java"})
-        again = page.site.service.known("java", 0.1)
+        again = page.site.service.known("java")
         assert again is not None
         assert next(one.rank for one in again.personal if one.result == coffee.result) < coffee.rank

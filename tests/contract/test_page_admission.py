@@ -19,7 +19,7 @@ from tacit.web.server import opening_page
 
 PRIVATE = """/ /search?q=java /profile /profile/children?topic=entity.n.01 /exposure /data
 /exposure/requests.txt /data/export /data/progress
-/settings /suggest?q=j /trade-off?q=java /read/coffee.n.01 /go/x/1""".split()
+/settings /suggest?q=j /read/coffee.n.01 /go/x/1""".split()
 CHANGES = """/profile/sensitive /profile/forget /profile/forget-page /undo/x /exposure/forget /data/import
 /data/browser /data/erase /data/sign-out /settings /settings/engine /settings/engine/change /settings/rule
 /settings/rules/import /settings/rule/remove /clicked/x/1 /search""".split()

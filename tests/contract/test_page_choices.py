@@ -113,7 +113,6 @@ def test_going_back_turning_the_page_and_the_other_order_send_nothing_again(
         "/search?q=two",
         "/search?q=two&page=2",
         "/search?q=two&order=plain",
-        "/trade-off?q=two",
     ):
         assert browser.get(path).status_code == 200
     assert len(engine.requests) == before + 1

@@ -28,7 +28,7 @@ def test_a_page_made_before_a_change_is_not_found_after_it(tmp_path: Path, chang
 
         desk = SearchService(guard, SentRequests(state), Suggestions(state, (), None), local)
         engines = [parse_engine("embedded")]
-        page = anyio.run(desk.search, "tea", engines, RuleBook([]), Settings(), 0.1)
+        page = anyio.run(desk.search, "tea", engines, RuleBook([]), Settings())
         assert desk.page(page.key) is page  # its links work
-        assert desk.known("tea", 0.1) is (None if changed else page)
+        assert desk.known("tea") is (None if changed else page)
         state.close()

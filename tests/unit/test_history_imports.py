@@ -102,12 +102,7 @@ def test_tables_of_clicks(tmp_path: Path) -> None:
     table.write_text(
         "time,query,url,title\n2026-03-04T05:06:07+00:00,espresso,https://beans.example/,Coffee\n"
     )
-    expected = [Visit("https://beans.example/", "Coffee", WHEN, "", "espresso")]
-    assert list(visits_of(table)) == expected
-    lines = tmp_path / "clicks.jsonl"
-    row = {"url": "https://beans.example/", "title": "Coffee", "query": "espresso", "time": WHEN.isoformat()}
-    lines.write_text(json.dumps(row) + "\n")
-    assert list(visits_of(lines)) == expected
+    assert list(visits_of(table)) == [Visit("https://beans.example/", "Coffee", WHEN, "", "espresso")]
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", b"{}", b"[", b"SQLite format 3\x00" + b"\x00" * 2000,

@@ -129,7 +129,6 @@ class FoundPage:
 
     key: str
     query: str
-    delta: float
     turns: tuple[EngineTurn, ...]
     personal: tuple[ShownResult, ...]
     plain: tuple[ShownResult, ...]
@@ -176,7 +175,7 @@ class SearchService:
         self._suggestions = suggestions
         self._local = local
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
-        self._latest: dict[tuple[str, float], str] = {}
+        self._latest: dict[str, str] = {}
         self._changes = 0
         self.client = EngineClient(proxy=proxy)
 
@@ -195,9 +194,9 @@ class SearchService:
         found = self._pages.get(key)
         return found if found is not None and time.monotonic() - found.made < _KEPT_SECONDS else None
 
-    def known(self, query: str, delta: float) -> FoundPage | None:
-        """The latest page for a query under a risk bound, if it is not too old."""
-        return self.page(self._latest.get((query, delta), ""))
+    def known(self, query: str) -> FoundPage | None:
+        """The latest page for a query, if it is not too old."""
+        return self.page(self._latest.get(query, ""))
 
     async def search(
         self,
@@ -205,20 +204,17 @@ class SearchService:
         engines: Sequence[EngineDescription],
         rules: RuleBook,
         settings: Settings,
-        delta: float,
     ) -> FoundPage:
         """Ask all engines and arrange what they answer."""
         begun, changes = time.monotonic(), self._changes
         turns = [EngineTurn(engine) for engine in engines if engine.enabled]
         self._guard.bound = settings.exposure_bound
-        await asyncio.gather(*(self._take(turn, query, delta) for turn in turns))
+        await asyncio.gather(*(self._take(turn, query, settings.delta) for turn in turns))
         answers = [turn.answer for turn in turns]
         fused = fuse(answers)
         reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
         plain = fuse(answers, unpersonalised=True) if reordered else fused
-        page = await to_thread.run_sync(
-            self._arranged, query, delta, turns, fused, plain, rules, settings, begun
-        )
+        page = await to_thread.run_sync(self._arranged, query, turns, fused, plain, rules, settings, begun)
         self._keep(page, findable=changes == self._changes)
         return page
 
@@ -226,11 +222,11 @@ class SearchService:
         """Keep a page for its links, and for who asks the same again unless things changed meanwhile."""
         self._pages[page.key] = page
         if findable:
-            self._latest[page.query, page.delta] = page.key
+            self._latest[page.query] = page.key
         while len(self._pages) > _KEPT_PAGES:
             key, old = self._pages.popitem(last=False)
-            if self._latest.get((old.query, old.delta)) == key:
-                del self._latest[old.query, old.delta]
+            if self._latest.get(old.query) == key:
+                del self._latest[old.query]
 
     async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
@@ -263,7 +259,6 @@ class SearchService:
     def _arranged(
         self,
         query: str,
-        delta: float,
         turns: Sequence[EngineTurn],
         fused: Sequence[FusedResult],
         plain: Sequence[FusedResult],
@@ -303,7 +298,6 @@ class SearchService:
         return FoundPage(
             key=secrets.token_urlsafe(12),
             query=query,
-            delta=delta,
             turns=tuple(turns),
             personal=tuple(shown(one, rank) for rank, one in enumerate(personal, start=1)),
             plain=tuple(shown(one, rank) for rank, one in enumerate(kept, start=1)),

@@ -7,23 +7,18 @@ from urllib.parse import urlencode
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.device import ClickedPage, Protection
+from tacit.device import ClickedPage
 from tacit.errors import InputError
 from tacit.taxonomy import load_wordnet
 from tacit.web.engines.interface import Carriage
 from tacit.web.rules import without_tracking
 from tacit.web.search import FoundPage, ShownResult
 from tacit.web.site.site import Site
-from tacit.web.topics import leaf_labels, readable_topic
 from tacit.world import wordnet_corpus
 
-DELTAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""The risk bounds that the slider offers."""
-
-_STEPS = " ".join(map(str, DELTAS))
 _ON_A_PAGE = 10
 _LONGEST_QUERY = 1_000
 
@@ -36,7 +31,6 @@ def routes(site: Site) -> list[Route]:
         Route("/search", page.search, methods=["GET", "POST"]),
         Route("/go/{key}/{number:int}", page.go),
         Route("/clicked/{key}/{number:int}", page.clicked, methods=["POST"]),
-        Route("/trade-off", page.trade_off),
         Route("/read/{name}", page.read),
     ]
 
@@ -78,11 +72,10 @@ class _ResultPages:
             return RedirectResponse("/", 303)
         if len(query) > _LONGEST_QUERY:
             raise InputError(f"a query must be at most {_LONGEST_QUERY:,} characters; found {len(query):,}.")
-        delta = _delta(asked.get("delta"), self._site.settings.delta)
-        page = self._site.service.known(query, delta) if "again" not in asked else None
+        page = self._site.service.known(query) if "again" not in asked else None
         if page is None:
             page = await self._site.service.search(
-                query, self._site.engines, self._site.rules, self._site.settings, delta
+                query, self._site.engines, self._site.rules, self._site.settings
             )
         return self._draw(request, page, plain=asked.get("order") == "plain", part=_part(asked.get("page")))
 
@@ -92,8 +85,6 @@ class _ResultPages:
         shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
 
         same = "/search?" + urlencode({"q": page.query})
-        if page.delta != settings.delta:
-            same += f"&delta={page.delta}"
 
         def link(number: int = part, *, plain: bool = plain) -> str:
             return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
@@ -115,13 +106,7 @@ class _ResultPages:
             several=len(page.turns) > 1,
             link=link,
             turns=[(turn, _requests_of(turn)) for turn in page.turns],
-            carried=any(
-                turn.engine.carriage in {Carriage.PROFILE, Carriage.EXPANSION} for turn in page.turns
-            ),
             only_here=all(turn.engine.carriage is Carriage.HERE for turn in page.turns),
-            step=DELTAS.index(page.delta) if page.delta in DELTAS else 4,
-            steps=_STEPS,
-            last_step=len(DELTAS) - 1,
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
@@ -161,28 +146,6 @@ class _ResultPages:
             result = {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet}
             await to_thread.run_sync(self._site.guard.clicked, page.query, result)
 
-    async def trade_off(self, request: Request) -> Response:
-        """What would be sent at each risk bound; nothing is sent."""
-        query = " ".join(request.query_params.get("q", "").split())[:_LONGEST_QUERY]
-        engines = [e for e in self._site.engines if e.carriage in {Carriage.PROFILE, Carriage.EXPANSION}]
-        name = request.query_params.get("engine") or (engines[0].name if engines else "a Tacit server")
-        self._site.guard.bound = self._site.settings.exposure_bound
-        choices = await to_thread.run_sync(
-            lambda: self._site.guard.trade_off(query, DELTAS, upstream=name) if query else []
-        )
-        rows = [_choice(choice) for choice in choices]
-        if "application/json" in request.headers.get("accept", ""):
-            return JSONResponse({"engine": name, "choices": rows})
-        return self._site.render(
-            request,
-            "trade_off.html",
-            query=query,
-            engine=name,
-            choices=choices,
-            used=self._site.settings.delta,
-            leaves=lambda choice: [readable_topic(label) for label in leaf_labels(choice.topics)],
-        )
-
     async def read(self, request: Request) -> Response:
         """An entry of the embedded dictionary."""
         wordnet = load_wordnet()
@@ -204,18 +167,6 @@ class _ResultPages:
             below=entries(wordnet.hyponyms(number)),
             path=[(name, name) for name in wordnet.tree.path(number)[:-1]],
         )
-
-
-def _delta(text: str | None, usual: float) -> float:
-    if text is None or text == "":
-        return usual
-    try:
-        delta = float(text)
-    except ValueError:
-        delta = -1.0
-    if not 0 <= delta <= 1:
-        raise InputError(f"the risk bound δ must be from 0 to 1; found {text[:20]}.", "The usual one is 0.1.")
-    return delta
 
 
 def _part(text: str | None) -> int:
@@ -242,15 +193,3 @@ def _read_before(one: ShownResult) -> list[ClickedPage]:
 
 def _requests_of(turn: Any) -> list[str]:
     return [wire.decode("utf-8", errors="backslashreplace") for wire in turn.sent]
-
-
-def _choice(choice: Protection) -> dict[str, Any]:
-    return {
-        "delta": choice.delta,
-        "sent": choice.sent,
-        "reason": choice.reason,
-        "topics": [readable_topic(label) for label in leaf_labels(choice.topics)],
-        "count": len(choice.topics),
-        "risk": choice.risk,
-        "utility": choice.utility,
-    }

@@ -1,4 +1,4 @@
-// Everything here adds to pages that work without it: keys, suggestions, the slider, the lazy tree.
+// Everything here adds to pages that work without it: keys, suggestions, the lazy tree.
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
@@ -110,32 +110,6 @@
       if (event.key === "Escape") { box.value = typed; show([]); event.stopPropagation(); }
     });
     box.addEventListener("blur", () => show([]));
-  }
-
-  // The risk bound: what would be sent is shown before anything is.
-  for (const form of all(".slider")) {
-    const slider = one("input[type=range]", form), said = one(".outcome", form), shown = one("output", form);
-    const deltas = slider.dataset.deltas.split(" ").map(Number);
-    let choices = null;
-    const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
-    const tell = async () => {
-      const delta = deltas[Number(slider.value)];
-      shown.textContent = percent(delta);
-      slider.setAttribute("aria-valuetext", percent(delta));
-      one("input[name=delta]", form).value = delta;
-      if (!choices) {
-        const answer = await fetch(form.dataset.choices, { headers: { Accept: "application/json" } });
-        choices = (await answer.json()).choices;
-      }
-      const choice = choices[Number(slider.value)];
-      if (!choice) return;
-      said.textContent = choice.sent
-        ? `${choice.count} topics would be sent, down to ${choice.topics.join(", ")}. Risk ${percent(choice.risk)}, expected gain ${choice.utility.toPrecision(3)}.`
-        : `The query would be sent alone: ${choice.reason}.`;
-    };
-    form.hidden = false;
-    slider.addEventListener("input", tell);
-    form.closest("details")?.addEventListener("toggle", (event) => { if (event.target.open) tell(); });
   }
 
   // The topic tree: a branch is fetched when it is opened; a sensitivity is stored when it is chosen.
