@@ -75,13 +75,13 @@ def test_rules_arrange_the_results_and_are_imported(page: ServedPage, browser: h
     token = page.token(browser)
     answer = browser.post(
         f"/settings/rules/import?form={token}",
-        files={"file": ("mine.goggle", b"! name: x\n$discard,site=gamma.example\n")},
+        files={"file": ("mine.txt", b"# mine\n*://*.gamma.example/*\n")},
         headers={"Origin": page.address},
         follow_redirects=True,
     )
     assert "1 rules were imported" in answer.text
     assert titles(browser.get("/search?q=one").text) == ["Page of delta", "Page of alpha"]
-    page.post(browser, "/settings/rule/remove", source="file mine.goggle")
+    page.post(browser, "/settings/rule/remove", source="file mine.txt")
     assert len(titles(browser.get("/search?q=one").text)) == 3
 
 

@@ -37,11 +37,6 @@ OPENSEARCH = {  # the shape of GET index/_search
         "hits": [{"_id": "1", "_source": {"url": "https://a.example/1", "title": "One", "text": "t"}}],
     },
 }  # fmt: skip
-RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>t</title><item><title>One &amp; only</title>
-<link>https://a.example/1</link><description>&lt;b&gt;bold&lt;/b&gt;</description></item></channel></rss>"""
-ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>One</title>
-<link rel="self" href="https://a.example/self"/><link href="https://a.example/1"/>
-<summary>text</summary></entry></feed>"""
 
 
 def answered(kind: str, path: str, body: str, carriage: str | None = None) -> tuple[bytes, Answer]:
@@ -94,29 +89,6 @@ def test_opensearch_is_asked_by_post() -> None:
     assert json.loads(body)["query"]["multi_match"]["query"] == "java & tea"
     assert json.loads(body)["size"] == 50
     assert answer.results == (SearchResult("https://a.example/1", "One", "t"),)
-
-
-@pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
-def test_feeds(body: str) -> None:
-    request, answer = answered("feed", "/?q={searchTerms}&n={count}&p={startPage?}&x={custom?}", body)
-    assert target(request) == {"q": ["java & tea"], "n": ["50"], "p": ["1"]}
-    assert [(r.url, r.title) for r in answer.results] == [
-        ("https://a.example/1", "One & only" if body is RSS else "One")
-    ]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><rss><channel><title>&b;</title></channel></rss>',
-        '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><channel><title>&f;</title></channel></rss>',
-        "<html></html>",
-        "not xml",
-    ],
-    ids=["entities", "files", "page", "words"],
-)  # fmt: skip
-def test_feeds_that_try_something_are_refused(body: str) -> None:
-    assert "form" in answered("feed", "/?q={searchTerms}", body)[1].problem
 
 
 def test_words_of_exposed_topics_expand_the_query_only_where_that_was_chosen() -> None:
@@ -177,7 +149,6 @@ def test_a_described_engine(tmp_path: Path) -> None:
         ({"kind": "searxng", "address": "http://a.example", "carries": "profile"}, "cannot carry"),
         ({"kind": "searxng", "address": "http://a.example", "timeout": 600}, "timeout"),
         ({"kind": "searxng", "address": "http://a.example", "colour": 1}, "no field"),
-        ({"kind": "feed", "address": "http://a.example/?q={searchTerms}&k={key}"}, "{key}"),
         ({"address": "http://a/?q={query}", "description": {"link": "u", "headers": {"Host": "b"}}}, "Host"),
     ],
 )  # fmt: skip

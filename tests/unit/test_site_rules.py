@@ -21,15 +21,6 @@ title/spam/
 not a pattern at all
 """
 
-GOGGLE = """! name: Example
-! description: a goggle
-$boost=3,site=good.example
-$downrank,site=dull.example
-/blog/*/ads$discard
-|https://news.example/sport$boost=2
-$discard
-"""
-
 
 def book(*rules: tuple[str, str]) -> RuleBook:
     return RuleBook(SiteRule(Action(action), check_pattern(pattern)) for action, pattern in rules)
@@ -82,19 +73,7 @@ def test_a_ublacklist_file() -> None:
     assert read.skipped == 2
 
 
-def test_a_goggle() -> None:
-    read = read_rules(GOGGLE, "file g")
-    rules = RuleBook(read.rules)
-    expected = {
-        "https://www.good.example/": Action.RAISE,
-        "https://dull.example/": Action.LOWER,
-        "https://x.example/blog/2026/ads": Action.BLOCK,
-        "https://news.example/sport/1": Action.RAISE,
-        "https://x.example/?u=https://news.example/sport": None,
-    }
-    found = {url: rules.rule_for(url) for url in expected}
-    assert {url: rule.action if rule else None for url, rule in found.items()} == expected
-    assert read.skipped == 1
+def test_a_file_without_rules_is_refused() -> None:
     with pytest.raises(InputError, match="no line"):
         read_rules("nothing here\n", "file n")
 

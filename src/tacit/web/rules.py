@@ -2,7 +2,7 @@
 
 A pattern is a host (``example.org``, which covers its subdomains), a uBlacklist match pattern
 (``*://*.example.org/news/*``), or a regular expression between slashes. Lists that people share, uBlacklist
-subscriptions and Brave Goggles, can be imported. Rules are applied after all ranking, on the device, and
+subscriptions, can be imported. Rules are applied after all ranking, on the device, and
 are never sent.
 """
 
@@ -147,8 +147,6 @@ class RuleBook:
 
 
 _LARGEST = 200_000
-_GOGGLE = re.compile(r"\$(?:.*,)?(boost|downrank|discard)(?:=(\d+))?\b")
-_SITE = re.compile(r"\bsite=([^,\s]+)")
 
 
 @dataclass(frozen=True)
@@ -160,23 +158,22 @@ class ReadRules:
 
 
 def read_rules(text: str, source: str) -> ReadRules:
-    """The rules of a file, whichever of the two formats it has.
+    """The rules of a uBlacklist file.
 
-    uBlacklist blocks what a line matches; a line with ``@`` before the pattern takes it out again, and ``@1``
-    marks it, which is read as raising. Goggles boost, downrank or discard; strengths become one step.
+    It blocks what a line matches; a line with ``@`` before the pattern takes it out again, and ``@1`` marks
+    it, which is read as raising.
 
     Raises:
         InputError: no line of it is a rule.
     """
     text = text.removeprefix("\ufeff")
     lines = [line.strip() for line in _without_front_matter(text).splitlines()]
-    goggle = any(_GOGGLE.search(line) for line in lines if not line.startswith("!"))
     rules: list[SiteRule] = []
     skipped = 0
     for line in lines:
-        if not line or line.startswith(("!", "#")):
+        if not line or line.startswith("#"):
             continue
-        rule = _goggle_rule(line, source) if goggle else _blacklist_rule(line, source)
+        rule = _blacklist_rule(line, source)
         if rule is None:
             skipped += 1
         else:
@@ -184,7 +181,7 @@ def read_rules(text: str, source: str) -> ReadRules:
         if len(rules) > _LARGEST:
             raise InputError(f"the file has more than {_LARGEST:,} rules.", "Import a smaller one.")
     if not rules:
-        raise InputError("no line of the file is a rule.", "Give a uBlacklist or Goggles file.")
+        raise InputError("no line of the file is a rule.", "Give a uBlacklist file.")
     return ReadRules(tuple(dict.fromkeys(rules)), skipped)
 
 
@@ -204,33 +201,8 @@ def _blacklist_rule(line: str, source: str) -> SiteRule | None:
     line = line.partition(" #")[0].strip()
     if re.match(r"(title|path|url|host|scheme)?\s*[/=~^$*]=?", line) and not line.startswith(("/", "*")):
         return None  # conditions on other things than the address
-    return _rule(action, line, source)
-
-
-def _goggle_rule(line: str, source: str) -> SiteRule | None:
-    found = _GOGGLE.search(line)
-    if found is None:
-        return None
-    action = {"boost": Action.RAISE, "downrank": Action.LOWER, "discard": Action.BLOCK}[found[1]]
-    pattern, options = line[: line.index("$")], line[line.index("$") :]
-    site = _SITE.search(options)
-    if not pattern and site:
-        return _rule(action, site[1], source)
-    if not pattern:
-        return None  # a rule for everything
-    body = "".join({"*": ".*", "^": r"(?:[^\w.%-]|$)", "|": ""}.get(c, re.escape(c)) for c in pattern)
-    if pattern.startswith("|"):
-        body = "^" + body
-    if pattern.endswith("|"):
-        body += "$"
-    if site:
-        body = rf"^https?://(?:[^/]+\.)?{re.escape(site[1])}(?::\d+)?/.*{body.removeprefix('^')}"
-    return _rule(action, f"/{body}/", source)
-
-
-def _rule(action: Action, pattern: str, source: str) -> SiteRule | None:
     try:
-        return SiteRule(action, check_pattern(pattern), source)
+        return SiteRule(action, check_pattern(line), source)
     except InputError:
         return None
 

@@ -156,12 +156,12 @@ class SentRequests:
                 (engine, now, exposure, address, wire),
             )
 
-    def all(self, engine: str | None = None, limit: int = -1, offset: int = 0) -> list[SentRequest]:
+    def all(self, limit: int = -1, offset: int = 0) -> list[SentRequest]:
         """The requests, newest first."""
         rows = self._state.rows(
             "SELECT number, engine, time, exposure, address, bytes FROM page_sent "
-            "WHERE ?1 IS NULL OR engine = ?1 ORDER BY number DESC LIMIT ?2 OFFSET ?3",
-            (engine, limit, offset),
+            "ORDER BY number DESC LIMIT ? OFFSET ?",
+            (limit, offset),
         )
         return [SentRequest(n, e, datetime.fromisoformat(t), x, a, bytes(b)) for n, e, t, x, a, b in rows]
 

@@ -2,8 +2,8 @@
 
 Most engines are described by data: an address with ``{query}`` in it, and paths to the list of results and,
 within each, to the address, the title and the snippet. A path is names and numbers with dots between them;
-the address of a result may also be a template: ``https://host/wiki/?curid={pageid}``. Feeds (OpenSearch
-1.1) and Tacit search servers have classes of their own.
+the address of a result may also be a template: ``https://host/wiki/?curid={pageid}``. Tacit search
+servers have a class of their own.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
-
-from defusedxml import DefusedXmlException
-from defusedxml import ElementTree as Safe
 
 from tacit.errors import InputError
 from tacit.web.engines.interface import (
@@ -164,58 +161,6 @@ def _filled(template: object, query: str) -> object:
     return template.replace("{query}", query) if isinstance(template, str) else template
 
 
-_FILLED = {"count": str(RESULTS_ASKED), "startPage": "1", "startIndex": "1", "inputEncoding": "UTF-8"}
-_FILLED |= {"outputEncoding": "UTF-8", "language": "*"}
-_PLACE_FEED = re.compile(r"\{([A-Za-z:]+)(\??)\}")
-_ATOM = "{http://www.w3.org/2005/Atom}"
-_RSS_1 = "{http://purl.org/rss/1.0/}"
-
-
-@dataclass(frozen=True)
-class FeedEngine:
-    """An engine with an OpenSearch address template, such as ``https://host/?q={searchTerms}&format=rss``."""
-
-    template: str
-    carriage: Carriage = Carriage.NOTHING
-
-    def __post_init__(self) -> None:
-        if "{searchTerms}" not in self.template:
-            raise InputError("the address has no {searchTerms} in it.", "Put it where the words go.")
-        for name, optional in _PLACE_FEED.findall(self.template):
-            if name != "searchTerms" and name not in _FILLED and not optional:
-                raise InputError(
-                    f"the address asks for {{{name}}}, which Tacit does not fill.", "Take it out."
-                )
-
-    def request(self, query: str, exposed: Exposed) -> Outgoing:
-        """The template with its places filled; optional ones that are not known stay empty."""
-        words = quote_plus(expanded(query, exposed, self.carriage))
-
-        def fill(match: re.Match[str]) -> str:
-            return words if match[1] == "searchTerms" else _FILLED.get(match[1], "")
-
-        return outgoing_request("GET", _PLACE_FEED.sub(fill, self.template))
-
-    def read(self, body: bytes) -> list[SearchResult]:
-        """The entries of the feed. Entities, document types and outside references are refused."""
-        try:
-            root = Safe.fromstring(body, forbid_dtd=True)
-        except (Safe.ParseError, DefusedXmlException, RecursionError, LookupError) as error:
-            raise ValueError("not a feed") from error
-        entries = [
-            tuple(item.findtext(prefix + name) for name in ("link", "title", "description"))
-            for prefix, path in (("", "./channel/item"), (_RSS_1, f"./{_RSS_1}item"))
-            for item in root.iterfind(path)
-        ]
-        for item in root.iterfind(f"./{_ATOM}entry"):
-            links = [link for link in item.iterfind(f"{_ATOM}link") if link.get("rel") in {None, "alternate"}]
-            summary = item.findtext(f"{_ATOM}summary") or item.findtext(f"{_ATOM}content")
-            entries.append((links[0].get("href") if links else None, item.findtext(f"{_ATOM}title"), summary))
-        if not entries and root.tag not in {"rss", f"{_ATOM}feed"}:
-            raise ValueError("neither RSS nor Atom")
-        return clean_results(entries)
-
-
 @dataclass(frozen=True)
 class TacitServer:
     """A server of this project, by its address."""
@@ -268,7 +213,6 @@ KINDS: Mapping[str, EngineKind] = {
     "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
     "opensearch": EngineKind("An OpenSearch index", description=OPENSEARCH, suffix="/_search"),
-    "feed": EngineKind("OpenSearch 1.1 (RSS or Atom)"),
     "json": EngineKind("Any JSON search API"),
 }
 
@@ -288,8 +232,6 @@ def upstream_of(engine: EngineDescription) -> Upstream:
     match engine.kind:
         case "tacit":
             return TacitServer(engine.address, engine.carriage)
-        case "feed":
-            return FeedEngine(engine.address, engine.carriage)
         case "json":
             return DescribedEngine(engine.address, engine.description, engine.carriage)
     address = engine.address.rstrip("/").removesuffix(kind.suffix)

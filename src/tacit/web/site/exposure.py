@@ -36,12 +36,10 @@ class _ExposurePage:
 
     def _drawn(self, request: Request) -> Response:
         site = self._site
-        engine = request.query_params.get("engine") or None
         text = request.query_params.get("page", "1")
         part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
-        counts = site.sent.count()
-        total = counts.get(engine, 0) if engine else sum(counts.values())
-        listed = site.sent.all(engine, _ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+        total = sum(site.sent.count().values())
+        listed = site.sent.all(_ON_A_PAGE, (part - 1) * _ON_A_PAGE)
         entries = site.guard.exposure_entries(sent.exposure for sent in listed if sent.exposure is not None)
         requests = [
             (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
@@ -52,7 +50,6 @@ class _ExposurePage:
             "exposure.html",
             courses=site.guard.courses(since),
             requests=requests,
-            engine=engine,
             part=part,
             parts=-(-total // _ON_A_PAGE),
             total=total,

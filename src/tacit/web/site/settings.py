@@ -138,7 +138,7 @@ class _SettingsPage:
         return self._site.done(back, f"From now on: {rule.action} {rule.pattern}.", undo)
 
     async def import_rules(self, request: Request) -> Response:
-        """Import a uBlacklist or Goggles file."""
+        """Import a uBlacklist file."""
         async with request.form(max_files=1) as form:
             given = form.get("file")
             if not isinstance(given, UploadFile) or not given.filename:
