@@ -55,18 +55,8 @@ from tacit.privacy.accounting.events import (
 from tacit.privacy.accounting.loss import lattice_delta
 from tacit.privacy.arithmetic import per_scale, sum_up
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.release import rounds_analysis
+from tacit.release import rounds_analysis, thresholds
 from tacit.release.schedule import Contribution, Keys, Part, Schedule, SingleCount
-from tacit.release.thresholds import (
-    NOTHING,
-    Spread,
-    appearance,
-    largest_sum,
-    miss_loss,
-    searches_loss,
-    sequences_loss,
-    survival,
-)
 
 _LAST_BITS = 1 + 1e-12
 """Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
@@ -116,7 +106,7 @@ def guarantee_of(schedule: Schedule) -> Guarantee:
     epsilon = total_epsilon(charges_of(schedule), relation)
     if all(part.keys is Keys.PUBLIC for part in schedule):
         return Guarantee(GuaranteeKind.PURE, relation, epsilon=epsilon)
-    delta = appearance(whole_loss(schedule))
+    delta = thresholds.appearance(whole_loss(schedule))
     return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, epsilon=epsilon, delta=delta)
 
 
@@ -184,13 +174,13 @@ def _exact_event(schedule: Schedule, epsilon: float) -> ThresholdedCounts:
     """All histograms as keys that are moved or shown, stated at ``epsilon``."""
     part = _alike(schedule)
     counts = part.contribution.total * len(schedule.parts)
-    chance = appearance(_first_loss(part))
+    chance = thresholds.appearance(_first_loss(part))
     return ThresholdedCounts(part.scale, counts, chance, epsilon, schedule.neighbours)
 
 
 def _first_loss(part: Part) -> float:
     """-ln(1 - p), p the chance that a key at its least true count is published."""
-    return miss_loss(part.scale, (part.least or 0) - part.minimum)
+    return thresholds.miss_loss(part.scale, (part.least or 0) - part.minimum)
 
 
 def _keys_at_minimum(part: Part, users: int) -> int:
@@ -211,7 +201,7 @@ def _keys_at_minimum(part: Part, users: int) -> int:
 def _probabilistic_charge(schedule: Schedule, part: Part, users: int) -> Charge:
     """What a histogram costs as probabilistic differential privacy."""
     m, noise = part.contribution.total, part.scale
-    delta = appearance(_keys_at_minimum(part, users) * _first_loss(part))
+    delta = thresholds.appearance(_keys_at_minimum(part, users) * _first_loss(part))
     charge = Charge.of_counts(part.table, m, noise, delta)
     # Output by output, an item at τ that fails to appear tells -ln(1-p), where that is more than 1/λ. Of a
     # replaced user one history does so at a time: half of it here, since both are charged.
@@ -227,7 +217,7 @@ def _probabilistic(schedule: Schedule, users: int) -> Guarantee:
     part = _alike(schedule)
     epsilon = total_epsilon(charges_of(schedule), schedule.neighbours)
     keys = _keys_at_minimum(part, users) * len(schedule.parts)
-    delta = appearance(keys * _first_loss(part))
+    delta = thresholds.appearance(keys * _first_loss(part))
     return Guarantee(GuaranteeKind.PROBABILISTIC, schedule.neighbours, epsilon=epsilon, delta=delta)
 
 
@@ -289,14 +279,14 @@ def _searches_with_what_lies_within(schedule: Schedule) -> float | None:
     if first.keys is Keys.PUBLIC or any(part.least is None for part in schedule):
         return None
     searches, clicks, steps = (_spread(part) for part in (first, sorts.get(1), sorts.get(2)))
-    return searches_loss(searches, clicks, steps, first.contribution.once)
+    return thresholds.searches_loss(searches, clicks, steps, first.contribution.once)
 
 
-def _spread(part: Part | None) -> Spread:
+def _spread(part: Part | None) -> thresholds.Spread:
     """How a user's records fall on the keys of a part; nothing where there is no such part."""
     if part is None or part.least is None:
-        return NOTHING
-    return Spread(part.contribution.total, part.scale, part.least - part.minimum)
+        return thresholds.NOTHING
+    return thresholds.Spread(part.contribution.total, part.scale, part.least - part.minimum)
 
 
 def fresh_loss(part: Part) -> float:
@@ -315,13 +305,14 @@ def fresh_loss(part: Part) -> float:
 
 def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> float:
     """The same for a noise scale, where the first record leaves ``room`` to the threshold."""
-    single = miss_loss(noise, room)
+    single = thresholds.miss_loss(noise, room)
     if contribution.once:
         return contribution.total * single
     if contribution.sessions is not None:
-        return sequences_loss(noise, room, *contribution.sessions)
+        return thresholds.sequences_loss(noise, room, *contribution.sessions)
     return sum_up(
-        largest_sum(miss_loss(noise, room - records + 1), single, records) for records in contribution.groups
+        thresholds.largest_sum(thresholds.miss_loss(noise, room - records + 1), single, records)
+        for records in contribution.groups
     )
 
 
@@ -333,7 +324,7 @@ def _step(part: Part) -> int:
 def _selected(part: Part) -> Charge:
     """Which keys are published, with the number that was compared if no fresh one is drawn."""
     what = part.table if part.fresh is None else f"which {part.table}"
-    delta = appearance(fresh_loss(part))
+    delta = thresholds.appearance(fresh_loss(part))
     if part.chance == 1:
         return Charge.of_counts(what, part.contribution.total * _step(part), part.scale, delta)
     if not part.scale:
@@ -343,7 +334,8 @@ def _selected(part: Part) -> Charge:
         worst = part.contribution.total * single
     else:
         worst = sum_up(
-            largest_sum(_sampled_loss(part, records), single, records) for records in part.contribution.groups
+            thresholds.largest_sum(_sampled_loss(part, records), single, records)
+            for records in part.contribution.groups
         )
     return Charge(what, worst * _LAST_BITS, delta)
 
@@ -358,8 +350,8 @@ def _sampled_loss(part: Part, records: int) -> float:
     appearing = moved / noise - math.log(part.chance)
     if part.least is None:  # every key that takes part appears: one that is missing has no record
         return math.inf
-    idle = math.log1p(-part.chance * survival(noise, part.least))
-    return max(appearing, miss_loss(noise, part.least - moved) + idle)
+    idle = math.log1p(-part.chance * thresholds.survival(noise, part.least))
+    return max(appearing, thresholds.miss_loss(noise, part.least - moved) + idle)
 
 
 def _moved(part: Part, scale: float, step: int, neighbours: Neighbours) -> list[Event]:

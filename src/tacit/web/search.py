@@ -22,16 +22,9 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
+from tacit.web.engines import interface
 from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient
-from tacit.web.engines.interface import (
-    NOTHING_EXPOSED,
-    Answer,
-    Carriage,
-    EngineDescription,
-    Exposed,
-    SearchResult,
-)
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
@@ -44,7 +37,7 @@ _DAMPING = 60
 class FusedResult:
     """A result, and the rank that each engine gave it."""
 
-    result: SearchResult
+    result: interface.SearchResult
     address: str
     """The canonical address of its page."""
     ranks: dict[str, int] = field(default_factory=dict)
@@ -63,7 +56,7 @@ def canonical_address(url: str) -> str:
     return f"{host}{port}{parts.path.rstrip('/')}?{parts.query}"
 
 
-def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
+def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
     """Fuse the results of all answers, best first; ties go to the engine that comes first.
 
     Args:
@@ -82,7 +75,7 @@ def fuse(answers: Sequence[Answer], *, unpersonalised: bool = False) -> list[Fus
     return sorted(found.values(), key=lambda fused: -fused.score)
 
 
-def _plain(place: int, addressed: tuple[str, SearchResult]) -> int:
+def _plain(place: int, addressed: tuple[str, interface.SearchResult]) -> int:
     result = addressed[1]
     return result.plain_place if result.plain_place is not None else place + 1
 
@@ -90,19 +83,19 @@ def _plain(place: int, addressed: tuple[str, SearchResult]) -> int:
 _KEPT_PAGES = 200
 _KEPT_SECONDS = 900.0
 
-LocalEngine = Callable[[str], Sequence[SearchResult]]
+LocalEngine = Callable[[str], Sequence[interface.SearchResult]]
 
 
 @dataclass
 class EngineTurn:
     """What one engine was sent and what it answered."""
 
-    engine: EngineDescription
+    engine: interface.EngineDescription
     protection: Protection | None = None
     """What was decided about the profile; None for an engine in this process."""
     sent: list[bytes] = field(default_factory=list)
     """The requests, as they were written."""
-    answer: Answer = field(default_factory=lambda: Answer(""))
+    answer: interface.Answer = field(default_factory=lambda: interface.Answer(""))
 
 
 class ShownResult(NamedTuple):
@@ -110,7 +103,7 @@ class ShownResult(NamedTuple):
 
     number: int
     """Under which the page knows it, whatever the order."""
-    result: SearchResult
+    result: interface.SearchResult
     host: str
     engines: tuple[str, ...]
     rank: int
@@ -201,7 +194,7 @@ class SearchService:
     async def search(
         self,
         query: str,
-        engines: Sequence[EngineDescription],
+        engines: Sequence[interface.EngineDescription],
         rules: RuleBook,
         settings: Settings,
     ) -> FoundPage:
@@ -231,18 +224,20 @@ class SearchService:
     async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
         engine = turn.engine
-        if engine.carriage is Carriage.HERE:
+        if engine.carriage is interface.Carriage.HERE:
             begun = time.monotonic()
             results = await to_thread.run_sync(self._local, query)
-            turn.answer = Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
+            turn.answer = interface.Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
             return
         protection = await to_thread.run_sync(self._decide, engine, query, delta)
         turn.protection = protection
         upstream = upstream_of(engine)
-        exposed = NOTHING_EXPOSED
+        exposed = interface.NOTHING_EXPOSED
         if protection.sent:
             preferences = protection.message.get("preferences", {})
-            exposed = Exposed(tuple(protection.message["topics"]), preferences, leaf_words(protection.topics))
+            exposed = interface.Exposed(
+                tuple(protection.message["topics"]), preferences, leaf_words(protection.topics)
+            )
         request = upstream.request(query, exposed)
 
         async def record(address: str, wire: bytes) -> None:
@@ -251,8 +246,8 @@ class SearchService:
 
         turn.answer = await self.client.ask(engine, upstream, request, record)
 
-    def _decide(self, engine: EngineDescription, query: str, delta: float) -> Protection:
-        if engine.carriage is Carriage.NOTHING:
+    def _decide(self, engine: interface.EngineDescription, query: str, delta: float) -> Protection:
+        if engine.carriage is interface.Carriage.NOTHING:
             return self._guard.send_alone(query, upstream=engine.name)
         return self._guard.protect(query, upstream=engine.name, delta=delta)
 

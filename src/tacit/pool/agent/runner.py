@@ -30,16 +30,7 @@ import httpx
 
 from tacit.errors import InputError, TacitError
 from tacit.pool.agent.machine import AgentMachine, Planned, Without
-from tacit.pool.protocol import messages
-from tacit.pool.protocol.batches import (
-    PASSES_AT_ONCE,
-    AdmissionPass,
-    IssuedKey,
-    IssuerUnreachableError,
-    SealedMessage,
-    VerifyingKey,
-    issued_key,
-)
+from tacit.pool.protocol import batches, messages
 from tacit.pool.protocol.table import Table
 from tacit.pool.protocol.template import Region, Template, parse_template
 
@@ -239,7 +230,7 @@ class RelayClient(_PartyClient):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PartyUnreachableError("the relay does not answer as a relay of a pool does.") from error
 
-    async def send(self, message: SealedMessage) -> messages.Reply | None:
+    async def send(self, message: batches.SealedMessage) -> messages.Reply | None:
         """Bring a message; None if the relay is busy or does not answer."""
         return await self._post("/v1/sealed", message.as_dict())
 
@@ -259,14 +250,14 @@ class PassClient:
         self._account, self._http = account, http
         self._had = -1
 
-    async def fetch(self, passes: dict[int, AdmissionPass]) -> IssuedKey:
+    async def fetch(self, passes: dict[int, batches.AdmissionPass]) -> batches.IssuedKey:
         """Put the pass of this period among ``passes``, if it was not fetched yet; drop what is over."""
-        issued = await issued_key(self.address, self._http)
-        for period in [each for each in passes if each <= issued.period - PASSES_AT_ONCE]:
+        issued = await batches.issued_key(self.address, self._http)
+        for period in [each for each in passes if each <= issued.period - batches.PASSES_AT_ONCE]:
             del passes[period]
         if issued.period <= self._had:
             return issued
-        key, token = VerifyingKey.from_bytes(issued.key), secrets.token_hex(16)
+        key, token = batches.VerifyingKey.from_bytes(issued.key), secrets.token_hex(16)
         blinded = key.blind(token.encode())
         asked = {
             "version": messages.VERSION,
@@ -278,17 +269,19 @@ class PassClient:
             answer = await self._http.post(self.address + "/v1/passes", json=asked, headers=headers)
             given = answer.json()
         except (httpx.HTTPError, ValueError) as error:
-            raise IssuerUnreachableError(f"the issuer does not answer ({type(error).__name__}).") from error
+            raise batches.IssuerUnreachableError(
+                f"the issuer does not answer ({type(error).__name__})."
+            ) from error
         if answer.status_code == 401:
             raise InputError("the issuer does not know this account.", "Ask whoever runs it for one.")
         if answer.status_code == 200:
             signed = base64.b64decode(str(given.get("signed", "")))
-            passes[issued.period] = AdmissionPass.finished(issued.period, token, key, blinded, signed)
+            passes[issued.period] = batches.AdmissionPass.finished(issued.period, token, key, blinded, signed)
         if answer.status_code in (200, 409):  # 409: another agent of this account was there before
             self._had = issued.period
         return issued
 
-    async def keep(self, passes: dict[int, AdmissionPass]) -> None:
+    async def keep(self, passes: dict[int, batches.AdmissionPass]) -> None:
         """Fetch a pass each period, at a random moment of its first half, until cancelled."""
         while True:
             try:
@@ -422,7 +415,7 @@ class AgentRunner:
         await asyncio.sleep(max(0.0, planned.at - time.monotonic()))
         for pause in (0.2, 0.5, 0.0):
             message = planned.message
-            if not isinstance(message, SealedMessage):
+            if not isinstance(message, batches.SealedMessage):
                 reply = await self.client.send(message)
             else:
                 reply = None if self.relay is None else await self.relay.send(message)

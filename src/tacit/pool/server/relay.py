@@ -30,15 +30,7 @@ from starlette.types import ASGIApp
 from tacit.bodies import TooLongError, read_body, read_object
 from tacit.errors import InputError, ParameterError, TacitError
 from tacit.files import atomic_file, check_output
-from tacit.pool.channel.oblivious import (
-    KEYS_TYPE,
-    REQUEST_TYPE,
-    RESPONSE_TYPE,
-    BinaryRequest,
-    BinaryResponse,
-    GatewayKey,
-    read_request,
-)
+from tacit.pool.channel import oblivious
 from tacit.pool.channel.secret_files import kept_secret
 from tacit.pool.protocol.batches import (
     AdmissionPass,
@@ -122,15 +114,17 @@ def relay_app(
 
     async def keys(_request: Request) -> Response:
         assert gateway is not None
-        return await _answer(client.get(gateway, headers={"accept": KEYS_TYPE}), KEYS_TYPE)
+        return await _answer(
+            client.get(gateway, headers={"accept": oblivious.KEYS_TYPE}), oblivious.KEYS_TYPE
+        )
 
     async def forward(request: Request) -> Response:
         body = await _sealed_body(request)
         if isinstance(body, Response):
             return body
         assert gateway is not None
-        headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit-relay"}
-        return await _answer(client.post(gateway, content=body, headers=headers), RESPONSE_TYPE)
+        headers = {"content-type": oblivious.REQUEST_TYPE, "user-agent": "tacit-relay"}
+        return await _answer(client.post(gateway, content=body, headers=headers), oblivious.RESPONSE_TYPE)
 
     passing = [Route("/", keys, methods=["GET"]), Route("/", forward, methods=["POST"])]
     routes = [*batches, *(passing if gateway is not None else [])]
@@ -150,8 +144,8 @@ def closing(client: httpx.AsyncClient) -> Callable[[Starlette], AbstractAsyncCon
 
 async def _sealed_body(request: Request) -> bytes | Response:
     """The body of a sealed request, or the refusal of what is none."""
-    if request.headers.get("content-type") != REQUEST_TYPE:
-        return Response(f"only {REQUEST_TYPE} is accepted", 415, _HEADERS, "text/plain")
+    if request.headers.get("content-type") != oblivious.REQUEST_TYPE:
+        return Response(f"only {oblivious.REQUEST_TYPE} is accepted", 415, _HEADERS, "text/plain")
     try:
         return await read_body(request, LARGEST_MESSAGE)
     except TooLongError as error:
@@ -180,12 +174,12 @@ _KEPT = frozenset({b"content-type", b"accept", b"accept-language", b"retry-after
 
 
 class _Gateway:
-    def __init__(self, key: GatewayKey, client: httpx.AsyncClient, target: str) -> None:
+    def __init__(self, key: oblivious.GatewayKey, client: httpx.AsyncClient, target: str) -> None:
         self.key, self.client, self.target = key, client, target.rstrip("/")
         self._seen: dict[bytes, None] = {}
 
     async def keys(self, _request: Request) -> Response:
-        return Response(self.key.configurations(), 200, _HEADERS, KEYS_TYPE)
+        return Response(self.key.configurations(), 200, _HEADERS, oblivious.KEYS_TYPE)
 
     async def open(self, request: Request) -> Response:
         body = await _sealed_body(request)
@@ -198,12 +192,12 @@ class _Gateway:
         except InputError as error:
             return Response(error.problem, 400, _HEADERS, "text/plain")
         try:
-            answer = await self._ask(read_request(opened.data))
+            answer = await self._ask(oblivious.read_request(opened.data))
         except InputError:
-            answer = BinaryResponse(400)
+            answer = oblivious.BinaryResponse(400)
         except httpx.HTTPError:
-            answer = BinaryResponse(502)
-        return Response(opened.seal_response(answer.to_bytes(_PAD)), 200, _HEADERS, RESPONSE_TYPE)
+            answer = oblivious.BinaryResponse(502)
+        return Response(opened.seal_response(answer.to_bytes(_PAD)), 200, _HEADERS, oblivious.RESPONSE_TYPE)
 
     def _repeated(self, enc: bytes) -> bool:
         digest = hashlib.blake2b(enc, digest_size=16).digest()
@@ -214,7 +208,7 @@ class _Gateway:
             del self._seen[next(iter(self._seen))]
         return False
 
-    async def _ask(self, request: BinaryRequest) -> BinaryResponse:
+    async def _ask(self, request: oblivious.BinaryRequest) -> oblivious.BinaryResponse:
         """Ask the target, whatever authority the request names: this gateway has only one."""
         path = request.path.decode("ascii", "replace")
         if not path.startswith("/"):
@@ -226,12 +220,12 @@ class _Gateway:
             content=request.content,
         )
         fields = tuple((name.lower(), value) for name, value in answer.headers.raw if name.lower() in _KEPT)
-        return BinaryResponse(answer.status_code, fields, answer.content)
+        return oblivious.BinaryResponse(answer.status_code, fields, answer.content)
 
 
 def gateway_key(
     key: str | Path | None = None, write_keys: str | Path | None = None, *, force: bool = False
-) -> GatewayKey:
+) -> oblivious.GatewayKey:
     """Read or make a gateway's key, and write its public part for people to get elsewhere than a relay.
 
     Args:
@@ -239,7 +233,7 @@ def gateway_key(
         write_keys: where to write the public keys; a file that has them already stays as it is.
         force: replace a file at `write_keys` that holds something else.
     """
-    own = GatewayKey(None if key is None else bytes.fromhex(kept_secret(Path(key))))
+    own = oblivious.GatewayKey(None if key is None else bytes.fromhex(kept_secret(Path(key))))
     public = own.configurations()
     if write_keys is None or (Path(write_keys).is_file() and Path(write_keys).read_bytes() == public):
         return own
@@ -249,7 +243,7 @@ def gateway_key(
     return own
 
 
-def gateway_app(key: GatewayKey, target: str, *, app: ASGIApp | None = None) -> Starlette:
+def gateway_app(key: oblivious.GatewayKey, target: str, *, app: ASGIApp | None = None) -> Starlette:
     """A gateway before one target.
 
     Args:

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import (
-    GIVEN,
-    LARGEST_EPSILON,
-    declared,
-    declared_delta,
-    declared_epsilon,
-    declared_neighbours,
-)
 
 if TYPE_CHECKING:
     from tacit.privacy.noise.randomness import RandomSource
@@ -74,34 +67,38 @@ class Adaptive(Mechanism):
     given_example: ClassVar[str] = "--at-epsilon 1 --at-delta 1e-6 --per-user 50 --keys-only"
     counts_prefixes: ClassVar[bool] = True
 
-    epsilon: float | None = declared_epsilon()
-    delta: float = declared_delta()
-    neighbours: Neighbours = declared_neighbours()
-    items: tuple[HeldItem, ...] = declared(
+    epsilon: float | None = parameters.declared_epsilon()
+    delta: float = parameters.declared_delta()
+    neighbours: Neighbours = parameters.declared_neighbours()
+    items: tuple[HeldItem, ...] = parameters.declared(
         (HeldItem.QUERIES,),
         "What is released; repeat it for several kinds under one budget.",
         option="--item",
     )
-    keys_only: bool = declared(
+    keys_only: bool = parameters.declared(
         False, "Publish the items alone, without counts: a fifth more of them.", option="--keys-only"
     )
-    per_user: int = declared(
+    per_user: int = parameters.declared(
         PER_USER,
         "k₀: the most items of a user that take part in finding; give fewer only where nobody has more.",
         least=1,
         most=100_000,
     )
-    single: bool = declared(
+    single: bool = parameters.declared(
         False,
         "One noisy count of each item instead of rounds; planned where it finds more.",
         option="--single",
-        panel=GIVEN,
+        panel=parameters.GIVEN,
     )
-    at_epsilon: float | None = declared(
-        None, "The ε for which the rounds are laid out.", above=0, most=LARGEST_EPSILON, panel=GIVEN
+    at_epsilon: float | None = parameters.declared(
+        None,
+        "The ε for which the rounds are laid out.",
+        above=0,
+        most=parameters.LARGEST_EPSILON,
+        panel=parameters.GIVEN,
     )
-    at_delta: float | None = declared(
-        None, "The δ for which the rounds are laid out.", above=0, below=1, panel=GIVEN
+    at_delta: float | None = parameters.declared(
+        None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
     )
 
     def __post_init__(self) -> None:

@@ -9,18 +9,9 @@ from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.release import prose
 from tacit.release.document.words import biased_counts, counted, taken
 from tacit.release.mechanisms.click import ClickPlan, domain_size, spurious_queries
-from tacit.release.prose import (
-    Checks,
-    DescribedStep,
-    Notes,
-    PaperFigure,
-    PaperSetting,
-    log_alpha,
-    selection_figures,
-    turning_point,
-)
 from tacit.release.thresholds import survival
 
 
@@ -28,7 +19,7 @@ def figures(plan: ClickPlan) -> dict[str, float]:
     """How often a query must be asked, and how far off its count is."""
     asked, noise, K = plan.mechanism, plan.queries.scale, plan.queries.above
     spurious = spurious_queries(asked, domain_size(asked.public_queries), noise, K)
-    return {"spurious_queries": spurious, **selection_figures(plan.queries)}
+    return {"spurious_queries": spurious, **prose.selection_figures(plan.queries)}
 
 
 def words(plan: ClickPlan) -> list[str]:
@@ -71,7 +62,7 @@ def words(plan: ClickPlan) -> list[str]:
     return lines
 
 
-def notes(plan: ClickPlan) -> Notes:
+def notes(plan: ClickPlan) -> prose.Notes:
     """On what the guarantee rests."""
     said = []
     if plan.mechanism.pure:
@@ -83,7 +74,7 @@ def notes(plan: ClickPlan) -> Notes:
         said.append(
             "The public queries are sampled: anew for each release, and which took part is never shown."
         )
-    return Notes(words=said)
+    return prose.Notes(words=said)
 
 
 def residual_risks(plan: ClickPlan) -> Sequence[str]:
@@ -93,7 +84,7 @@ def residual_risks(plan: ClickPlan) -> Sequence[str]:
     return ("Some published rows have no user at all: they come from the public domain by noise.",)
 
 
-def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
+def steps(plan: ClickPlan) -> Sequence[prose.DescribedStep]:
     """What is done to the log, in the order of Algorithm 1."""
     asked, named = plan.mechanism, plan.mechanism.public_queries
     size, pure = domain_size(named), plan.mechanism.pure
@@ -106,15 +97,15 @@ def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
     if size:
         used = "only queries of it take part" if pure else "its queries take part even if nobody asked them"
         name = named if isinstance(named, str) else getattr(named, "name", "")
-        listed.append(DescribedStep("Public domain", f"{size:,} queries of {name}: {used}"))
+        listed.append(prose.DescribedStep("Public domain", f"{size:,} queries of {name}: {used}"))
     of_each = ("users" if asked.once_per_user else "searches") + " of each query"
     select = f"noise of scale {plan.queries.scale:g}; keep queries counted more than {plan.queries.above}"
     fresh = "as compared" if plan.same_counts else f"with fresh noise of scale {plan.queries.error:g}"
     listed += [
-        DescribedStep("Bound", kept),
-        DescribedStep("Count", of_each + (", with 0 for unasked ones" if size else "")),
-        DescribedStep("Select", select, noisy=True),
-        DescribedStep("Publish queries", f"counts {fresh}", noisy=not plan.same_counts),
+        prose.DescribedStep("Bound", kept),
+        prose.DescribedStep("Count", of_each + (", with 0 for unasked ones" if size else "")),
+        prose.DescribedStep("Select", select, noisy=True),
+        prose.DescribedStep("Publish queries", f"counts {fresh}", noisy=not plan.same_counts),
     ]
     where = {
         "clicks": "of public urls" if pure else "of clicked urls",
@@ -123,11 +114,11 @@ def steps(plan: ClickPlan) -> Sequence[DescribedStep]:
     for part in plan.besides.values():
         rule = f"noise of scale {part.scale:g}; published if greater than {part.above}"
         text = f"{where[part.table]}: {rule}"
-        listed.append(DescribedStep(f"Publish {part.table}", text, noisy=True))
+        listed.append(prose.DescribedStep(f"Publish {part.table}", text, noisy=True))
     return tuple(listed)
 
 
-def paper_figure(plan: ClickPlan) -> PaperFigure:
+def paper_figure(plan: ClickPlan) -> prose.PaperFigure:
     """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for.
 
     Mode and minimum frequency do not enter the printed formula; K does as the thesis has it, a real number.
@@ -136,11 +127,11 @@ def paper_figure(plan: ClickPlan) -> PaperFigure:
     if any(noise.scale == 0 for noise in plan.schedule.noises()):
         raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
     K = plan.queries.above if asked.threshold is None else asked.threshold
-    epsilon = asked.queries_per_user * log_alpha(plan.queries.scale, K, asked.pool_probability)
+    epsilon = asked.queries_per_user * prose.log_alpha(plan.queries.scale, K, asked.pool_probability)
     epsilon += asked.queries_per_user / plan.queries.error
     for part in plan.besides.values():
         epsilon += part.contribution.total / part.scale
-    return PaperFigure(
+    return prose.PaperFigure(
         epsilon,
         0.0,
         Neighbours.ADD_REMOVE,
@@ -153,7 +144,7 @@ def paper_figure(plan: ClickPlan) -> PaperFigure:
     )
 
 
-def paper_setting(plan: ClickPlan) -> PaperSetting | None:
+def paper_setting(plan: ClickPlan) -> prose.PaperSetting | None:
     """The thesis's choice: one noise scale for all, K at the turning point (eq. 3.11), p_g = 1.
 
     With as many clicks as queries and with transitions this is Table 3.10: b = (4 q_f - 1)/ε.
@@ -163,11 +154,11 @@ def paper_setting(plan: ClickPlan) -> PaperSetting | None:
         return None
     clicks = asked.queries_per_user if asked.clicks_per_user is None else asked.clicks_per_user
     noise = (2 * asked.queries_per_user + clicks + asked.steps_per_user) / asked.epsilon
-    threshold = turning_point(noise)
+    threshold = prose.turning_point(noise)
     # noisy counts are whole: > K is > floor(K)
     zero = domain_size(asked.public_queries) * survival(noise, math.floor(threshold) + 1)
     values = dict.fromkeys(("noise", "noise_counts", "noise_clicks", "noise_transitions"), noise)
-    return PaperSetting(
+    return prose.PaperSetting(
         {**values, "threshold": threshold, "spurious_queries": zero},
         "thesis 002, Table 3.10 (Theorem 1 with a transition term, K at eq. 3.11)",
         "one noise scale for all, and a K that balances two terms of which one is an artefact; K costs no "
@@ -175,7 +166,7 @@ def paper_setting(plan: ClickPlan) -> PaperSetting | None:
     )
 
 
-def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> Checks:
+def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> prose.Checks:
     """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
     del plan
     yield "the public sets are named, with their digests", lambda: _check_public_sets(stated)

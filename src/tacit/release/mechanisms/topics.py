@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import (
-    Choice,
-    StatedSet,
-    declared,
-    declared_epsilon,
-    declared_neighbours,
-    declared_noise,
-    declared_take,
-)
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
@@ -47,21 +39,21 @@ class Topics(Mechanism):
     given_example: ClassVar[str] = "--noise 4 --levels 2 --per-user 2"
     publishes_queries: ClassVar[bool] = False
 
-    epsilon: float | None = declared_epsilon()
-    neighbours: Neighbours = declared_neighbours()
-    taxonomy: Any = declared(
+    epsilon: float | None = parameters.declared_epsilon()
+    neighbours: Neighbours = parameters.declared_neighbours()
+    taxonomy: Any = parameters.declared(
         "wordnet",
         "The public taxonomy: wordnet, or a file (Open Directory, Topics table, paths, tiers).",
         option_type=str,
     )
-    levels: int = declared(
+    levels: int = parameters.declared(
         2, "How many levels of it are published; each costs its share of ε.", least=1, most=8
     )
-    per_user: int = declared(
+    per_user: int = parameters.declared(
         1, "m: for how many topics of the first level a user counts; below, for one in each.", least=1
     )
-    take: Choice = declared_take()
-    noise: float | None = declared_noise("λ: the scale of the noise.")
+    take: parameters.Choice = parameters.declared_take()
+    noise: float | None = parameters.declared_noise("λ: the scale of the noise.")
 
     @property
     def counts_per_user(self) -> int:
@@ -71,7 +63,7 @@ class Topics(Mechanism):
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
         """What ``to_dict`` wrote; the taxonomy by name and digest."""
-        return super().from_dict({**form, "taxonomy": StatedSet(form["taxonomy"])})
+        return super().from_dict({**form, "taxonomy": parameters.StatedSet(form["taxonomy"])})
 
     def plan(self) -> TopicsPlan:
         """The noise that ε asks for, unless given: one part over the public topics of all levels."""
@@ -109,7 +101,7 @@ class TopicsPlan(Plan[Topics]):
         return self.mechanism.settled(noise=self.noise)
 
     @cached_property
-    def topics(self) -> PublishedTopics | StatedSet:
+    def topics(self) -> PublishedTopics | parameters.StatedSet:
         """The public topics."""
         from tacit.release.mechanisms.topics_tree import take_topics
 

@@ -17,18 +17,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
 from tacit.errors import InputError
-from tacit.web.engines.interface import (
-    NOTHING_EXPOSED,
-    RESULTS_ASKED,
-    Carriage,
-    EngineDescription,
-    Exposed,
-    Outgoing,
-    SearchResult,
-    Upstream,
-    clean_results,
-    outgoing_request,
-)
+from tacit.web.engines import interface
 
 MEDIAWIKI: Mapping[str, Any] = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
@@ -79,9 +68,9 @@ def _at(tree: object, path: str) -> object:
     return tree
 
 
-def expanded(query: str, exposed: Exposed, carriage: Carriage) -> str:
+def expanded(query: str, exposed: interface.Exposed, carriage: interface.Carriage) -> str:
     """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
-    if carriage is not Carriage.EXPANSION:
+    if carriage is not interface.Carriage.EXPANSION:
         return query
     present = query.casefold()
     return " ".join([query, *(word for word in exposed.words if word.casefold() not in present)])
@@ -93,7 +82,7 @@ class DescribedEngine:
 
     address: str
     description: Mapping[str, Any]
-    carriage: Carriage = Carriage.NOTHING
+    carriage: interface.Carriage = interface.Carriage.NOTHING
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.description) - _KNOWN)
@@ -116,17 +105,19 @@ class DescribedEngine:
     def _template(self) -> str:
         return self.address + str(self.description.get("path", ""))
 
-    def request(self, query: str, exposed: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: interface.Exposed) -> interface.Outgoing:
         """The address (and body) with the query in its place."""
         words = expanded(query, exposed, self.carriage)
-        url = self._template.replace("{query}", quote_plus(words)).replace("{count}", str(RESULTS_ASKED))
+        url = self._template.replace("{query}", quote_plus(words)).replace(
+            "{count}", str(interface.RESULTS_ASKED)
+        )
         headers = self.description.get("headers", {})
         if "body" not in self.description:
-            return outgoing_request("GET", url, headers)
+            return interface.outgoing_request("GET", url, headers)
         body = json.dumps(_filled(self.description["body"], words), ensure_ascii=False).encode()
-        return outgoing_request("POST", url, headers, body, "application/json")
+        return interface.outgoing_request("POST", url, headers, body, "application/json")
 
-    def read(self, body: bytes) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[interface.SearchResult]:
         """The results, in the engine's order; those without a usable address are left out."""
         try:
             found = _at(json.loads(body), self.description.get("results", ""))
@@ -135,7 +126,7 @@ class DescribedEngine:
         if not isinstance(found, list):
             raise ValueError("no list of results where the description says")
         title, snippet = (self.description.get(name, name) for name in ("title", "snippet"))
-        return clean_results((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
+        return interface.clean_results((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
 
     def _link(self, item: object) -> object:
         link = str(self.description["link"])
@@ -157,7 +148,7 @@ def _filled(template: object, query: str) -> object:
     if isinstance(template, list):
         return [_filled(value, query) for value in template]
     if template == "{count}":
-        return RESULTS_ASKED
+        return interface.RESULTS_ASKED
     return template.replace("{query}", query) if isinstance(template, str) else template
 
 
@@ -166,19 +157,21 @@ class TacitServer:
     """A server of this project, by its address."""
 
     address: str
-    carriage: Carriage = Carriage.PROFILE
+    carriage: interface.Carriage = interface.Carriage.PROFILE
 
-    def request(self, query: str, exposed: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: interface.Exposed) -> interface.Outgoing:
         """Query and profile in the body, where they do not end up in a server's log of addresses."""
-        message: dict[str, Any] = {"query": query, "count": RESULTS_ASKED}
-        if self.carriage is Carriage.PROFILE and exposed.topics:
+        message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
+        if self.carriage is interface.Carriage.PROFILE and exposed.topics:
             message["topics"] = list(exposed.topics)
             if exposed.preferences:
                 message["preferences"] = dict(exposed.preferences)
         body = json.dumps(message, ensure_ascii=False).encode()
-        return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
+        return interface.outgoing_request(
+            "POST", self.address.rstrip("/") + "/search", None, body, "application/json"
+        )
 
-    def read(self, body: bytes) -> list[SearchResult]:
+    def read(self, body: bytes) -> list[interface.SearchResult]:
         """The results in the server's order, with their places before it personalised."""
         try:
             found = json.loads(body)["results"]
@@ -187,7 +180,7 @@ class TacitServer:
             ]
         except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
-        return clean_results(rows)
+        return interface.clean_results(rows)
 
 
 EMBEDDED = "embedded"
@@ -199,7 +192,7 @@ class EngineKind:
     """A kind of engine, for the person to choose."""
 
     title: str
-    carriages: tuple[Carriage, ...] = (Carriage.NOTHING, Carriage.EXPANSION)
+    carriages: tuple[interface.Carriage, ...] = (interface.Carriage.NOTHING, interface.Carriage.EXPANSION)
     """How it can carry a profile, the default first."""
     description: Mapping[str, Any] = field(default_factory=dict)
     """How its JSON interface is asked and read, where that is known."""
@@ -208,8 +201,8 @@ class EngineKind:
 
 
 KINDS: Mapping[str, EngineKind] = {
-    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,)),
-    "tacit": EngineKind("A Tacit search server", (Carriage.PROFILE, Carriage.NOTHING)),
+    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
+    "tacit": EngineKind("A Tacit search server", (interface.Carriage.PROFILE, interface.Carriage.NOTHING)),
     "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
     "opensearch": EngineKind("An OpenSearch index", description=OPENSEARCH, suffix="/_search"),
@@ -226,7 +219,7 @@ def _kind(name: str) -> EngineKind:
     return KINDS[name]
 
 
-def upstream_of(engine: EngineDescription) -> Upstream:
+def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
     """The upstream that writes requests to the engine and reads its answers."""
     kind = _kind(engine.kind)
     match engine.kind:
@@ -238,7 +231,7 @@ def upstream_of(engine: EngineDescription) -> Upstream:
     return DescribedEngine(address, kind.description, engine.carriage)
 
 
-def check_engine(engine: EngineDescription) -> EngineDescription:
+def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
     """The same engine, if it can be used.
 
     Raises:
@@ -259,11 +252,11 @@ def check_engine(engine: EngineDescription) -> EngineDescription:
             raise InputError(
                 "the address must not hold a name or password.", "Use a header in a JSON description."
             )
-        upstream_of(engine).request("words", NOTHING_EXPOSED)
+        upstream_of(engine).request("words", interface.NOTHING_EXPOSED)
     return engine
 
 
-def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
+def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     """An engine from decoded JSON, as :func:`parse_engine` reads it from a file."""
     unknown = sorted(set(data) - _FIELDS)
     if unknown:
@@ -274,11 +267,11 @@ def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
     kind = _kind(name)
     try:
         return check_engine(
-            EngineDescription(
+            interface.EngineDescription(
                 name=str(data.get("name") or urlsplit(address).hostname or name),
                 kind=name,
                 address=address,
-                carriage=Carriage(data.get("carries", kind.carriages[0])),
+                carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
                 local=bool(data.get("local", False)),
                 timeout=float(data.get("timeout", 4.0)),
                 description=dict(data.get("description", {})),
@@ -289,7 +282,7 @@ def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
         raise InputError(problem, "See the reference of `tacit serve`.") from error
 
 
-def parse_engine(text: str) -> EngineDescription:
+def parse_engine(text: str) -> interface.EngineDescription:
     """An engine as ``embedded``, as ``KIND=ADDRESS``, or as a file of JSON that describes it."""
     kind, equals, address = text.partition("=")
     if text == EMBEDDED:
