@@ -35,6 +35,6 @@ def test_a_rule_that_fits_one_of_the_addresses_only_does_not_break_the_page(tmp_
         desk = SearchService(guard, sent, suggestions, lambda _query: TWICE)
         for pattern, left in (("/^http:/", 2), ("/^https:..a/", 1)):
             rules = RuleBook([SiteRule(Action.BLOCK, pattern)])
-            page = anyio.run(desk.search, "tea", [parse_engine("embedded")], rules, Settings(), 0.1)
+            page = anyio.run(desk.search, "tea", [parse_engine("embedded")], rules, Settings())
             assert len(page.personal) == len(page.plain) == left
         state.close()

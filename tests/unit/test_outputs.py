@@ -95,6 +95,7 @@ def test_a_log_keeps_its_ledger(tmp_path: Path) -> None:
 def test_an_import_never_replaces_its_source(source: Path) -> None:
     refused(tacit("import", source, "-o", source), "one of the inputs")
     refused(tacit("import", source, "-o", source, "--force"), "one of the inputs")
+    source.with_name("other.csv").write_text(_LINES)
     refused(tacit("import", source.parent, "-o", source, "--force"), "one of the inputs")
     assert source.read_text() == _LINES
 
