@@ -180,7 +180,7 @@ def _divide(rows: Any, order: Any, begin: int, end: int, a: int, cut: int) -> in
 
 
 @compiled
-def cut_cells(
+def cut_tree(
     rows: Any,
     order: Any,
     sizes: Any,
@@ -190,19 +190,21 @@ def cut_cells(
     least: int,
     beta: float,
     ahead: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Cut the region from ``lowest`` to ``highest`` until no cut leaves ``least`` rows on both sides.
 
-    Gives the cells' lower and upper corners and their first rows.
+    Gives the nodes in preorder: lower and upper corners, first rows and those after the last, the attribute
+    each was cut in (-1: a cell) and the last code of its lower half.
 
     Args:
         ahead: take the cut that is cheapest after the next one; otherwise cut as SPLIT does (medians, least
             information loss).
     """
     number, width = rows.shape
-    most = max(1, number // max(least, 1))
+    most = 2 * max(1, number // max(least, 1))
     lows, highs = np.empty((most, width), np.int64), np.empty((most, width), np.int64)
-    begins = np.empty(most, np.int64)
+    begins, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    cut_in, cut_at = np.empty(most, np.int64), np.empty(most, np.int64)
     open_low, open_high = np.empty((most + 1, width), np.int64), np.empty((most + 1, width), np.int64)
     open_begin, open_end = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     counts = np.zeros(offsets[-1] + sizes[-1], np.int64)
@@ -211,7 +213,7 @@ def cut_cells(
     open_begin[0], open_end[0] = 0, number
     for a in range(width):
         open_low[0, a], open_high[0, a] = lowest[a], highest[a]
-    waiting, cells = 1, 0
+    waiting, nodes = 1, 0
     while waiting:
         waiting -= 1
         begin, end = open_begin[waiting], open_end[waiting]
@@ -229,9 +231,10 @@ def cut_cells(
                 for a in range(width):
                     if costs[a] < np.inf and (chosen < 0 or costs[a] < costs[chosen]):
                         chosen, cut = a, cuts[a]
+        lows[nodes], highs[nodes], begins[nodes], ends[nodes] = low, high, begin, end
+        cut_in[nodes], cut_at[nodes] = chosen, cut
+        nodes += 1
         if chosen < 0:
-            lows[cells], highs[cells], begins[cells] = low, high, begin
-            cells += 1
             continue
         middle = _divide(rows, order, begin, end, chosen, cut)
         open_low[waiting], open_high[waiting] = low, high
@@ -242,7 +245,7 @@ def cut_cells(
         open_begin[waiting], open_end[waiting] = begin, middle
         open_high[waiting, chosen] = cut
         waiting += 1
-    return lows[:cells], highs[:cells], begins[:cells]
+    return lows[:nodes], highs[:nodes], begins[:nodes], ends[:nodes], cut_in[:nodes], cut_at[:nodes]
 
 
 @compiled

@@ -104,17 +104,17 @@ def partition(
     if number < k:
         none = np.empty((0, width), np.int64)
         return Partition(template, none, none, none[:, 0], np.full(number, -1, np.int64))
-    from tacit.pool.loops.cuts import cut_cells  # numba takes a moment to load
+    from tacit.pool.loops.cuts import cut_tree  # numba takes a moment to load
 
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows, order = np.array(records, np.uint16, order="C"), np.arange(number)
     low, high = np.array((within or template.domain).low), np.array((within or template.domain).high)
-    lows, highs, begins = cut_cells(
+    lows, highs, begins, ends, cut_in, _ = cut_tree(
         rows, order, sizes, offsets, low, high, least, VOLUME_WEIGHT, method == "ahead"
     )
-    ranked = np.argsort(begins)
-    lows, highs, begins = lows[ranked], highs[ranked], begins[ranked]
-    counts = np.diff(np.append(begins, number))
+    cells = np.flatnonzero(cut_in < 0)
+    ranked = cells[np.argsort(begins[cells])]
+    counts = ends[ranked] - begins[ranked]
     cell_of = np.empty(number, np.int64)
     cell_of[order] = np.repeat(np.arange(len(counts)), counts)
-    return Partition(template, lows, highs, counts, cell_of)
+    return Partition(template, lows[ranked], highs[ranked], counts, cell_of)

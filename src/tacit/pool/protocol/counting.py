@@ -1,0 +1,604 @@
+"""Rule S: a query goes out only when k people's queries that match it stand in the log, or go with it.
+
+This is the pool's whole protocol as one machine, without clock, network or disk: the service, the simulation
+and the tests drive the same one. Times are arguments; what is to be done comes back as frozen **actions**.
+
+::
+
+    counter = QueryCounter(tree, Rules(k=30, window=120.0))
+    actions = counter.open_period(number, now)        # a number that never came before: next_period
+    actions = counter.deposit(ticket, token, period, leaf, now)
+    actions = counter.answered(batch, answer, now)    # what the gateway said (tacit.pool.protocol.gateway)
+    actions = counter.lost(batch, now)                # no answer came, after as many repeats as were tried
+    counter.polled(ticket, now)                       # the client still waits; False: the ticket is over
+    counter.gave_up(ticket)                           # the client has gone, and its query must not be sent
+    actions = counter.tick(now)                       # once a second, say
+
+    Send(batch)           send it to the gateway; repeat it unchanged while no answer comes
+    Refuse(ticket, why)   tell the client; the ticket is over
+
+A **ticket** names a deposit and is drawn by whoever drives the machine, who also keeps the sealed text under
+it. A batch lists tickets and the node each goes under. When the gateway has answered ``Logged``, its tickets
+are over and the answers go to their clients. One input must be applied after another: several workers hand
+theirs to one that drives the machine, or apply each to the shared state in one transaction
+(:meth:`QueryCounter.as_dict`, :meth:`QueryCounter.from_dict`). A state that was lost, or is doubted, is
+replaced by a new one (:meth:`QueryCounter.forget`): this is always safe, and costs only waiting. For the same
+reason two machines by mistake do no harm: each counts only what it saw logged itself.
+
+**The rule.** An entry is what the gateway has logged: a token, its leaf, the node u it went under and the
+*gateway's* time t_y. A query from leaf l may go out under a node v that contains l only if
+
+1. at least k people have entries in the window under nodes that contain l, or go out in this same batch under
+   such nodes;
+2. at least k people with a leaf in v have entries in the window, or go out in this same batch.
+
+"People" are tokens of one period; of two periods, the one with more counts. A token is bound to the first
+leaf that it came with. Each batch carries the deadline N = w + the oldest t_y among the k that were counted
+for any of its queries; the gateway logs it only at a time t <= N, whole, under one time. So whatever the
+pool's own clock shows, t - w <= t_y <= t for all that were counted (docs/guarantees/pool.md has the proof).
+
+A node is **opened** (its children used instead) when both children hold at least k + 2.2 √k people, and is
+closed when one holds fewer than k. What cannot go out alone is held; held queries go out as the largest set
+in which everybody satisfies the rule, under the deepest node at which there is one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from heapq import nlargest
+from math import inf
+from typing import Any
+
+from tacit.errors import InputError, ParameterError
+from tacit.pool.protocol.gateway import Answer, Logged, Unreadable
+from tacit.pool.protocol.tree import ROOT, Tree, headroom
+from tacit.validation import real, whole
+
+NEVER = -inf
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a pool promises; times in seconds (or any unit).
+
+    Attributes:
+        k: how many people must match a query.
+        window: w, how far apart their queries may lie.
+        period: how long a token lasts, at least ``window``; 0 stands for 4 w.
+        slack: how much of a deadline must be left when a batch is sent.
+        alive: a held query whose client has not been heard of for so long is not sent.
+        capacity: how many queries may be held or on their way at a time, and how many tokens a period takes.
+        each: how many of these may be of one token.
+    """
+
+    k: int = 30
+    window: float = 120.0
+    period: float = 0.0
+    slack: float = 2.0
+    alive: float = 10.0
+    capacity: int = 100_000
+    each: int = 8
+
+    def __post_init__(self) -> None:
+        for name, least in (("k", 2), ("capacity", 2), ("each", 1)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for name in ("window", "period", "slack"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+        if self.window <= 0:
+            raise ParameterError.outside("window", self.window, "above 0")
+        if self.period == 0:
+            object.__setattr__(self, "period", 4 * self.window)
+        if self.period < self.window:
+            raise ParameterError.outside("period", self.period, f"at least the window, {self.window:g}")
+        if not 0 <= self.slack < self.window:
+            raise ParameterError.outside("slack", self.slack, f"from 0 to below the window, {self.window:g}")
+        if not self.alive > 0:
+            raise ParameterError.outside("alive", self.alive, "above 0")
+        if self.capacity < self.k:
+            raise ParameterError.outside("capacity", self.capacity, f"at least k, {self.k}")
+
+    def as_dict(self) -> dict[str, float]:
+        """The rules as everybody reads them."""
+        return asdict(self)
+
+
+class Why(StrEnum):
+    """Why a deposit is over without having been sent."""
+
+    PERIOD = "period"
+    """The token is not of the present period, or the period ended while the query was held: deposit again
+    with a token of the new one."""
+    LEAF = "leaf"
+    """No such leaf, or the token came with another one before."""
+    FULL = "full"
+    """As much is held as may be, of this token or of all."""
+    UNREADABLE = "unreadable"
+    """The gateway could not open it."""
+    GONE = "gone"
+    """Its client was not heard of."""
+    FORGOTTEN = "forgotten"
+    """The pool lost or dropped its memory: deposit again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A query of a batch: its ticket, and the node whose region it carries."""
+
+    ticket: str
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What goes to the gateway in one request, to be logged whole or not at all.
+
+    Attributes:
+        number: names it; a repeat has the same.
+        session: of the gateway, whose entries were counted; empty before the first answer.
+        deadline: the latest time, by the gateway's clock, to log it.
+        items: in an order that tells nothing.
+    """
+
+    number: str
+    session: str
+    deadline: float
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send this batch to the gateway."""
+
+    batch: Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Tell a client that its deposit is over."""
+
+    ticket: str
+    why: Why
+
+
+Action = Send | Refuse
+Actions = tuple[Action, ...]
+
+
+def next_period(last: int, now: float, length: float) -> int:
+    """The number of a new period: above every number before, whatever the clock shows.
+
+    Write it to disk before it is used; ``last`` is the number found there (0 if there is none).
+    """
+    return max(last + 1, int(now // length))
+
+
+@dataclass(frozen=True)
+class PeriodMemory:
+    """What an agent keeps on disk of the periods: the highest number, and the digest of its key."""
+
+    number: int = -1
+    key: str = ""
+
+    def accept(self, number: int, key: str) -> PeriodMemory:
+        """The memory after a period was announced with this key.
+
+        Raises:
+            InputError: an earlier number comes again, or a second key for the same number.
+        """
+        if number < self.number or (number == self.number and key != self.key):
+            raise InputError(
+                "a period was announced again, or with a second key.",
+                "Somebody replays old messages, or gives this agent a key of its own: nothing was sent.",
+            )
+        return PeriodMemory(number, key)
+
+
+class _Recent:
+    """People and the latest time of each, in the order of these times (not of their coming)."""
+
+    __slots__ = ("order", "times")
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self.order: list[tuple[float, str]] = []
+
+    def add(self, token: str, time: float) -> None:
+        before = self.times.get(token)
+        if before is not None:
+            if before >= time:
+                return
+            del self.order[bisect_left(self.order, (before, token))]
+        self.times[token] = time
+        insort(self.order, (time, token))
+
+    def since(self, horizon: float) -> int:
+        """How many people were there at ``horizon`` or later; earlier ones are forgotten."""
+        order = self.order
+        if order and order[0][0] < horizon:
+            old = bisect_left(order, (horizon, ""))
+            for _, token in order[:old]:
+                del self.times[token]
+            del order[:old]
+        return len(order)
+
+
+class _Period:
+    """The entries of one period's tokens."""
+
+    def __init__(self) -> None:
+        self.under: defaultdict[int, _Recent] = defaultdict(_Recent)
+        """By node: who has an entry under it."""
+        self.inside: defaultdict[int, _Recent] = defaultdict(_Recent)
+        """By node: who with a leaf in it has an entry, under any node."""
+        self.leaf_of: dict[str, int] = {}
+        """The leaf each token is bound to: the first that it came with."""
+
+    def enter(self, token: str, path: Sequence[int], node: int, time: float) -> None:
+        """Count an entry that was logged under ``node`` at ``time``; ``path`` is that of the token's leaf."""
+        self.under[node].add(token, time)
+        for above in path:
+            self.inside[above].add(token, time)
+
+    def purge(self, horizon: float) -> None:
+        """Forget entries from before ``horizon``; tokens stay bound to their leaves."""
+        for recent in (*self.under.values(), *self.inside.values()):
+            recent.since(horizon)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A deposit that is not over: held, or on its way in a batch."""
+
+    token: str
+    period: int
+    leaf: int
+    seen: float
+    batch: str = ""
+
+
+def _finite(time: float) -> float | None:
+    """A time for JSON, which has no infinite ones."""
+    return None if time == NEVER else time
+
+
+def _oldest(recents: Iterable[_Recent], mates: Container[str], need: int) -> float:
+    """The oldest of the latest times of the ``need`` people seen last, not counting ``mates``.
+
+    Infinite if nobody is needed; :data:`NEVER` if there are not so many.
+    """
+    if need <= 0:
+        return inf
+    latest: dict[str, float] = {}
+    bound = NEVER
+    for recent in recents:
+        left = need
+        for time, token in reversed(recent.order):
+            if time <= bound or not left:
+                break
+            if token not in mates:
+                left -= 1
+                if time > latest.get(token, NEVER):
+                    latest[token] = time
+        if len(latest) >= need:
+            bound = nlargest(need, latest.values())[-1]
+    return bound
+
+
+class QueryCounter:
+    """The pool's machine.
+
+    Args:
+        tree: the public tree.
+        rules: what is promised.
+        draw: makes a batch's number; nobody may be able to foretell it.
+    """
+
+    def __init__(
+        self, tree: Tree, rules: Rules, *, draw: Callable[[], str] = lambda: secrets.token_hex(16)
+    ) -> None:
+        self.tree = tree
+        self.rules = rules
+        self.period = -1
+        self.busiest: Counter[int] = Counter()
+        """The most tokens that each leaf had in one period, at most its accounts. Clear it once a day."""
+        self._draw = draw
+        self._opened_at = headroom(rules.k)
+        self._session = ""
+        self._gateway = (NEVER, 0.0)
+        """The gateway's time when it last answered, and what our clock showed then."""
+        self._periods: dict[int, _Period] = {}
+        self._cut: set[int] = set()
+        """The nodes that are opened."""
+        self._tickets: dict[str, _Held] = {}
+        self._held: dict[str, _Held] = {}
+        """Those of the tickets that are not on their way."""
+        self._each: Counter[str] = Counter()
+        self._batches: dict[str, tuple[Item, ...]] = {}
+
+    def open_period(self, number: int, now: float) -> Actions:
+        """Begin a period; queries held with tokens of the last one must be deposited again.
+
+        Raises:
+            InputError: the number is not above all earlier ones.
+        """
+        if number <= self.period:
+            raise InputError(f"period {number} must come after {self.period}.", "Number it by next_period.")
+        last = self._periods.get(self.period)
+        if last is not None:
+            self.busiest |= Counter(last.leaf_of.values())
+        self._periods = {number: _Period()} | ({} if last is None else {self.period: last})
+        self.period = number
+        del now
+        return self._refuse(list(self._held), Why.PERIOD)
+
+    def deposit(self, ticket: str, token: str, period: int, leaf: int, now: float) -> Actions:
+        """Take a query in: it goes out now, or is held, or is refused."""
+        if ticket in self._tickets:
+            return ()
+        if period != self.period:
+            return (Refuse(ticket, Why.PERIOD),)
+        leaf_of, capacity = self._periods[period].leaf_of, self.rules.capacity
+        if leaf not in self.tree.paths or leaf_of.get(token, leaf) != leaf:
+            return (Refuse(ticket, Why.LEAF),)
+        known = len(leaf_of) < capacity or token in leaf_of
+        if not known or len(self._tickets) >= capacity or self._each[token] >= self.rules.each:
+            return (Refuse(ticket, Why.FULL),)
+        leaf_of[token] = leaf
+        held = _Held(token, period, leaf, now)
+        self._tickets[ticket] = self._held[ticket] = held
+        self._each[token] += 1
+        return self._alone(ticket, held, now) or self._together(self.tree.paths[leaf], now)
+
+    def polled(self, ticket: str, now: float) -> bool:
+        """Note that a client still waits; False if its ticket is over, or was never given."""
+        held = self._tickets.get(ticket)
+        if held is not None and held.seen != NEVER:
+            held.seen = now
+        return held is not None
+
+    def gave_up(self, ticket: str) -> None:
+        """Take back a query whose client has gone. One that is on its way counts when it is logged."""
+        held = self._tickets.get(ticket)
+        if held is None:
+            return
+        held.seen = NEVER
+        if not held.batch:
+            self._end(ticket)
+
+    def answered(self, number: str, answer: Answer, now: float) -> Actions:
+        """Note what the gateway said to a batch; its queries are counted only if they were logged."""
+        items = self._batches.pop(number, None)
+        if items is None:
+            return ()  # of before our memory was lost, or an answer that came twice
+        if isinstance(answer, Logged) and answer.session != self._session:
+            return self._again(items, now)  # the session it was logged in is over: it counts for nothing
+        if answer.session != self._session:
+            self._session = answer.session
+            self._lose()
+        self._gateway = (answer.time, now)
+        if isinstance(answer, Logged):
+            for item in items:
+                held = self._tickets[item.ticket]
+                if held.period in self._periods:
+                    path = self.tree.paths[held.leaf]
+                    self._periods[held.period].enter(held.token, path, item.node, answer.time)
+                self._end(item.ticket)
+            return self._release(now)
+        bad = {items[place].ticket for place in answer.places} if isinstance(answer, Unreadable) else set()
+        refused = self._refuse(bad, Why.UNREADABLE)
+        return refused + self._again(items, now)
+
+    def lost(self, number: str, now: float) -> Actions:
+        """Give up on a batch that was not answered: it counts for nothing, logged or not."""
+        items = self._batches.pop(number, None)
+        return () if items is None else self._again(items, now)
+
+    def tick(self, now: float) -> Actions:
+        """Drop held queries whose clients have not been heard of, and entries that are too old."""
+        horizon = self._horizon(now)
+        for period in self._periods.values():
+            period.purge(horizon)
+        gone = [ticket for ticket, held in self._held.items() if held.seen < now - self.rules.alive]
+        return self._refuse(gone, Why.GONE)
+
+    def forget(self) -> Actions:
+        """Drop everything but the period's number: always safe."""
+        self._lose()
+        self._session, self._gateway = "", (NEVER, 0.0)
+        self._batches.clear()
+        return self._refuse(list(self._tickets), Why.FORGOTTEN)
+
+    def people(self, now: float) -> int:
+        """How many people asked within the window, rounded down to a multiple of k."""
+        number = self._inside(ROOT, self._horizon(now))
+        return number - number % self.rules.k
+
+    def _lose(self) -> None:
+        """Forget all entries."""
+        self._cut.clear()
+        for period in self._periods.values():
+            period.under.clear()
+            period.inside.clear()
+
+    def _end(self, ticket: str) -> None:
+        held = self._tickets.pop(ticket)
+        self._held.pop(ticket, None)
+        self._each[held.token] -= 1
+        if not self._each[held.token]:
+            del self._each[held.token]
+
+    def _refuse(self, tickets: Iterable[str], why: Why) -> Actions:
+        refused = tuple(Refuse(ticket, why) for ticket in tickets)
+        for each in refused:
+            self._end(each.ticket)
+        return refused
+
+    def _again(self, items: Iterable[Item], now: float) -> Actions:
+        """Hold the queries of a batch that was not logged again, and see what can go out."""
+        ended: Actions = ()
+        for ticket in (item.ticket for item in items if item.ticket in self._tickets):
+            held = self._tickets[ticket]
+            held.batch = ""
+            self._held[ticket] = held
+            if held.period != self.period:
+                ended += self._refuse([ticket], Why.PERIOD)
+            elif held.seen == NEVER:
+                ended += self._refuse([ticket], Why.GONE)
+        return ended + self._release(now)
+
+    def _now(self, now: float) -> float:
+        """Guess what the gateway's clock shows when ours shows ``now``; no promise rests on it."""
+        known, ours = self._gateway
+        return now if known == NEVER else max(known, known + now - ours)
+
+    def _horizon(self, now: float) -> float:
+        """The earliest time at which an entry is worth counting."""
+        return self._now(now) - self.rules.window + self.rules.slack
+
+    def _inside(self, node: int, horizon: float) -> int:
+        """How many people with a leaf in the node have entries."""
+        return max((each.inside[node].since(horizon) for each in self._periods.values()), default=0)
+
+    def _region(self, leaf: int, horizon: float) -> int:
+        """The node for queries of a leaf: the deepest below opened ones."""
+        node = ROOT
+        for below in reversed(self.tree.paths[leaf][:-1]):
+            least = self.rules.k if node in self._cut else self._opened_at
+            if min(self._inside(half, horizon) for half in self.tree.children[node]) < least:
+                if node in self._cut:
+                    self._cut -= {each for each in self._cut if node in self.tree.above(each)}
+                break
+            self._cut.add(node)
+            node = below
+        return node
+
+    def _alone(self, ticket: str, held: _Held, now: float) -> Actions:
+        """Send a query by itself if the entries allow it."""
+        horizon = self._horizon(now)
+        node = self._region(held.leaf, horizon)
+        for number, period in self._periods.items():
+            mates = (held.token,) if number == held.period else ()
+            found = self._counted(period, held.leaf, node, mates)
+            if found >= horizon:
+                return self._send([ticket], node, found, now)
+        return ()
+
+    def _counted(self, period: _Period, leaf: int, node: int, mates: Collection[str]) -> float:
+        """The oldest time that both conditions count on, for a query of ``leaf`` under ``node``."""
+        need = self.rules.k - len(mates)
+        second = _oldest((period.inside[node],), mates, need)
+        if second == NEVER:
+            return NEVER
+        path = self.tree.paths[leaf]
+        at = path.index(node)  # most entries are under the node itself
+        nodes = (node, *path[:at], *path[at + 1 :])
+        return min(second, _oldest([period.under[each] for each in nodes], mates, need))
+
+    def _together(self, nodes: Iterable[int], now: float) -> Actions:
+        """Send held queries in one batch: under the first of ``nodes`` at which a set satisfies the rule."""
+        horizon = self._horizon(now)
+        heard = now - self.rules.alive
+        waiting = {ticket: held for ticket, held in self._held.items() if held.seen >= heard}
+        for node in nodes:
+            chosen = {t: held for t, held in waiting.items() if node in self.tree.paths[held.leaf]}
+            while chosen:
+                mates = {held.token for held in chosen.values()}
+                times = {
+                    ticket: self._counted(self._periods[self.period], held.leaf, node, mates)
+                    for ticket, held in chosen.items()
+                }
+                satisfied = {ticket: held for ticket, held in chosen.items() if times[ticket] >= horizon}
+                if len(satisfied) == len(chosen):
+                    return self._send(list(chosen), node, min(times.values()), now)
+                chosen = satisfied
+        return ()
+
+    def _release(self, now: float) -> Actions:
+        """Send whatever the entries allow now: single queries first, then sets from the deepest node up."""
+        heard = now - self.rules.alive
+        sent: Actions = ()
+        for ticket, held in list(self._held.items()):
+            if held.seen >= heard:
+                sent += self._alone(ticket, held, now)
+        while self._held:
+            nodes = {node for held in self._held.values() for node in self.tree.paths[held.leaf]}
+            batch = self._together(sorted(nodes, reverse=True), now)  # a node's number is above its parent's
+            if not batch:
+                break
+            sent += batch
+        return sent
+
+    def _send(self, tickets: Sequence[str], node: int, oldest: float, now: float) -> Actions:
+        """Form a batch; it may be logged while what was counted lies within the window."""
+        number = self._draw()
+        items = tuple(Item(ticket, node) for ticket in sorted(tickets))
+        for ticket in tickets:
+            self._held.pop(ticket).batch = number
+        self._batches[number] = items
+        deadline = min(oldest, self._now(now)) + self.rules.window
+        return (Send(Batch(number, self._session, deadline, items)),)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole state, for JSON."""
+        return {
+            "tree": self.tree.digest,
+            "period": self.period,
+            "busiest": list(self.busiest.items()),
+            "session": self._session,
+            "gateway": [_finite(self._gateway[0]), self._gateway[1]],
+            "cut": sorted(self._cut),
+            "periods": [
+                [
+                    number,
+                    period.leaf_of,
+                    [[node, recent.times] for node, recent in period.under.items() if recent.times],
+                ]
+                for number, period in self._periods.items()
+            ],
+            "tickets": {
+                ticket: [held.token, held.period, held.leaf, _finite(held.seen), held.batch]
+                for ticket, held in self._tickets.items()
+            },
+            "batches": {
+                number: [[item.ticket, item.node] for item in items]
+                for number, items in self._batches.items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, tree: Tree, rules: Rules, given: Mapping[str, Any]) -> QueryCounter:
+        """The machine with the state that :meth:`as_dict` gave.
+
+        Raises:
+            InputError: the state is of another tree; begin with a new one.
+        """
+        if given["tree"] != tree.digest:
+            raise InputError("the stored state belongs to another tree.", "Begin with a new state.")
+        found = cls(tree, rules)
+        found.period, found._session = given["period"], given["session"]
+        found.busiest = Counter(dict(given["busiest"]))
+        known, ours = given["gateway"]
+        found._gateway = (NEVER if known is None else known, ours)
+        found._cut = set(given["cut"])
+        for number, leaf_of, under in given["periods"]:
+            period = found._periods[number] = _Period()
+            period.leaf_of = dict(leaf_of)
+            for node, times in under:
+                for token, time in times.items():
+                    period.enter(token, tree.paths[leaf_of[token]], node, time)
+        for ticket, (token, period_number, leaf, seen, batch) in given["tickets"].items():
+            held = _Held(token, period_number, leaf, NEVER if seen is None else seen, batch)
+            found._tickets[ticket] = held
+            found._each[token] += 1
+            if not batch:
+                found._held[ticket] = held
+        found._batches = {
+            number: tuple(Item(ticket, node) for ticket, node in items)
+            for number, items in given["batches"].items()
+        }
+        return found

@@ -1,0 +1,126 @@
+"""The service gateway's rule of logging: a batch is logged whole or not at all, at one time, once.
+
+The promise of the pool is about the log, so all its times are those of the gateway that writes it, and three
+things are the gateway's part of the proof:
+
+1. a batch says until when it may be logged; later, nothing of it is (:class:`Late`);
+2. the gateway's clock never goes back within a **session**. Where the machine's clock is set back, or the
+   gateway starts anew, a new session begins; a batch that counts on entries of another session is refused
+   (:class:`Elsewhere`), and the pool forgets what it counted;
+3. a batch that comes again, since an answer was lost, is not logged again: the answer carries the time of the
+   first (:class:`Logged`). Numbers are remembered until the batch could only be late.
+
+Every item is opened and checked before anything is logged. If some cannot be read, their places are named and
+nothing is logged (:class:`Unreadable`); the pool forms its batch anew without them.
+
+No clock and no file: time is passed in, and ``write`` is called with the time to log under.
+"""
+
+from __future__ import annotations
+
+import heapq
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+STEP_BACK = 1.0
+"""Seconds by which a clock may be corrected backwards; the log's clock waits for it. More: a new session."""
+
+FURTHEST = 86_400.0
+"""Seconds that a deadline may lie ahead, which bounds what must be remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The whole batch stands in the log, under this time (for a repeat, the first time)."""
+
+    session: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Nothing was logged: the batch's deadline was over at this time (or lies more than a day ahead)."""
+
+    session: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Nothing was logged: the batch counts on entries of another session than the present one."""
+
+    session: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Nothing was logged: the items at these places of the batch cannot be opened."""
+
+    session: str
+    time: float
+    places: tuple[int, ...]
+
+
+Answer = Logged | Late | Elsewhere | Unreadable
+
+
+class GatewayLog:
+    """What the gateway remembers: its session, its latest time, and the batches that may come again.
+
+    Args:
+        draw: makes the name of a new session; nobody may be able to foretell it.
+    """
+
+    def __init__(self, draw: Callable[[], str] = lambda: secrets.token_hex(16)) -> None:
+        self._draw = draw
+        self._begin(float("-inf"))
+
+    def _begin(self, now: float) -> None:
+        self.session = self._draw()
+        self._latest = now
+        self._logged: dict[str, float] = {}
+        self._until: list[tuple[float, str]] = []
+
+    def time(self, now: float) -> float:
+        """The log's time when the machine's clock shows ``now``; begins a session if that was set back."""
+        if now < self._latest - STEP_BACK:
+            self._begin(now)
+        self._latest = max(self._latest, now)
+        while self._until and self._until[0][0] < self._latest:
+            del self._logged[heapq.heappop(self._until)[1]]
+        return self._latest
+
+    def take(
+        self,
+        batch: str,
+        session: str,
+        deadline: float,
+        unreadable: Sequence[int],
+        now: float,
+        write: Callable[[float], None],
+    ) -> Answer:
+        """Log a batch, or say why not.
+
+        Args:
+            batch: its number, drawn at random by the pool.
+            session: the session whose entries it counts on.
+            deadline: the latest time to log it.
+            unreadable: the places of items that could not be opened.
+            now: what the machine's clock shows.
+            write: writes all entries under the time it is given, or raises; then nothing was logged.
+        """
+        time = self.time(now)
+        if session != self.session:
+            return Elsewhere(self.session, time)
+        if batch in self._logged:
+            return Logged(self.session, self._logged[batch])
+        if unreadable:
+            return Unreadable(self.session, time, tuple(unreadable))
+        if not time <= deadline <= time + FURTHEST:  # also refuses a deadline that is no number
+            return Late(self.session, time)
+        write(time)
+        self._logged[batch] = time
+        heapq.heappush(self._until, (deadline, batch))
+        return Logged(self.session, time)

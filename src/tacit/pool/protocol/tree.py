@@ -1,0 +1,285 @@
+"""The public tree of cuts: a region is a node of it, and a device says only in which leaf its record lies.
+
+A tree is made once, from public data about people like those of the pool, or from the template alone, and is
+the same for everybody. Each inner node cuts its region in two at a value of one attribute, so any two nodes
+are nested or disjoint: whatever regions a person ever shows, their intersection is the finest of them. A
+person's data leaves the device only as the number of a leaf, so **leaf sizes are the protection against
+whoever sees leaves**, and are enforced twice:
+
+- the operator merges a leaf with fewer than 2 k accounts a day into its parent (:meth:`Tree.merged`);
+- an agent refuses a tree of which a leaf holds too few of the public records (:meth:`Tree.check`).
+
+A tree changes only by merging and splitting leaves (:meth:`Tree.follows`), never by cutting anew: then old
+and new regions stay nested, and a change costs no intersection. A merge makes regions coarser; a split tells
+the pool, and sometimes the service, one cut more from then on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InputError
+from tacit.pool.protocol.template import Record, Region, Template
+
+Codes = npt.NDArray[np.uint16]
+"""Records as codes: one row per record, one column per attribute."""
+
+Corners = npt.NDArray[np.int64]
+"""Regions as an array: (how many, low or high, attributes)."""
+
+Floats = npt.NDArray[np.float64]
+
+Cut = tuple[int, int]
+"""The attribute a node is cut in, and the last code of its lower half."""
+
+ROOT = 0
+"""The node of the whole domain, d*."""
+
+VERSION = 1
+_MOST_NODES = 1 << 16
+_VOLUME_WEIGHT = 32.0
+"""How much a cell's share of the domain's volume counts beside the shares of its attributes' widths."""
+
+
+def headroom(k: int) -> int:
+    """How many people a node must hold to be opened: k + 2.2 √k.
+
+    It must find k of them again a window later, and the number fluctuates by about its root.
+    """
+    return math.ceil(k + 2.2 * math.sqrt(k))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Nested cuts of a template's domain; nodes are numbered in preorder, the root first.
+
+    Attributes:
+        template: what records look like.
+        cuts: how each node is cut; None for a leaf.
+    """
+
+    template: Template
+    cuts: tuple[Cut | None, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.cuts) <= _MOST_NODES:
+            raise InputError(f"a tree must have 1 to {_MOST_NODES:,} nodes; found {len(self.cuts):,}.")
+        if 2 * sum(cut is not None for cut in self.cuts) + 1 != len(self.cuts):
+            raise InputError("a tree must have two nodes below each that is cut, and no others.")
+        _ = self.regions
+
+    def __len__(self) -> int:
+        return len(self.cuts)
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """The region of each node."""
+        found: list[Region] = []
+        waiting = [self.template.domain]
+        for cut in self.cuts:
+            if not waiting:
+                raise InputError("a tree must have two nodes below each that is cut, and no others.")
+            region = waiting.pop()
+            found.append(region)
+            if cut is None:
+                continue
+            attribute, last = cut
+            low, high = list(region.low), list(region.high)
+            if not 0 <= attribute < len(low) or not low[attribute] <= last < high[attribute]:
+                raise InputError("a tree cuts a node outside its region.")
+            high[attribute], low[attribute] = last, last + 1
+            waiting += [Region(tuple(low), region.high), Region(region.low, tuple(high))]
+        return tuple(found)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """The node above each; that of the root is itself."""
+        found: list[int] = []
+        waiting = [ROOT]
+        for node, cut in enumerate(self.cuts):
+            found.append(waiting.pop())
+            if cut is not None:
+                waiting += [node, node]
+        return tuple(found)
+
+    @cached_property
+    def children(self) -> Mapping[int, tuple[int, int]]:
+        """The lower and upper half of each node that is cut."""
+        below: dict[int, list[int]] = {}
+        for node in range(1, len(self)):
+            below.setdefault(self.parents[node], []).append(node)
+        return {node: (low, high) for node, (low, high) in below.items()}
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The nodes that are not cut."""
+        return tuple(node for node, cut in enumerate(self.cuts) if cut is None)
+
+    @cached_property
+    def paths(self) -> Mapping[int, tuple[int, ...]]:
+        """For each leaf, the nodes that contain it: from the leaf up to the root."""
+        return {leaf: self.above(leaf) for leaf in self.leaves}
+
+    def above(self, node: int) -> tuple[int, ...]:
+        """A node and those that contain it, up to the root."""
+        path = [node]
+        while path[-1] != ROOT:
+            path.append(self.parents[path[-1]])
+        return tuple(path)
+
+    def leaf_of(self, record: Record) -> int:
+        """The leaf that a record lies in: all that a device ever tells of it."""
+        if record not in self.template.domain:
+            raise InputError("the record does not follow the tree's template.")
+        node = ROOT
+        while (cut := self.cuts[node]) is not None:
+            node = self.children[node][record[cut[0]] > cut[1]]
+        return node
+
+    def leaves_of(self, records: Codes) -> npt.NDArray[np.int64]:
+        """The leaf of each of many records."""
+        found = np.full(len(records), ROOT, np.int64)
+        for node, cut in enumerate(self.cuts):
+            if cut is not None:
+                here = np.flatnonzero(found == node)
+                upper = records[here, cut[0]] > cut[1]
+                found[here] = np.where(upper, self.children[node][1], self.children[node][0])
+        return found
+
+    @cached_property
+    def corners(self) -> Corners:
+        """The regions as an array."""
+        return np.array([(region.low, region.high) for region in self.regions], np.int64)
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the tree: everybody must use the same."""
+        return hashlib.sha256(json.dumps(self.as_dict()).encode()).hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is published; :meth:`parse` reads it."""
+        return {
+            "version": VERSION,
+            "template": self.template.digest,
+            "cuts": [None if cut is None else list(cut) for cut in self.cuts],
+        }
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any], template: Template) -> Tree:
+        """A published tree of this template."""
+        cuts = given.get("cuts")
+        if given.get("version") != VERSION or not isinstance(cuts, list):
+            raise InputError(f"a tree must be of version {VERSION} and have a list of cuts.")
+        if given.get("template") != template.digest:
+            raise InputError("the tree was made for another template.")
+        for cut in cuts:
+            if cut is not None and not (
+                isinstance(cut, list) and len(cut) == 2 and all(type(part) is int for part in cut)
+            ):
+                raise InputError("a cut must be an attribute's number and a code.")
+        return cls(template, tuple(None if cut is None else (cut[0], cut[1]) for cut in cuts))
+
+    def counts(self, records: Codes) -> dict[int, int]:
+        """How many of the records lie in each leaf."""
+        numbers = np.bincount(self.leaves_of(records), minlength=len(self))
+        return {leaf: int(numbers[leaf]) for leaf in self.leaves}
+
+    def check(self, records: Codes, share: float) -> None:
+        """Refuse a tree of which a leaf holds less than ``share`` of the public records.
+
+        Raises:
+            InputError: a leaf is too small; its people could be told by it.
+        """
+        fewest = min(self.counts(records).values())
+        if fewest < share * len(records):
+            raise InputError(
+                f"a leaf of the tree holds {fewest:,} of {len(records):,} public records; it must hold at "
+                f"least {math.ceil(share * len(records)):,}.",
+                "Do not join a pool with this tree; its operator must merge small leaves.",
+            )
+
+    def merged(self, people: Mapping[int, int], least: int) -> Tree:
+        """This tree with every leaf of fewer than ``least`` people merged into its parent, bottom up.
+
+        Args:
+            people: how many accounts use each leaf (2 k a day is the rule); a leaf not named has none.
+        """
+        numbers = [people.get(node, 0) for node in range(len(self))]
+        whole = [cut is None for cut in self.cuts]
+        for node in reversed(range(len(self))):  # children have higher numbers
+            if not whole[node]:
+                low, high = self.children[node]
+                numbers[node] = numbers[low] + numbers[high]
+                whole[node] = any(whole[half] and numbers[half] < least for half in (low, high))
+        return self._pruned(whole)
+
+    def _pruned(self, whole: Sequence[bool]) -> Tree:
+        """The tree without what lies below nodes that are now whole."""
+        kept: list[Cut | None] = []
+        waiting = [ROOT]
+        while waiting:
+            node = waiting.pop()
+            if whole[node] or self.cuts[node] is None:
+                kept.append(None)
+            else:
+                kept.append(self.cuts[node])
+                waiting += reversed(self.children[node])
+        return Tree(self.template, tuple(kept))
+
+    def split(self, records: Codes, least: int) -> Tree:
+        """This tree with each leaf cut further while both halves keep ``least`` of the records."""
+        leaf_of = self.leaves_of(records)
+        cuts: list[Cut | None] = []
+        for node, cut in enumerate(self.cuts):
+            inside = records[leaf_of == node]
+            cuts += [cut] if cut is not None else _cut(inside, self.template, least, self.regions[node])
+        return Tree(self.template, tuple(cuts))
+
+    def follows(self, before: Tree) -> bool:
+        """Does this tree differ from an earlier one only by merged and split leaves?"""
+        if before.template.digest != self.template.digest:
+            return False
+        waiting = [(ROOT, ROOT)]
+        while waiting:
+            mine, old = waiting.pop()
+            if self.cuts[mine] is None or before.cuts[old] is None:
+                continue
+            if self.cuts[mine] != before.cuts[old]:
+                return False
+            waiting += zip(self.children[mine], before.children[old], strict=True)
+        return True
+
+
+def _cut(records: Codes, template: Template, least: int, within: Region) -> list[Cut | None]:
+    """The cuts of a region, in preorder."""
+    if len(records) < 2 * least:
+        return [None]
+    from tacit.pool.loops.cuts import cut_tree  # numba takes a moment to load
+
+    sizes = np.array(template.sizes, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rows, order = np.array(records, np.uint16, order="C"), np.arange(len(records))
+    low, high = np.array(within.low), np.array(within.high)
+    *_, cut_in, cut_at = cut_tree(rows, order, sizes, offsets, low, high, least, _VOLUME_WEIGHT, True)
+    pairs = zip(cut_in.tolist(), cut_at.tolist(), strict=True)
+    return [None if attribute < 0 else (attribute, last) for attribute, last in pairs]
+
+
+def grow_tree(records: Codes, template: Template, k: int, people: float) -> Tree:
+    """Make a tree from public records for a pool in which ``people`` ask within a window.
+
+    Each leaf holds the share of the records that makes it expect :func:`headroom` people, and at least k of
+    the records themselves.
+    """
+    share = min(1.0, headroom(k) / max(people, 1.0))
+    least = max(k, math.ceil(share * len(records)))
+    return Tree(template, tuple(_cut(records, template, least, template.domain)))
