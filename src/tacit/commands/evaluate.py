@@ -46,6 +46,9 @@ else:
 
 JudgedUsers = Annotated[int, typer.Option(help="Of how many users the queries are judged.", min=1)]
 Population = Annotated[int, typer.Option(help="Users of the synthetic log they are taken from.", min=1)]
+AmbientFolder = Annotated[
+    Path | None, typer.Option(help="Real results of ambiguous queries: a folder with AMBIENT's files.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -180,10 +183,7 @@ def device(
     output: OutputFolder,
     users: JudgedUsers = 60,
     population: Population = 3_000,
-    ambient: Annotated[
-        Path | None,
-        typer.Option(help="Real results of ambiguous queries: a folder with AMBIENT's files."),
-    ] = None,
+    ambient: AmbientFolder = None,
     seed: Seed = 5,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
@@ -229,6 +229,7 @@ def personalised(
     output: OutputFolder,
     users: JudgedUsers = 40,
     population: Population = 3_000,
+    ambient: AmbientFolder = None,
     p: Annotated[float, typer.Option("--p", help="The bound of groups.")] = 0.4,
     seed: Seed = 5,
     force: ForceFlag = False,
@@ -236,12 +237,13 @@ def personalised(
 ) -> None:
     """Measure search with no profile, on the device, by group, and with generalised topics.
 
-    Every way ranks the same results of the same queries of the same people of a synthetic log; average
-    precision says what each guard leaves of personalisation.
+    Every way ranks the same results of the same queries of the same people, of a synthetic log or reading
+    AMBIENT's results; average precision says what each guard leaves of personalisation, beside the same
+    ranking with another person's evidence.
     """
     from tacit.evaluate import evaluate_personalised
 
-    options = {"users": users, "population": population, "p": p}
+    options = {"users": users, "population": population, "ambient": ambient, "p": p}
     shown = ("Personalising", "ways")
     _measure(evaluate_personalised, shown, as_json, output, **options, seed=seed, force=force)
 

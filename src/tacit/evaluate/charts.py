@@ -85,7 +85,13 @@ def curve(
 
 
 def intervals(
-    rows: Rows, value: str, *, level: float | None = None, panel: str | None = None, zero: bool = False
+    rows: Rows,
+    value: str,
+    *,
+    level: float | None = None,
+    panel: str | None = None,
+    zero: bool = False,
+    legend: bool = False,
 ) -> Chart:
     """Draw a point with its interval for each row, one under the other.
 
@@ -95,14 +101,17 @@ def intervals(
         level: a dashed vertical line.
         panel: the key by which rows are split into panels below each other.
         zero: whether the axis begins at 0.
+        legend: whether series are told apart: beside each other under one name, with a legend.
     """
     import altair
 
     base = altair.Chart().encode(
         y=altair.Y("name:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
-        color=_colour(altair, rows, "series", None),
+        color=_colour(altair, rows, "series", "" if legend else None),
         tooltip=["name:N", "series:N", altair.Tooltip("value:Q", format=".3f", title=value)],
     )
+    if legend:
+        base = base.encode(yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")))
     axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=zero))
     layers = [
         base.mark_point(filled=True, size=70, opacity=1).encode(x=axis),
@@ -111,7 +120,7 @@ def intervals(
     drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
     if level is not None:
         drawn += _levels(altair, {"": level}, "x")
-    names = len({row["name"] for row in rows})
+    names = len({(row["name"], legend and row["series"]) for row in rows})
     below = _values(rows, panel) if panel else ()
     return _finish(altair, drawn, height=24 * names + 20, rows=below, panel=panel)
 
@@ -239,8 +248,8 @@ def _values(rows: Rows, field: str) -> list[str]:
 def _colour(altair: Any, rows: Rows, field: str, title: str | None) -> Any:
     domain = _values(rows, field)
     scale = altair.Scale(domain=domain, range=[PALETTE[n % len(PALETTE)] for n in range(len(domain))])
-    legend = altair.Undefined if title else None
-    return altair.Color(f"{field}:N", title=title, scale=scale, legend=legend)
+    legend = None if title is None else altair.Undefined
+    return altair.Color(f"{field}:N", title=title or None, scale=scale, legend=legend)
 
 
 def _in_order(altair: Any, rows: Rows, field: str) -> Any:

@@ -320,6 +320,49 @@ def history_cases(
             yield HistoryCase(query, words, meaning, left, history, frozenset(relevant - clicked))
 
 
+def reading_people(
+    ambient: Ambient, people: int, *, meanings: int = 6, reads: int = 3, seed: int = 0
+) -> dict[str, list[HistoryCase]]:
+    """People who read AMBIENT's results: for each a case a meaning they are interested in, by name.
+
+    A person is interested in one meaning each of some queries and has read some results of each, which are
+    taken out of the lists. The history of every case is all that the person has read, so it holds the
+    interest in question among others.
+
+    Args:
+        ambient: queries, results and meanings.
+        people: how many.
+        meanings: how many interests each has; fewer where there are fewer queries.
+        reads: how many results of each were read.
+        seed: for the choice of interests and of what was read.
+    """
+    judged = {
+        query: [m for m in ambient.meanings_of(query) if len(ambient.meanings[m]) > reads]
+        for query in ambient.queries
+    }
+    listed = sorted(query for query, found in judged.items() if found)
+    by_name: dict[str, list[HistoryCase]] = {}
+    for number in range(people if listed else 0):
+        choice = random.Random(f"{seed} {reads} {number}")
+        chosen = {
+            query: choice.choice(judged[query]) for query in choice.sample(listed, min(meanings, len(listed)))
+        }
+        read = {query: set(choice.sample(sorted(ambient.meanings[m]), reads)) for query, m in chosen.items()}
+        history = [page for query in chosen for page in ambient.results[query] if page["id"] in read[query]]
+        by_name[f"reader-{number}"] = [
+            HistoryCase(
+                query,
+                ambient.queries[query],
+                meaning,
+                [page for page in ambient.results[query] if page["id"] not in read[query]],
+                history,
+                frozenset(ambient.meanings[meaning] - read[query]),
+            )
+            for query, meaning in chosen.items()
+        ]
+    return by_name
+
+
 def precision_of(case: HistoryCase, order: Sequence[Page]) -> float:
     """Average precision (equation 19) of the case's relevant results in an order."""
     return average_precision((page["id"] for page in order), case.relevant)
@@ -337,7 +380,7 @@ class Interval:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def interval_over_queries(queries: Sequence[str], values: Sequence[float], seed: int = 0) -> Interval:
+def interval_over_queries(queries: Sequence[str], values: npt.ArrayLike, seed: int = 0) -> Interval:
     """The mean of ``values`` with a bootstrap interval over their queries (cases of a query go together)."""
     numbers: npt.NDArray[np.float64] = np.asarray(values, np.float64)
     names = sorted(set(queries))

@@ -174,7 +174,7 @@ def _figure_by_delta(rows: Sequence[dict[str, Any]], by_query: Sequence[dict[str
     )
 
 
-class _Ranking:
+class AttentionRanking:
     """Ranks cases over WordNet."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ def ambient_results(folder: str | Path, *, seed: int = 0, progress: Progress = n
         progress: called with how many rankings of all queries are done, and how many there are.
     """
     ambient = test_cases.load_ambient(folder)
-    ranking = _Ranking()
+    ranking = AttentionRanking()
     orders: dict[str, Callable[[HistoryCase], list[Page]]] = {
         "the engine": ranking.engine,
         "on the device": ranking.on_device,
