@@ -1,5 +1,16 @@
 """Search: documents, engines, and what an engine answers."""
 
 from tacit.retrieval.engine import Corpus, Document, EmbeddedEngine, Hit, SearchEngine, average_precision
+from tacit.retrieval.people_topics import PeopleTopics, TopicMatch, people_topics
 
-__all__ = ["Corpus", "Document", "EmbeddedEngine", "Hit", "SearchEngine", "average_precision"]
+__all__ = [
+    "Corpus",
+    "Document",
+    "EmbeddedEngine",
+    "Hit",
+    "PeopleTopics",
+    "SearchEngine",
+    "TopicMatch",
+    "average_precision",
+    "people_topics",
+]

@@ -26,6 +26,7 @@ from typing import BinaryIO, cast
 from xml.parsers import expat
 
 from tacit.errors import InputError, TaxonomyError
+from tacit.taxonomy.people import PEOPLE, people_taxonomy
 from tacit.taxonomy.tree import TopicTree
 from tacit.taxonomy.wordnet import load_wordnet
 
@@ -230,15 +231,17 @@ def load_odp(file: str | Path) -> TopicTree:
 
 
 WORDNET = "wordnet"
-"""The name of the bundled taxonomy."""
+"""The name of the bundled taxonomy of all of WordNet's nouns."""
 
 
 def load_taxonomy(name: str) -> TopicTree:
-    """The taxonomy of that name: ``wordnet``, or a file (paths, tiers, Topics table, Open Directory dump)."""
+    """The taxonomy of that name: ``people``, ``wordnet``, or a file (paths, tiers, Topics table, dump)."""
+    if name == PEOPLE:
+        return people_taxonomy()
     if name == WORDNET:
         return load_wordnet().tree
     if not Path(name).is_file():
-        raise InputError(f"there is no taxonomy at {name}.", f"Give a file, or {WORDNET}.")
+        raise InputError(f"there is no taxonomy at {name}.", f"Give a file, {PEOPLE} or {WORDNET}.")
     return load_odp(name) if is_dump(name) else load_path_file(name)
 
 

@@ -1,0 +1,264 @@
+"""What a text is about, among the topics of the people's taxonomy.
+
+A text d and a topic t are compared twice: by the directions of their words, and word by word::
+
+    F(d, t) = cos(v(d), v(t)) + L(d, t)
+
+    v(d)    = sum over words w of  (1 + ln tf) idf(w) u(w)
+    L(d, t) = sum over words w of  (1 + ln tf) idf(w) A[w, t]  /  length of d's weights
+    A[w, t] = max over the topic's words k of  (cos(u(w), u(k)) - 1/2)+ / (1/2),   1 where t lists w itself,
+              divided by the root of max(1, the sum of w's row)
+
+u(w) is a word's vector without the mean of all and their two first principal components, at length 1; idf
+comes from the public rank of a word (:mod:`tacit.text.vectors`). The words of a topic are written by hand;
+phrases of two and more words stand for themselves wherever they occur in a row, and words outside the table
+count as strings. Everything is computed from bundled data, word by word as texts need it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.taxonomy.people import PeopleTaxonomy, Phrase, load_people
+from tacit.text.tokens import words
+from tacit.text.vectors import COMMONEST, WordTable, load_word_table
+
+_Float32 = npt.NDArray[np.float32]
+
+_FAMILIAR = 20_000
+"""The mean and the principal components are those of so many of the commonest words."""
+_COMPONENTS = 2
+_SOFT = 0.5
+"""The cosine from which on a word speaks for a topic that does not list it."""
+_PART = 0.6
+"""How much of its weight a word keeps that stands in a phrase."""
+
+
+class TopicMatch(NamedTuple):
+    """A topic that a text may be about."""
+
+    topic: int
+    """Its number in the people's taxonomy."""
+    score: float
+    """F(d, t); from about 0.5 on it is worth saying."""
+    reasons: tuple[str, ...]
+    """The text's words that say most for it, the strongest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """What one word or phrase says of topics."""
+
+    direction: _Float32
+    weight: float
+    topics: npt.NDArray[np.intp]
+    """Columns of the topics it speaks for."""
+    shares: _Float32
+    """A[w, t] of each."""
+
+
+class PeopleTopics:
+    """Scores texts against the topics of the people's taxonomy; get it with :func:`people_topics`.
+
+    Attributes:
+        people: the taxonomy.
+        topics: the numbers of the topics compared, ascending: those that have words.
+        sensitive: whether each of them is.
+        matrix: the direction of each.
+    """
+
+    def __init__(self, people: PeopleTaxonomy, table: WordTable) -> None:
+        self.people = people
+        self.table = table
+        self.topics: npt.NDArray[np.int32] = np.array(sorted(people.words), np.int32)
+        self.sensitive: npt.NDArray[np.bool_] = people.concept[self.topics] >= 0
+        familiar = self._vectors(np.arange(COMMONEST, _FAMILIAR))
+        self._mean: _Float32 = familiar.mean(axis=0)
+        centred = familiar - self._mean
+        self._common: _Float32 = np.linalg.eigh(centred.T @ centred)[1][:, -_COMPONENTS:]
+        self._listed: dict[Phrase, list[int]] = {}
+        for column, topic in enumerate(self.topics.tolist()):
+            for phrase in people.words[topic]:
+                self._listed.setdefault(phrase, []).append(column)
+        self._begins: dict[str, int] = {}
+        for phrase in self._listed:
+            self._begins[phrase[0]] = max(self._begins.get(phrase[0], 0), len(phrase))
+        self._rows: dict[Phrase, _Row | None] = {}
+        self._bounds, self._keys = self._known_words()
+        self.matrix: _Float32 = self._directions()
+
+    # -- what a text is about --------------------------------------------------------------------------
+
+    def best(self, text: str, count: int = 3) -> list[TopicMatch]:
+        """The topics that a text is most likely about, best first, each with the words that say so.
+
+        >>> topics = people_topics()
+        >>> [topics.people.tree.names[found.topic] for found in topics.best("sourdough bread", 1)]
+        ['Baking']
+        """
+        scores = self.scores([text])[0]
+        order = np.argsort(-scores, kind="stable")[:count]
+        return [
+            TopicMatch(int(self.topics[column]), float(scores[column]), self.reasons(text, int(column)))
+            for column in order.tolist()
+            if scores[column] > 0
+        ]
+
+    def scores(self, texts: Iterable[str], *, soft: bool = True) -> _Float32:
+        """F of every text (a row) and every topic (a column, as in :attr:`topics`).
+
+        Args:
+            texts: what to compare.
+            soft: whether to add L, the comparison word by word.
+        """
+        found = [self._weighed(text) for text in texts]
+        scores = np.zeros((len(found), len(self.topics)), np.float32)
+        directions = np.zeros((len(found), self.table.dimensions), np.float32)
+        for place, weighed in enumerate(found):
+            length = 0.0
+            for row, weight in weighed:
+                directions[place] += weight * row.direction
+                scores[place, row.topics] += soft * weight * row.shares
+                length += weight * weight
+            if length > 0:
+                scores[place] /= np.sqrt(length)
+        scores += _unit(directions) @ self.matrix.T
+        return scores
+
+    def reasons(self, text: str, column: int, count: int = 3) -> tuple[str, ...]:
+        """The words of a text that say most for the topic of a column."""
+        said: dict[str, float] = {}
+        for phrase, times in self._phrases(text).items():
+            row = self._row(phrase)
+            if row is not None:
+                own = float(row.shares[row.topics == column].sum()) + float(
+                    row.direction @ self.matrix[column]
+                )
+                said[" ".join(phrase)] = (1 + np.log(times)) * row.weight * own
+        order = sorted((word for word in said if said[word] > 0), key=lambda word: (-said[word], word))
+        return tuple(word for word in order[:count] if said[word] >= said[order[0]] / 4)
+
+    def column(self, topic: int) -> int:
+        """The column of a topic of the tree."""
+        return int(np.searchsorted(self.topics, topic))
+
+    # -- words -----------------------------------------------------------------------------------------
+
+    def _phrases(self, text: str) -> Counter[Phrase]:
+        """The words of a text, and the listed phrases that stand in it, with their frequencies."""
+        found: Counter[Phrase] = Counter()
+        said = [word.removesuffix("'s") for word in words(text)]
+        for place, word in enumerate(said):
+            found[(word,)] += 1
+            for length in range(2, self._begins.get(word, 0) + 1):
+                phrase = tuple(said[place : place + length])
+                if phrase in self._listed:
+                    found[phrase] += 1
+        return found
+
+    def _weighed(self, text: str) -> list[tuple[_Row, float]]:
+        """The telling words and phrases of a text with (1 + ln tf) idf; the words of a phrase count less."""
+        found = self._phrases(text)
+        inside = {word for phrase in found if len(phrase) > 1 for word in phrase}
+        weighed = []
+        for phrase, times in found.items():
+            row = self._row(phrase)
+            if row is not None:
+                part = _PART if len(phrase) == 1 and phrase[0] in inside else 1.0
+                weighed.append((row, part * (1 + float(np.log(times))) * row.weight))
+        return weighed
+
+    def _row(self, phrase: Phrase) -> _Row | None:
+        """What a word or phrase says; None where it says nothing. Each is worked out once."""
+        if phrase not in self._rows:
+            self._rows[phrase] = self._made(phrase)
+        return self._rows[phrase]
+
+    def _made(self, phrase: Phrase) -> _Row | None:
+        listed = self._listed.get(phrase)
+        if len(phrase) > 1:
+            direction = self._phrase_directions([phrase])[0]
+            return _Row(direction, float(self.table.weight[-1]), *self._shares(np.zeros(0), listed))
+        (word,) = phrase
+        number = self.table.number(word)
+        if (number < COMMONEST or len(word) < 2 or word.isdigit()) and not listed:
+            return None
+        weight = float(self.table.weight[number])
+        if number >= len(self.table):
+            return _Row(
+                np.zeros(self.table.dimensions, np.float32), weight, *self._shares(np.zeros(0), listed)
+            )
+        direction = self._units(np.array([number]))[0]
+        likeness = np.maximum.reduceat(self._keys @ direction, self._bounds)
+        return _Row(direction, weight, *self._shares((likeness - _SOFT) / (1 - _SOFT), listed))
+
+    def _shares(
+        self, likeness: npt.NDArray[np.floating], listed: Sequence[int] | None
+    ) -> tuple[npt.NDArray[np.intp], _Float32]:
+        row = np.zeros(len(self.topics), np.float32)
+        if len(likeness):
+            row[:] = np.maximum(0, likeness)
+        row[listed or []] = 1
+        columns = np.flatnonzero(row)
+        return columns, row[columns] / np.sqrt(max(1.0, float(row.sum())))
+
+    # -- vectors ---------------------------------------------------------------------------------------
+
+    def _vectors(self, numbers: npt.NDArray[np.intp]) -> _Float32:
+        return self.table.vectors[numbers].astype(np.float32) * self.table.scale
+
+    def _units(self, numbers: npt.NDArray[np.intp]) -> _Float32:
+        """u(w) of some words of the table."""
+        centred = (self._vectors(numbers) - self._mean).astype(np.float32)
+        common = ((centred @ self._common) @ self._common.T).astype(np.float32)
+        return _unit(centred - common)
+
+    def _phrase_directions(self, phrases: Sequence[Phrase]) -> _Float32:
+        """The direction of each phrase: of its hyphenated form, where the table has it, else of its words."""
+        rows = np.zeros((len(phrases), self.table.dimensions), np.float32)
+        for place, phrase in enumerate(phrases):
+            whole = self.table.number("-".join(phrase))
+            numbers = [whole] if whole < len(self.table) else [self.table.number(word) for word in phrase]
+            known = [number for number in numbers if COMMONEST <= number < len(self.table)]
+            if known:
+                rows[place] = (self.table.weight[known, None] * self._units(np.array(known))).sum(axis=0)
+        return _unit(rows)
+
+    def _known_words(self) -> tuple[npt.NDArray[np.intp], _Float32]:
+        """The vectors of all topics' single words in a row, and where those of each topic begin."""
+        keys: list[int] = []
+        bounds: list[int] = []
+        for topic in self.topics.tolist():
+            numbers = [
+                self.table.number(phrase[0]) for phrase in self.people.words[topic] if len(phrase) == 1
+            ]
+            known = [number for number in numbers if COMMONEST <= number < len(self.table)]
+            bounds.append(len(keys))
+            keys.extend(known)
+        return np.array(bounds), self._units(np.array(keys))
+
+    def _directions(self) -> _Float32:
+        """v(t): the mean of the directions of a topic's words."""
+        rows = [
+            self._phrase_directions(self.people.words[topic]).mean(axis=0) for topic in self.topics.tolist()
+        ]
+        return _unit(np.array(rows, np.float32))
+
+
+def _unit(rows: _Float32) -> _Float32:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: _Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-6)
+    return scaled
+
+
+@cache
+def people_topics() -> PeopleTopics:
+    """The scorer over bundled data, made once per process."""
+    return PeopleTopics(load_people(), load_word_table())

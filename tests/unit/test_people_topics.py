@@ -1,0 +1,80 @@
+"""The people's taxonomy and the scorer over it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.retrieval import people_topics
+from tacit.taxonomy import load_people, people_taxonomy
+from tacit.taxonomy.files import load_taxonomy
+
+CONCEPTS = {
+    "Addiction",
+    "Children",
+    "Crime & Law",
+    "Employer & Job Search",
+    "Health",
+    "Mental Health",
+    "Money Troubles",
+    "Origin & Ethnicity",
+    "Politics",
+    "Pregnancy & Family Troubles",
+    "Religion",
+    "Sexuality",
+}
+
+
+def test_the_taxonomy_has_three_to_five_hundred_topics_and_twelve_sensitive_concepts() -> None:
+    people = load_people()
+    assert 300 <= len(people.words) <= 500
+    assert people.tree.height <= 3
+    assert set(people.concepts) == CONCEPTS
+    assert people_taxonomy() is people.tree is load_taxonomy("people")
+    assert people.sensitive(people.tree.named("Depression & Anxiety")) == "Mental Health"
+    assert people.sensitive(people.tree.named("Baking")) is None
+
+
+def test_every_topic_has_words_and_every_concept_names() -> None:
+    people = load_people()
+    assert {topic for topic in people.words if len(people.words[topic]) < 4} == set()
+    leaves = set(people.tree.leaves().tolist())
+    assert set(people.words) == leaves
+    assert all(len(names) >= 100 for names in people.names)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("sourdough bread with rye flour", "Baking"),
+        ("toddler tantrum", "Babies & Toddlers"),
+        ("mortgage rates", "Mortgages & Home Loans"),
+        ("side effects", "Treatment & Medicines"),  # a phrase
+        ("wallbox", "Electric Cars & Charging"),  # no word of the table
+        ("ice cream", "Sweets & Chocolate"),  # neither hockey nor dairy
+        ("notice period", "Employment & Dismissal"),
+        ("espresso machine descaling", "Coffee & Tea"),
+    ],
+)
+def test_what_a_text_is_about(text: str, topic: str) -> None:
+    topics = people_topics()
+    assert topics.people.tree.names[topics.best(text)[0].topic] == topic
+
+
+def test_the_reasons_are_words_of_the_text_that_speak_for_the_topic() -> None:
+    best = people_topics().best("the peloton climbs on gravel past a bakery")[0]
+    assert people_topics().people.tree.names[best.topic] == "Cycling"
+    assert best.reasons[0] == "peloton"
+
+
+def test_a_text_without_words_is_about_nothing() -> None:
+    assert people_topics().best("") == []
+    assert people_topics().best("the of 12 x") == []
+    assert not people_topics().scores(["über die Fußgängerzonenverordnung", ""])[1].any()
+
+
+def test_many_texts_at_once_score_as_each_alone() -> None:
+    texts = ["knitting a wool jumper", "", "python numpy arrays", "Premier League goals"]
+    together = people_topics().scores(texts)
+    for row, text in zip(together, texts, strict=True):
+        np.testing.assert_allclose(row, people_topics().scores([text])[0], atol=1e-6)
