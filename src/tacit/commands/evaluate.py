@@ -209,7 +209,7 @@ def pool(
         list[float] | None,
         typer.Option(help="A window to try, at k = 30 (default: 25, 50, 100, 200); repeat it."),
     ] = None,
-    windows: Annotated[int, typer.Option(help="How many windows each simulation runs.", min=1)] = 60,
+    windows: Annotated[int, typer.Option(help="How many windows each simulation runs.", min=1)] = 6,
     seed: Seed = 1,
     as_json: JsonFlag = False,
 ) -> None:

@@ -278,13 +278,15 @@ def _oldest(recents: Iterable[_Recent], mates: Container[str], need: int) -> flo
     for recent in recents:
         left = need
         for time, token in reversed(recent.order):
-            if time <= bound or not left:
+            if time <= bound:
                 break
             if token not in mates:
-                left -= 1
                 if time > latest.get(token, NEVER):
                     latest[token] = time
-        if len(latest) >= need:
+                left -= 1
+                if not left:
+                    break
+        if left < need <= len(latest):
             bound = nlargest(need, latest.values())[-1]
     return bound
 
@@ -462,14 +464,20 @@ class QueryCounter:
 
     def _inside(self, node: int, horizon: float) -> int:
         """How many people with a leaf in the node have entries."""
-        return max((each.inside[node].since(horizon) for each in self._periods.values()), default=0)
+        most = 0
+        for period in self._periods.values():
+            number = period.inside[node].since(horizon)
+            if number > most:
+                most = number
+        return most
 
     def _region(self, leaf: int, horizon: float) -> int:
         """The node for queries of a leaf: the deepest below opened ones."""
         node = ROOT
         for below in reversed(self.tree.paths[leaf][:-1]):
             least = self.rules.k if node in self._cut else self._opened_at
-            if min(self._inside(half, horizon) for half in self.tree.children[node]) < least:
+            low, high = self.tree.children[node]
+            if self._inside(low, horizon) < least or self._inside(high, horizon) < least:
                 if node in self._cut:
                     self._cut -= {each for each in self._cut if node in self.tree.above(each)}
                 break

@@ -283,3 +283,16 @@ def grow_tree(records: Codes, template: Template, k: int, people: float) -> Tree
     share = min(1.0, headroom(k) / max(people, 1.0))
     least = max(k, math.ceil(share * len(records)))
     return Tree(template, tuple(_cut(records, template, least, template.domain)))
+
+
+def losses(corners: Corners, template: Template) -> tuple[Floats, Floats]:
+    """What each region loses: its information loss IL and its normalised certainty penalty NCP.
+
+    IL(d') = (S(d') - 1) / S(D) is the share of all records in the region, less one (eq. 1); NCP the mean
+    share of each attribute's width that it covers. IL is a share of volume: 5 % of it over eight attributes
+    is 69 % of each one's width. An attribute with a single value counts as 0 in NCP.
+    """
+    sizes, widths = np.array(template.sizes), corners[:, 1] - corners[:, 0]
+    loss: Floats = ((widths + 1) / sizes).prod(axis=1) - 1 / template.domain.points
+    penalty: Floats = (widths / np.maximum(sizes - 1, 1)).mean(axis=1)
+    return loss, penalty

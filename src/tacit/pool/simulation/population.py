@@ -13,8 +13,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError
-from tacit.pool.protocol.table import Codes
 from tacit.pool.protocol.template import Template, named_template, read_template
+from tacit.pool.protocol.tree import Codes
 
 
 @dataclass(frozen=True)

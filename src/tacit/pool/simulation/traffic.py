@@ -1,17 +1,20 @@
-"""People come, search and go: the pool under the paper's traffic (section 6.1), in the paper's design and in
-ours.
+"""People come, ask and go: the pool's own machine and the gateway's rule under simulated traffic.
 
-Each unit of time a Poisson number of people arrive, drawn from a population; each stays for a normally
-distributed time. Whoever is there in a part of a window sends one query in it, at a random moment. The pool
-is the real one, with phases that take no time and a store that takes whole arrays of messages; the decisions
-of :class:`tacit.pool.agent.machine.AgentMachine` are made for arrays of people.
+Only people and time are made up. Each person asks at random moments, ``every`` so often on average, singly or
+in bursts, waits for an answer as long as the person's patience lasts, and may be away between sessions.
+Requests to the gateway may fail before or after it logged them, and the pool may lose its memory. Every entry
+of the log is judged afterwards by :mod:`tacit.pool.simulation.verification`, which knows neither tree nor
+tokens.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,159 +23,115 @@ import numpy.typing as npt
 
 from tacit.errors import ParameterError
 from tacit.files import check_output
-from tacit.pool.loops.cuts import locate
-from tacit.pool.protocol.messages import UNGROUPED, HpkeSealing, Phase, Rules
-from tacit.pool.protocol.table import Codes, Corners, Table, losses
-from tacit.pool.protocol.template import Record, Template
-from tacit.pool.server.machine import PoolMachine, nested, together
-from tacit.pool.server.store import MemoryStore
+from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Send, Why
+from tacit.pool.protocol.gateway import GatewayLog, Logged
+from tacit.pool.protocol.template import Template
+from tacit.pool.protocol.tree import Codes, Tree, grow_tree, losses
 from tacit.pool.simulation.population import Population, read_population
-from tacit.pool.simulation.verification import (
-    AnonymityAudit,
-    AuditedLog,
-    verify_log,
-    write_audited_log,
-)
+from tacit.pool.simulation.verification import AnonymityAudit, AuditedLog, verify_log, write_audited_log
 from tacit.validation import real, whole
 
 Numbers = npt.NDArray[np.int64]
-
-
-class CrowdStore(MemoryStore):
-    """A store that takes the messages of many agents at once, each as if it came alone with a new token."""
-
-    def first_crowd(self, groups: Numbers) -> None:
-        """M1 of each person, for their group."""
-        assert self._standing is not None and self._standing.phase is Phase.COUNT
-        found, numbers = np.unique(groups, return_counts=True)
-        self._counts = dict(zip(found.tolist(), numbers.tolist(), strict=True))
-
-    def second_crowd(self, groups: Numbers, records: Codes) -> None:
-        """M2 of those whose group is asked, in the order of M1; records are not sealed in a simulation."""
-        assert self._standing is not None and self._standing.phase is Phase.IDENTIFY
-        for group in self._asked:
-            rows = map(tuple, records[groups == group].tolist())
-            self._sealed[group] = dict(enumerate(rows))  # type: ignore[arg-type]
-
-
-class CrowdEnvelope(HpkeSealing):
-    """No sealing at all: the crowd is made up, and its records come as they are."""
-
-    def unseal(self, secret: str, epoch: int, group: int, sealed: str) -> Record | None:
-        """The record itself."""
-        del secret, epoch, group
-        return sealed  # type: ignore[return-value]
-
-
-def smallest_regions(records: Codes, corners: Corners) -> Numbers:
-    """The smallest region that contains each record, or :data:`UNGROUPED`."""
-    volumes = (corners[:, 1] - corners[:, 0] + 1).astype(np.float64).prod(axis=1)
-    order = np.argsort(volumes, kind="stable")
-    found = np.empty(len(records), np.int64)
-    lows, highs = np.ascontiguousarray(corners[order, 0]), np.ascontiguousarray(corners[order, 1])
-    locate(records, lows, highs, found)
-    named = np.append(order, UNGROUPED)  # a place of -1 is the last: none
-    groups: Numbers = named[found]
-    return groups
-
-
-def groups_of(records: Codes, table: Table) -> Numbers:
-    """:meth:`tacit.pool.protocol.table.Table.group_of` for many records: each one's group by rule R."""
-    groups = smallest_regions(records, table.regions)
-    if table.everyone or not len(table):
-        return groups
-    allowed = smallest_regions(records, table.surviving) != UNGROUPED
-    allowed |= (groups != UNGROUPED) & np.append(table.primed, False)[groups]
-    return np.where(allowed, groups, UNGROUPED)
-
-
-@dataclass
-class Crowd:
-    """The people who are there: their records, when they come and go, and the group they are in."""
-
-    number: Numbers
-    records: Codes
-    arrive: npt.NDArray[np.float64]
-    leave: npt.NDArray[np.float64]
-    group: Numbers
-    guarded: npt.NDArray[np.bool_]
-    """Has had a group before, or has one now."""
-
-    def __len__(self) -> int:
-        return len(self.number)
-
-    def keep(self, chosen: npt.NDArray[np.bool_]) -> Crowd:
-        """Those who are chosen."""
-        return Crowd(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
-
-    def join(self, others: Crowd) -> Crowd:
-        """This crowd and another."""
-        names = self.__dataclass_fields__
-        return Crowd(**{name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in names})
-
+Floats = npt.NDArray[np.float64]
 
 Mode = Literal["default", "paper"]
 MODES: tuple[Mode, ...] = ("default", "paper")
-"""``default``: everybody is partitioned anew, with headroom and rule R; ``paper``: groups are split in
-themselves."""
+"""``default``: rule S over one tree; ``paper``: groups that are split in themselves, window after window."""
+
+Leavers = Literal["silent", "answer"]
+LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
+"""In the paper's mode, people who asked in the overlap and left before its end: silent, or still counted."""
 
 STAY_VARIANCE = 10.0
 """Of how long people stay, as in the paper (section 6.1)."""
 
-Leavers = Literal["silent", "answer"]
-LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
-"""People who sent a query in the overlap and left before its end: silent in the phases, or still answer."""
+_REPEAT = 1.0
+_REPEATS = 2
+"""A request without an answer is repeated after so long, so often, and then given up."""
 
 
 @dataclass(frozen=True)
 class SimulationSetting:
-    """One simulation; the defaults are the paper's (section 6.1)."""
+    """One simulation; see :func:`simulate_pool` for what each value means."""
 
     k: int = 30
     window: float = 50.0
     overlap: float = 0.5
     arrivals: float = 50.0
     stay: float = 50.0
-    windows: int = 100
+    windows: int = 20
     mode: Mode = "default"
     leavers: Leavers = "silent"
     seed: int = 1
+    every: float | None = None
+    patience: float | None = None
+    people: int = 0
+    away: float = 0.0
+    burst: float = 1.0
+    failing: float = 0.0
+    restarts: int = 0
 
     def __post_init__(self) -> None:
-        self.rules()
-        for name, least in (("k", 2), ("windows", 1), ("seed", 0)):
+        for name, least in (("k", 2), ("windows", 1), ("seed", 0), ("people", 0), ("restarts", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
-        for name in ("window", "overlap", "arrivals", "stay"):
-            object.__setattr__(self, name, real(name, getattr(self, name)))
-        for name in ("arrivals", "stay"):
-            if getattr(self, name) <= 0:
+        for name in (
+            "window",
+            "overlap",
+            "arrivals",
+            "stay",
+            "every",
+            "patience",
+            "away",
+            "burst",
+            "failing",
+        ):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, real(name, getattr(self, name)))
+        if self.patience is None:
+            object.__setattr__(self, "patience", self.window)
+        if self.every is None and self.mode == "default":
+            object.__setattr__(self, "every", self.window / 4)
+        for name in ("window", "arrivals", "stay", "every"):
+            if getattr(self, name) is not None and getattr(self, name) <= 0:
                 raise ParameterError.outside(name, getattr(self, name), "above 0")
+        for name, least in (("patience", 0), ("away", 0), ("burst", 1)):
+            if getattr(self, name) < least:
+                raise ParameterError.outside(name, getattr(self, name), f"at least {least}")
+        if not 0 <= self.failing < 1:
+            raise ParameterError.outside("failing", self.failing, "from 0 to below 1")
+        if not 0 < self.overlap <= 0.5:
+            raise ParameterError.outside("overlap", self.overlap, "above 0 and at most 0.5")
         if self.mode not in MODES:
             raise ParameterError.outside("mode", repr(self.mode), f"one of {', '.join(MODES)}")
         if self.leavers not in LEAVERS:
             raise ParameterError.outside("leavers", repr(self.leavers), f"one of {', '.join(LEAVERS)}")
 
-    def rules(self) -> Rules:
-        """The pool's rules, with phases that take no time."""
-        return Rules(self.k, self.window, self.overlap, count=0.0, identify=0.0, form=0.0, skew=0.0)
+    @property
+    def length(self) -> float:
+        """How long it runs, with a first window that is not counted."""
+        return (self.windows + 1) * self.window
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation found: means over the windows after the first, as shares.
+    """What a simulation found after its first window; shares are of 1.
 
     Attributes:
-        information_loss: AvgIL (eq. 3).
-        ncp: the mean share of each attribute's width that d' covers.
-        unregistered: people without a group (the U-group).
-        forced_expired: people with a query in the overlap whose group found fewer than k (section 5.2).
+        information_loss: AvgIL (eq. 3), over the queries that went out.
+        ncp: the mean share of each attribute's width that their regions cover.
+        unregistered: queries that were given up (in the paper's mode: people without a group).
+        forced_expired: people whose group found fewer than k again (section 5.2); 0 by default, which has
+            no groups to expire.
         forced_unregistered: those of them who are without a group in the next window too.
-        groups: the mean number of groups.
-        people: the mean number of people in a window.
-        guarded_at_once: newcomers whose first query can carry a region.
-        never_guarded: newcomers who leave without ever having one.
-        wait: how long the others wait for one, on average; 0 where there are none.
-        log: every query, if ``keep_log``.
+        groups: how many regions were in use in a window, on average.
+        people: how many people asked in a window, on average.
+        guarded_at_once: newcomers whose first query went out at once.
+        never_guarded: newcomers none of whose queries went out.
+        wait: how long the others waited for the first one, on average; 0 where there are none.
+        answered: queries that were answered.
+        delay_median: how long those waited, in the middle.
+        breaches: entries that fail Definition 2.
+        log: every entry, if ``keep_log``.
     """
 
     setting: SimulationSetting
@@ -186,148 +145,193 @@ class Simulated:
     guarded_at_once: float
     never_guarded: float
     wait: float
+    answered: float
+    delay_median: float
+    breaches: int
     log: AuditedLog | None = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON."""
-        return {name: getattr(self, name) for name in _FIGURES}
+        return {name: getattr(self, name) for name in FIGURES}
 
 
-_FIGURES = tuple(field.name for field in fields(Simulated) if field.name not in ("setting", "log"))
+FIGURES = tuple(field.name for field in fields(Simulated) if field.name not in ("setting", "log"))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Who is there, and who asks when.
+
+    Attributes:
+        records: of each person.
+        person, begin, end: the sessions, in the order of their beginning.
+        time, session: the queries, in the order of their times.
+    """
+
+    records: Codes
+    person: Numbers
+    begin: Floats
+    end: Floats
+    time: Floats
+    session: Numbers
+
+    @property
+    def asker(self) -> Numbers:
+        """Who asked each query."""
+        found: Numbers = self.person[self.session]
+        return found
+
+    def asking(self, window: float, number: int) -> Floats:
+        """How many people asked in each of ``number`` windows."""
+        place = np.minimum((self.time / window).astype(np.int64), number - 1)
+        pairs = np.unique(place * len(self.records) + self.asker)
+        return np.bincount(pairs // len(self.records), minlength=number).astype(np.float64)
+
+
+def draw_stream(setting: SimulationSetting, population: Population, random: np.random.Generator) -> Stream:
+    """Draw people with their sessions, and their queries."""
+    number, person, begin, end = _sessions(setting, random)
+    every = setting.every or setting.window
+    rate = 1 / (every * setting.burst)
+    first, last = np.maximum(begin, 0.0), np.minimum(end, setting.length)
+    bursts = random.poisson(np.maximum(last - first, 0.0) * rate)
+    at = np.repeat(np.arange(len(person)), bursts)
+    time = random.uniform(first[at], last[at])
+    if setting.burst > 1:
+        sizes = 1 + random.poisson(setting.burst - 1, len(at))
+        at, time = np.repeat(at, sizes), np.repeat(time, sizes)
+        place = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        time = time + place * random.exponential(every / 20, len(at))
+        kept = time < last[at]
+        at, time = at[kept], time[kept]
+    order = np.argsort(time, kind="stable")
+    records = population.draw(number, random)
+    return Stream(records, person, begin, end, time[order], at[order])
+
+
+def _sessions(setting: SimulationSetting, random: np.random.Generator) -> tuple[int, Numbers, Floats, Floats]:
+    """How many people, and the sessions: whose, from when, until when."""
+    if not setting.people:  # people arrive, stay once and leave; the day has begun when the pool opens
+        early = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
+        number = int(random.poisson(setting.arrivals * (setting.length + early)))
+        begin = np.sort(random.uniform(-early, setting.length, number))
+        stay = np.maximum(random.normal(setting.stay, math.sqrt(STAY_VARIANCE), number), 1e-3)
+        there = begin + stay > 0
+        begin, stay = begin[there], stay[there]
+        return len(begin), np.arange(len(begin)), begin, begin + stay
+    everybody = np.arange(setting.people)
+    if not setting.away:
+        nobody_leaves = np.full(setting.people, setting.length)
+        return setting.people, everybody, np.zeros(setting.people), nobody_leaves
+    cycle = setting.stay + setting.away
+    rounds = math.ceil(2 * setting.length / cycle) + 10
+    shape = (setting.people, rounds)
+    stays, gaps = random.exponential(setting.stay, shape), random.exponential(setting.away, shape)
+    ends = np.cumsum(stays + gaps, axis=1) - gaps - random.uniform(0, 5 * cycle, (setting.people, 1))
+    begins = ends - stays
+    there = (ends > 0) & (begins < setting.length)
+    order = np.argsort(begins[there], kind="stable")
+    person = np.repeat(everybody[:, None], rounds, axis=1)[there]
+    return setting.people, person[order], begins[there][order], ends[there][order]
 
 
 class _Run:
-    """The course of one simulation."""
+    """The course of one simulation of the default mode. A query's ticket is its number."""
 
-    def __init__(self, setting: SimulationSetting, population: Population, keep_log: bool) -> None:
-        self.setting = setting
-        self.population = population
-        self.rules = setting.rules()
-        self.random, self.moments = np.random.default_rng(setting.seed).spawn(2)
-        self.store = CrowdStore()
-        formation = together if setting.mode == "default" else nested
-        self.pool = PoolMachine(
-            self.rules, population.template, self.store, sealing=CrowdEnvelope(), formation=formation
-        )
-        self.arrived = 0
-        longest = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
-        early = self.newcomers(-longest, 0.0)  # the day has begun when the pool opens
-        self.crowd = early.keep(early.leave > 0)
-        self.keep_log = keep_log
-        self.entries: list[tuple[npt.NDArray[Any], ...]] = []
-        self.measured: list[tuple[float, ...]] = []
-        self.newcomers_at_once = self.newcomers_later = 0
-        self.counted_from = np.iinfo(np.int64).max
-        self.waits: list[npt.NDArray[np.float64]] = []
+    def __init__(self, setting: SimulationSetting, stream: Stream, tree: Tree) -> None:
+        self.setting, self.stream = setting, stream
+        self.patience = setting.patience or 0.0
+        self.random = np.random.default_rng([setting.seed, 1])
+        rules = Rules(setting.k, setting.window, slack=0.0, alive=math.inf, capacity=1 << 30, each=1 << 30)
+        self.pool = QueryCounter(tree, rules, draw=partial(next, map(str, count())))
+        self.gateway = GatewayLog()
+        self.askers = stream.asker.tolist()
+        self.leaves = tree.leaves_of(stream.records).tolist()
+        self.events: list[tuple[float, int, Callable[[float], None]]] = []
+        self.scheduled = count()
+        self.entries: list[tuple[float, int, int]] = []
+        """Time, query and node of each entry of the log."""
+        self.answered: dict[int, float] = {}
+        """When each query was answered."""
+        self.gone: set[int] = set()
 
-    def table(self) -> Table:
-        public = self.pool.publication()
-        assert public is not None
-        return public.table
+    def at(self, time: float, what: Callable[[float], None]) -> None:
+        """Do something later."""
+        heapq.heappush(self.events, (time, next(self.scheduled), what))
 
-    def newcomers(self, begin: float, end: float) -> Crowd:
-        """Those who arrive between ``begin`` and ``end``: Poisson in number, evenly spread."""
+    def run(self, advance: Callable[[], None]) -> None:
+        """Let everything happen in the order of time."""
         setting = self.setting
-        number = int(self.random.poisson(setting.arrivals * (end - begin)))
-        arrive = np.sort(self.random.uniform(begin, end, number))
-        stay = self.random.normal(setting.stay, math.sqrt(STAY_VARIANCE), number)
-        self.arrived += number
-        return Crowd(
-            np.arange(self.arrived - number, self.arrived),
-            self.population.draw(number, self.random),
-            arrive,
-            arrive + np.maximum(stay, 1e-3),
-            np.full(number, UNGROUPED),
-            np.zeros(number, np.bool_),
-        )
+        self.begin_period(0.0)
+        self.end_window(advance, -1, 0.0)
+        if setting.restarts:
+            self.at(setting.restarts * setting.window, self.restart)
+        for query, time in enumerate(self.stream.time.tolist()):
+            self.until(time)
+            self.deposit(query, time)
+            if query not in self.answered:
+                self.at(time + self.patience, partial(self.give_up, query))
+        self.until(setting.length)
 
-    def window(self, begin: float, end: float) -> None:
-        """One epoch: people join, ask, and the pool moves on to the next table."""
-        table, rules = self.table(), self.rules
-        new = self.newcomers(begin, end)
-        new.group = groups_of(new.records, table)
-        new.guarded = new.group != UNGROUPED
-        if self.measured:  # after the first window
-            self.newcomers_at_once += int(new.guarded.sum())
-            self.newcomers_later += int((~new.guarded).sum())
-            self.counted_from = min(self.counted_from, int(new.number[0])) if len(new) else self.counted_from
-        crowd = self.crowd = self.crowd.join(new)
-        regions, domain = table.regions, self.population.template.domain
-        whole = np.array([[domain.low, domain.high]])
-        corners = np.concatenate([regions, whole])[crowd.group]  # UNGROUPED is -1, the last
-        overlap = end - rules.overlap_length
-        self.ask(corners, begin, overlap)
-        online = self.ask(corners, overlap, end)
-        answering = online if self.setting.leavers == "answer" else online & (crowd.leave > end)
+    def until(self, time: float) -> None:
+        """Let happen what is due."""
+        while self.events and self.events[0][0] <= time:
+            now, _, what = heapq.heappop(self.events)
+            what(now)
 
-        self.pool.step(end)
-        self.store.first_crowd(crowd.group[answering])
-        self.pool.step(end)
-        asked = np.array(self.pool.asked(), np.int64)
-        self.store.second_crowd(crowd.group[answering], crowd.records[answering])
-        self.pool.step(end)
+    def begin_period(self, now: float) -> None:
+        self.act(self.pool.open_period(self.pool.period + 1, now), now)
+        self.at(now + self.pool.rules.period, self.begin_period)
 
-        fell = online & (crowd.leave > end) & (crowd.group != UNGROUPED) & ~np.isin(crowd.group, asked)
-        self.measure(table, corners, fell)
-        staying = crowd.leave > end
-        extended = (answering & np.isin(crowd.group, asked))[staying]
-        self.crowd, fell = crowd.keep(staying), fell[staying]
-        self.crowd.group = self.regroup(self.crowd, extended, self.table())
-        self.wait_over(end)
-        again = float((fell & (self.crowd.group == UNGROUPED)).sum())
-        self.measured[-1] = (*self.measured[-1], again / max(len(crowd), 1))
+    def end_window(self, advance: Callable[[], None], number: int, now: float) -> None:
+        self.act(self.pool.tick(now), now)
+        if number > 0:
+            advance()
+        self.at(now + self.setting.window, partial(self.end_window, advance, number + 1))
 
-    def wait_over(self, now: float) -> None:
-        """Note how long those waited who have their first group now."""
-        crowd = self.crowd
-        first = ~crowd.guarded & (crowd.group != UNGROUPED)
-        counted = first & (crowd.number >= self.counted_from)
-        self.waits.append(now - crowd.arrive[counted])
-        crowd.guarded = crowd.guarded | first
+    def restart(self, now: float) -> None:
+        """The pool loses its memory."""
+        self.act(self.pool.forget(), now)
+        self.at(now + self.setting.restarts * self.setting.window, self.restart)
 
-    def ask(self, corners: Numbers, begin: float, end: float) -> npt.NDArray[np.bool_]:
-        """Everybody there between ``begin`` and ``end`` asks once, at a random moment; who that was."""
-        crowd = self.crowd
-        first, last = np.maximum(crowd.arrive, begin), np.minimum(crowd.leave, end)
-        asking = first < last
-        if self.keep_log and end > begin:
-            time = self.moments.uniform(first[asking], last[asking])
-            self.entries.append(
-                (
-                    time,
-                    crowd.number[asking],
-                    crowd.records[asking],
-                    corners[asking, 0],
-                    corners[asking, 1],
-                    crowd.group[asking] != UNGROUPED,
-                )
+    def deposit(self, query: int, now: float) -> None:
+        person, period = self.askers[query], self.pool.period
+        token = f"{person} {period}"
+        self.act(self.pool.deposit(str(query), token, period, self.leaves[person], now), now)
+
+    def give_up(self, query: int, now: float) -> None:
+        del now
+        if query not in self.answered:
+            self.gone.add(query)
+            self.pool.gave_up(str(query))
+
+    def act(self, actions: Actions, now: float) -> None:
+        """Do what the machine asks for; a deposit that is over for the pool's reasons is made again."""
+        for action in actions:
+            if isinstance(action, Send):
+                self.send(action.batch, _REPEATS, now)
+            elif action.why in (Why.PERIOD, Why.FORGOTTEN) and int(action.ticket) not in self.gone:
+                self.deposit(int(action.ticket), now)
+
+    def send(self, batch: Batch, repeats: int, now: float) -> None:
+        """Send a batch; a request may fail before the gateway logs it, or its answer may be lost."""
+        fate = self.random.random() / self.setting.failing if self.setting.failing else 1.0
+        if fate >= 0.5:
+            answer = self.gateway.take(
+                batch.number, batch.session, batch.deadline, (), now, partial(self.write, batch)
             )
-        return asking
+            if fate >= 1:
+                if isinstance(answer, Logged):
+                    self.answered.update((int(item.ticket), now) for item in batch.items)
+                self.act(self.pool.answered(batch.number, answer, now), now)
+                return
+        if repeats:
+            self.at(now + _REPEAT, partial(self.send, batch, repeats - 1))
+        else:
+            self.at(now + _REPEAT, lambda then: self.act(self.pool.lost(batch.number, then), then))
 
-    def regroup(self, crowd: Crowd, extended: npt.NDArray[np.bool_], table: Table) -> Numbers:
-        """The groups of those who stay, in the new table."""
-        groups = groups_of(crowd.records, table)
-        if table.parents is None:
-            return groups
-        for parent in np.unique(crowd.group[extended]):  # the paper: members go where their group was split
-            members = extended & (crowd.group == parent)
-            children = np.flatnonzero(table.parents == parent)
-            groups[members] = children[smallest_regions(crowd.records[members], table.regions[children])]
-        return groups
-
-    def measure(self, table: Table, corners: Numbers, fell: npt.NDArray[np.bool_]) -> None:
-        people = max(len(self.crowd), 1)
-        loss, penalty = losses(corners, self.population.template)
-        self.measured.append(
-            (
-                float(loss.sum() / people),
-                float(penalty.sum() / people),
-                float((self.crowd.group == UNGROUPED).sum() / people),
-                float(fell.sum() / people),
-                float(len(table)),
-                float(len(self.crowd)),
-            )
-        )
+    def write(self, batch: Batch, time: float) -> None:
+        self.entries += [(time, int(item.ticket), item.node) for item in batch.items]
 
 
 def simulate(
@@ -335,43 +339,88 @@ def simulate(
     population: Population,
     *,
     keep_log: bool = False,
+    tree: Tree | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Simulated:
-    """Run ``setting`` for its windows, after a first one that is not counted.
+    """Run one simulation.
 
     Args:
-        keep_log: keep every query, for :func:`tacit.pool.simulation.verification.verify_log`.
+        keep_log: keep the whole log, in ``log``.
+        tree: the public tree; by default one for the people who ask in a window.
         advance: called after each window.
     """
-    run = _Run(setting, population, keep_log)
-    run.pool.step(0.0)
-    period = run.rules.open_length
-    run.window(0.0, period)
-    for number in range(1, setting.windows + 1):
-        run.window(period * number, period * (number + 1))
-        advance()
-    found = np.array(run.measured[1:])
-    loss, ncp, unregistered, forced, groups, people, again = found.mean(axis=0).tolist()
-    log = None
-    if keep_log:
-        time, sender, record, *rest = (np.concatenate(each) for each in zip(*run.entries, strict=True))
-        log = AuditedLog(time, sender, record.astype(np.int64), *rest)
-    waits = np.concatenate(run.waits)
-    newcomers = max(1, run.newcomers_at_once + run.newcomers_later)
+    stream = draw_stream(setting, population, np.random.default_rng(setting.seed))
+    if setting.mode == "paper":
+        from tacit.pool.simulation.paper import simulate_paper
+
+        found = simulate_paper(setting, population, stream, advance)
+    else:
+        found = _simulate(setting, population, stream, tree, advance)
+    return found if keep_log else replace(found, log=None)
+
+
+def _simulate(
+    setting: SimulationSetting,
+    population: Population,
+    stream: Stream,
+    tree: Tree | None,
+    advance: Callable[[], None],
+) -> Simulated:
+    asking = stream.asking(setting.window, setting.windows + 1)
+    if tree is None:
+        tree = grow_tree(population.records, population.template, setting.k, float(asking.mean()))
+    run = _Run(setting, stream, tree)
+    run.run(advance)
+    time, query, node = (
+        (np.array(each) for each in zip(*run.entries, strict=True))
+        if run.entries
+        else (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+    )
+    corners = tree.corners[node]
+    sender = stream.asker[query]
+    records = stream.records[sender].astype(np.int64)
+    log = AuditedLog(time, sender, records, corners[:, 0], corners[:, 1], np.ones(len(time), np.bool_))
+    counted = time >= setting.window
+    loss, penalty = losses(corners[counted], population.template)
+    used = np.unique((time[counted] // setting.window).astype(np.int64) * len(tree) + node[counted])
+    done = np.full(len(stream.time), np.inf)
+    done[list(run.answered)] = list(run.answered.values())
+    patience = setting.patience or 0.0
+    asked = (stream.time >= setting.window) & (stream.time < setting.length - patience)
+    delays = done[asked] - stream.time[asked]
+    answered = delays[np.isfinite(delays)]
     return Simulated(
         setting,
-        loss,
-        ncp,
-        unregistered,
-        forced,
-        again,
-        groups,
-        people,
-        run.newcomers_at_once / newcomers,
-        max(0, run.newcomers_later - len(waits)) / newcomers,
-        float(waits.mean()) if len(waits) else 0.0,
-        log,
+        information_loss=float(loss.mean()) if len(loss) else 1.0,
+        ncp=float(penalty.mean()) if len(loss) else 1.0,
+        unregistered=1 - len(answered) / max(len(delays), 1),
+        forced_expired=0.0,
+        forced_unregistered=0.0,
+        groups=len(used) / setting.windows,
+        people=float(asking[1:].mean()),
+        **_newcomers(setting, stream, done),
+        answered=len(answered) / max(len(delays), 1),
+        delay_median=float(np.median(answered)) if len(answered) else 0.0,
+        breaches=verify_log(log, setting.k, setting.window).identified,
+        log=log,
     )
+
+
+def _newcomers(setting: SimulationSetting, stream: Stream, done: Floats) -> dict[str, float]:
+    """What became of the queries of people who asked for the first time after the first window."""
+    asker = stream.asker
+    askers, first = np.unique(asker, return_index=True)
+    answer = np.full(len(stream.records), np.inf)
+    np.minimum.at(answer, asker, done)
+    new = stream.time[first] >= setting.window
+    wait = answer[askers[new]] - stream.time[first[new]]
+    later = wait[np.isfinite(wait) & (wait > 0)]
+    number = max(len(wait), 1)
+    return {
+        "guarded_at_once": float((wait == 0).sum() / number),
+        "never_guarded": float(np.isinf(wait).sum() / number),
+        "wait": float(later.mean()) if len(later) else 0.0,
+    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -381,8 +430,8 @@ class PoolSimulation:
     Attributes:
         setting: what was simulated; its seed is the first run's.
         seeds: the seeds of the runs.
-        figures: the means of the figures of :class:`Simulated`, by name.
-        verified: with ``verify``, how many queries of all runs fail Definitions 2 and 3, by name.
+        figures: the means of the figures of :class:`Simulated`, by name; ``breaches`` are added up.
+        verified: with ``verify``, how many entries of all runs fail Definitions 2 and 3, by name.
     """
 
     setting: SimulationSetting
@@ -393,29 +442,34 @@ class PoolSimulation:
     def __repr__(self) -> str:
         found, setting = self.figures, self.setting
         return (
-            f"PoolSimulation(k={setting.k}, window={setting.window:g}: {found['people']:,.0f} people in "
-            f"{found['groups']:,.1f} groups, {found['unregistered']:.1%} without one, NCP {found['ncp']:.1%})"
+            f"PoolSimulation(k={setting.k}, window={setting.window:g}: {found['people']:,.0f} people ask in "
+            f"it, {found['answered']:.1%} answered, NCP {found['ncp']:.1%}, {found['breaches']} breaches)"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Setting and figures in one, for JSON."""
-        said = {name: getattr(self.setting, name) for name in _SAID} | {"seeds": list(self.seeds)}
-        found = said | self.figures
+        said = {each.name: getattr(self.setting, each.name) for each in fields(self.setting)}
+        del said["seed"]
+        found = said | {"seeds": list(self.seeds)} | self.figures
         return found if self.verified is None else found | {"verified": self.verified}
-
-
-_SAID = ("k", "window", "overlap", "arrivals", "stay", "windows", "mode", "leavers")
 
 
 def simulate_pool(
     k: int = 30,
     window: float = 50.0,
     *,
-    overlap: float = 0.5,
+    every: float | None = None,
+    patience: float | None = None,
     arrivals: float = 50.0,
     stay: float = 50.0,
-    windows: int = 100,
+    people: int = 0,
+    away: float = 0.0,
+    burst: float = 1.0,
+    failing: float = 0.0,
+    restarts: int = 0,
+    windows: int = 20,
     mode: Mode = "default",
+    overlap: float = 0.5,
     leavers: Leavers = "silent",
     users: str | Path | Population = "adult",
     template: str | Path | Template | None = None,
@@ -426,44 +480,57 @@ def simulate_pool(
     force: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> PoolSimulation:
-    """Simulate people who come, search under a region shared by at least ``k`` of them, and go.
+    """Simulate people who ask through a pool, under regions that at least ``k`` of them match.
 
-    The pool is the one that :class:`tacit.Pool` serves; only time and people are made up. The defaults are
-    the paper's (section 6.1).
+    The machine is the one that :class:`tacit.Pool` serves; only time and people are made up. Arrivals and
+    stays are the paper's by default (section 6.1), which says nothing of how often people ask.
 
     Args:
-        k: how many people share a region, at least.
+        k: how many people must match a query.
         window: how far apart in time their queries may lie, in units of time.
-        overlap: the share of a window that is the next one's too, at most 0.5.
-        arrivals: how many people arrive in a unit of time, on average.
-        stay: how long they stay, on average.
+        every: how long between a person's queries, on average; by default a quarter of the window, and in
+            the paper's mode everybody asks once in every part of a window.
+        patience: how long a person waits for an answer; by default as long as the window.
+        arrivals: how many people arrive in a unit of time, on average; each stays once.
+        stay: how long a stay lasts, on average.
+        people: in place of arrivals, so many people who stay all the time, or come and go with ``away``.
+        away: how long these are away between two stays, on average; 0: they never leave.
+        burst: how many queries come together, on average.
+        failing: the share of requests to the gateway that fail, half of them after they were logged.
+        restarts: the pool loses its memory every so many windows; 0: never.
         windows: how many windows to run, after a first one that is not counted.
-        mode: ``default`` (everybody is partitioned anew, with headroom) or ``paper`` (groups are split).
-        leavers: whether people who left during the overlap stay ``silent`` in the phases or ``answer``.
+        mode: ``default`` (rule S over one tree) or ``paper`` (groups are split, window after window).
+        overlap: in the paper's mode, the share of a window that is the next one's too, at most 0.5.
+        leavers: in the paper's mode, whether people who left during the overlap stay ``silent`` or
+            ``answer``.
         users: the population: ``adult`` (bundled), or a CSV or Parquet file with ``template``.
         template: what the records of ``users`` follow: a TOML file.
         seed: of the first run; the same seed gives the same run.
         seeds: run so many times, with seeds from ``seed`` on, and give means.
-        verify: check Definitions 2 and 3 for every query of the runs.
-        log: write every query of the first run to this Parquet file.
+        verify: count failures of Definitions 2 and 3 apart for guarded and other entries.
+        log: write every entry of the first run to this Parquet file.
         force: replace the file ``log``.
         advance: called after each window.
     """
     seeds = whole("seeds", seeds, 1)
-    setting = SimulationSetting(k, window, overlap, arrivals, stay, windows, mode, leavers, seed)
+    setting = SimulationSetting(
+        k, window, overlap, arrivals, stay, windows, mode, leavers, seed,
+        every, patience, people, away, burst, failing, restarts,
+    )  # fmt: skip
     if log is not None:
         given = [each for each in (template, users) if isinstance(each, str | Path) and each != "adult"]
         check_output(Path(log), force=force, inputs=[Path(each) for each in given])
     population = users if isinstance(users, Population) else read_population(users, template)
     found, audits = [], []
     for number in range(seeds):
-        keep = verify or (log is not None and number == 0)
-        one = simulate(replace(setting, seed=seed + number), population, keep_log=keep, advance=advance)
-        if verify and one.log is not None:
+        one = simulate(replace(setting, seed=seed + number), population, keep_log=True, advance=advance)
+        assert one.log is not None
+        if verify:
             audits.append(verify_log(one.log, k, window))
-        if log is not None and number == 0 and one.log is not None:
+        if log is not None and number == 0:
             write_audited_log(one.log, log)
         found.append(one.as_dict())
-    means = {name: sum(one[name] for one in found) / seeds for name in _FIGURES}
+    means = {name: sum(one[name] for one in found) / seeds for name in FIGURES}
+    means["breaches"] = sum(one["breaches"] for one in found)
     verified = AnonymityAudit.of_all(audits).as_dict() if audits else None
     return PoolSimulation(setting, tuple(range(seed, seed + seeds)), means, verified)

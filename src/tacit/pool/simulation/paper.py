@@ -1,0 +1,179 @@
+"""The paper's own protocol, for comparison: groups of people online, split in themselves window after window.
+
+After Huang, Qi, Xu and Chen, sections 5 and 6. Everybody registers a record; whoever asked in the overlap of
+two windows is counted; a group of at least k is split by SPLIT (Fig. 5) into the groups of the next window,
+and people without a group (the U-group) are split over the whole domain. Regions of different groups may
+overlap. Phases take no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.pool.loops.cuts import cut_tree, locate
+from tacit.pool.protocol.template import Region, Template
+from tacit.pool.protocol.tree import Codes, Corners, losses
+from tacit.pool.simulation.population import Population
+from tacit.pool.simulation.traffic import Floats, Numbers, Simulated, SimulationSetting, Stream
+from tacit.pool.simulation.verification import AuditedLog, verify_log
+
+UNGROUPED = -1
+"""The U-group: people without a region, who ask with d*, the whole domain."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def split(records: Codes, template: Template, k: int, within: Region | None = None) -> Corners:
+    """SPLIT: cut a region at medians into cells with at least k of the records; none for fewer than k."""
+    if len(records) < k:
+        return np.empty((0, 2, len(template.attributes)), np.int64)
+    within = within or template.domain
+    sizes = np.array(template.sizes, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rows, order = np.array(records, np.uint16, order="C"), np.arange(len(records))
+    low, high = np.array(within.low), np.array(within.high)
+    lows, highs, _, _, cut_in, _ = cut_tree(rows, order, sizes, offsets, low, high, k, 0.0, False)
+    cells: Corners = np.stack([lows, highs], axis=1)[cut_in < 0]
+    return cells
+
+
+def smallest_regions(records: Codes, corners: Corners) -> Numbers:
+    """The smallest region that contains each record, or :data:`UNGROUPED`."""
+    volumes = (corners[:, 1] - corners[:, 0] + 1).astype(np.float64).prod(axis=1)
+    order = np.argsort(volumes, kind="stable")
+    found = np.empty(len(records), np.int64)
+    lows, highs = np.ascontiguousarray(corners[order, 0]), np.ascontiguousarray(corners[order, 1])
+    locate(records, lows, highs, found)
+    groups: Numbers = np.append(order, UNGROUPED)[found]  # a place of -1 is the last: none
+    return groups
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The regions of a window, and the old group that each was split from."""
+
+    regions: Corners
+    parents: Numbers
+
+
+class _PaperRun:
+    """The course of one simulation; everything is kept for each session."""
+
+    def __init__(self, setting: SimulationSetting, population: Population, stream: Stream) -> None:
+        self.setting, self.template, self.stream = setting, population.template, stream
+        self.records = stream.records[stream.person]
+        self.group = np.full(len(stream.person), UNGROUPED)
+        self.first_guarded = np.full(len(stream.person), np.inf)
+        none = np.empty((0, 2, len(self.template.attributes)), np.int64)
+        self.table = _Table(none, np.empty(0, np.int64))
+        self.moments = np.random.default_rng([setting.seed, 2])
+        self.entries: list[tuple[Numbers, Floats, Corners, Flags]] = []
+        self.measured: list[tuple[float, ...]] = []
+
+    def window(self, begin: float, end: float) -> None:
+        """One window: people join, ask, and groups are split for the next."""
+        stream, table = self.stream, self.table
+        there = (stream.begin < end) & (stream.end > begin)
+        new = there & (stream.begin >= begin)
+        self.group[new] = smallest_regions(self.records[new], table.regions)
+        guarded = new & (self.group != UNGROUPED)
+        self.first_guarded[guarded] = stream.begin[guarded]
+        domain = self.template.domain
+        corners = np.concatenate([table.regions, [[domain.low, domain.high]]])[self.group]
+        overlap = end - self.setting.overlap * self.setting.window
+        self.ask(corners, begin, overlap)
+        online = self.ask(corners, overlap, end)
+        staying = there & (stream.end > end)
+        answering = online if self.setting.leavers == "answer" else online & staying
+        surviving = self.form(answering)
+        fell = online & staying & (self.group != UNGROUPED) & ~np.isin(self.group, surviving)
+        people = max(int(there.sum()), 1)
+        loss, penalty = losses(corners[there], self.template)
+        shares = [float(each.sum() / people) for each in (loss, penalty, self.group[there] < 0, fell)]
+        self.regroup(staying, answering & np.isin(self.group, surviving))
+        self.first_guarded[staying & (self.group >= 0) & np.isinf(self.first_guarded)] = end
+        again = float((fell & (self.group == UNGROUPED)).sum() / people)
+        self.measured.append((*shares, again, float(len(table.regions)), float(people)))
+
+    def ask(self, corners: Corners, begin: float, end: float) -> Flags:
+        """Note the queries between ``begin`` and ``end``, and give who asked.
+
+        Without ``every`` all who are there ask once, at a random moment, as the paper supposes.
+        """
+        stream = self.stream
+        if self.setting.every is None:
+            first, last = np.maximum(stream.begin, begin), np.minimum(stream.end, end)
+            session = np.flatnonzero(first < last)
+            time = self.moments.uniform(first[session], last[session])
+        else:
+            here = slice(*np.searchsorted(stream.time, [begin, end]))
+            session, time = stream.session[here], stream.time[here]
+        self.entries.append((session, time, corners[session], self.group[session] != UNGROUPED))
+        return np.bincount(session, minlength=len(self.group)) > 0
+
+    def form(self, answering: Flags) -> Numbers:
+        """Split each group that found k people again; these groups are returned."""
+        groups, numbers = np.unique(self.group[answering], return_counts=True)
+        surviving: Numbers = groups[numbers >= self.setting.k]
+        regions, parents = [self.table.regions[:0]], [np.empty(0, np.int64)]
+        for group in surviving.tolist():
+            within = None
+            if group != UNGROUPED:
+                low, high = self.table.regions[group].tolist()
+                within = Region(tuple(low), tuple(high))
+            members = self.records[answering & (self.group == group)]
+            regions.append(split(members, self.template, self.setting.k, within))
+            parents.append(np.full(len(regions[-1]), group))
+        self.table = _Table(np.concatenate(regions), np.concatenate(parents))
+        return surviving
+
+    def regroup(self, staying: Flags, extended: Flags) -> None:
+        """Members of a group go where it was split; everybody else where their record fits best."""
+        old, table = self.group, self.table
+        self.group = np.full(len(old), UNGROUPED)
+        self.group[staying] = smallest_regions(self.records[staying], table.regions)
+        for parent in np.unique(old[extended]):
+            members = staying & extended & (old == parent)
+            children = np.flatnonzero(table.parents == parent)
+            found = smallest_regions(self.records[members], table.regions[children])
+            self.group[members] = children[found]
+
+
+def simulate_paper(
+    setting: SimulationSetting, population: Population, stream: Stream, advance: Callable[[], None]
+) -> Simulated:
+    """Run the paper's protocol; a window here lasts until the overlap with the next one ends."""
+    run = _PaperRun(setting, population, stream)
+    length = (1 - setting.overlap) * setting.window
+    for number in range(setting.windows + 1):
+        run.window(length * number, length * (number + 1))
+        if number:
+            advance()
+    loss, ncp, unregistered, forced, again, groups, people = np.array(run.measured[1:]).mean(axis=0).tolist()
+    session, time, corners, guarded = (np.concatenate(each) for each in zip(*run.entries, strict=True))
+    records = run.records[session].astype(np.int64)
+    log = AuditedLog(time, stream.person[session], records, corners[:, 0], corners[:, 1], guarded)
+    counted = (stream.begin >= length) & (stream.begin < length * (setting.windows + 1))
+    wait = run.first_guarded[counted] - stream.begin[counted]
+    later = wait[np.isfinite(wait) & (wait > 0)]
+    return Simulated(
+        setting,
+        information_loss=loss,
+        ncp=ncp,
+        unregistered=unregistered,
+        forced_expired=forced,
+        forced_unregistered=again,
+        groups=groups,
+        people=people,
+        guarded_at_once=float((wait == 0).sum() / max(len(wait), 1)),
+        never_guarded=float(np.isinf(wait).sum() / max(len(wait), 1)),
+        wait=float(later.mean()) if len(later) else 0.0,
+        answered=float(guarded[time >= length].mean()) if (time >= length).any() else 0.0,
+        delay_median=0.0,
+        breaches=verify_log(log, setting.k, setting.window).identified,
+        log=log,
+    )
