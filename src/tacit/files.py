@@ -114,8 +114,10 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
     with _naming(destination):
         temporary = _temporary_beside(destination)
         _remove(temporary)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode))
-    try:
+    try:  # from before the file is there: Ctrl-C may come at any moment
+        with _naming(destination):
+            rights = 0o666 if mode is None else mode
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, rights))
         yield temporary
         if mode is not None:
             temporary.chmod(mode)

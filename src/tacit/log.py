@@ -361,6 +361,11 @@ def read_log(
     strict: bool = False,
     normalise: bool = True,
     max_bad: float | None = None,
+    first_rank: int = 1,
+    pattern: str | None = None,
+    query_parameter: str | None = None,
+    table: str | None = None,
+    accept_unusual: bool = False,
     to: str | Path | None = None,
     force: bool = False,
 ) -> Log:
@@ -370,18 +375,27 @@ def read_log(
     record and kept in a private temporary file for as long as the log is in use.
 
     Args:
-        source: a file or folder (Tacit's Parquet, AOL's or Excite's format, CSV, TSV, JSON lines, Parquet), a
-            list of files, an Arrow table, a pandas or polars frame, or whatever else Arrow takes for a table.
+        source: a file or folder (Tacit's Parquet, AOL's or Excite's format, CSV, TSV, JSON, the log of a web
+            server, an export of Google Analytics 4, Matomo or User Behavior Insights, Parquet, SQLite,
+            DuckDB), a list of files, an Arrow table, a pandas or polars frame, or whatever else Arrow takes
+            for a table.
         columns: which column is which: ``{"user": "uid", "query": "q", "time": "ts"}``; rank and url where
-            clicks were logged.
+            clicks were logged. Dots lead into JSON objects.
         format: of the files; told from their content unless given.
-        encoding: of the files, ``utf-8`` or ``latin-1``.
+        encoding: of the files, ``utf-8``, ``latin-1`` or ``utf-16`` (which is also recognised).
         delimiter: what stands between the columns of a text; told from its content unless given.
         time_format: how times are written; ``auto`` finds out.
         time_zone: where the clock stood that times without a zone were read from; UTC unless given.
         strict: refuse the first record that cannot be used, instead of leaving such records out.
         normalise: write queries in one form (case, spaces), as the release mechanisms expect.
         max_bad: the share of records that may be unusable, before the source as a whole is refused.
+        first_rank: the rank of a first result, 1 or 0.
+        pattern: a regular expression for a line of any log, with the groups ``user``, ``query`` (or
+            ``encoded_query``, as in addresses) and ``time``.
+        query_parameter: in a web server's log, the parameter that holds the query; found out unless given.
+        table: of a SQLite or DuckDB file; the only one with the columns of a log unless given.
+        accept_unusual: keep a log that looks as if its columns had been mixed up: nearly every user with one
+            record, times in 1970, users that look like queries, queries that are numbers.
         to: the Parquet file to import to, as ``tacit import`` does; a private temporary one unless given.
         force: replace that file if it exists.
     """
@@ -392,7 +406,14 @@ def read_log(
     as_it_is = output is None and columns is None and format is None and normalise
     if named and as_it_is and _is_canonical(Path(source)):
         return Log(source)
-    for name, value in (("format", format), ("delimiter", delimiter), ("time_zone", time_zone)):
+    for name, value in {
+        "format": format,
+        "delimiter": delimiter,
+        "time_zone": time_zone,
+        "pattern": pattern,
+        "query_parameter": query_parameter,
+        "table": table,
+    }.items():
         if value is not None:
             text(name, value)
     if columns is not None and not isinstance(columns, str | Mapping):
@@ -412,6 +433,11 @@ def read_log(
         max_bad=max_bad,
         time_zone=time_zone,
         delimiter=delimiter,
+        first_rank=whole("first_rank", first_rank),
+        pattern=pattern,
+        query_parameter=query_parameter,
+        table=table,
+        accept_unusual=flag("accept_unusual", accept_unusual),
     )
     if named or (
         isinstance(source, list) and source and all(isinstance(each, str | Path) for each in source)
@@ -504,7 +530,7 @@ def _imported(paths: list[Any], options: Any, name: str, output: Path | None, fo
         return Log(output)
     folder = _private_folder()
     try:
-        import_log(paths, folder / "log.parquet", options)
+        import_log(paths, folder / "log.parquet", options, force=True)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -33,7 +33,7 @@ def _imported(
 ) -> tuple[ImportReport, Rows]:
     source = tmp_path / name
     source.write_bytes(text.encode() if isinstance(text, str) else text)
-    report = import_log([source], tmp_path / "log.parquet", ImportOptions(**options))
+    report = import_log([source], tmp_path / "log.parquet", ImportOptions(**options), force=True)
     return report, [tuple(row.values()) for row in pq.read_table(report.output).to_pylist()]
 
 
@@ -163,7 +163,7 @@ def test_a_look_agrees_with_the_import_and_shows_no_value(tmp_path: Path, varian
 def test_every_compression_is_told_by_content_and_damage_is_named(
     tmp_path: Path, name: str, compress: Any
 ) -> None:
-    lines = b"".join(b"%d\tquery %d\t2006-03-01 00:00:00\t\t\n" % (n, n * 7919) for n in range(20_000))
+    lines = b"".join(b"%d\tquery %d\t2006-03-01 00:00:00\t\t\n" % (n % 999, n * 7919) for n in range(20_000))
     report, rows = _imported(tmp_path, compress(lines), name)
     assert (report.lines, len(rows), rows[-1][1]) == (20_000, 20_000, "query 158372081")
     twice, _ = _imported(tmp_path, compress(lines) * 2, name)
@@ -176,9 +176,9 @@ def test_every_compression_is_told_by_content_and_damage_is_named(
 def test_the_standard_input_is_read_as_it_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Any
 ) -> None:
-    lines = b"".join(b"%d\tquery %d\t2006-03-01 00:00:00\t\t\n" % (n, n * 7919) for n in range(60_000))
+    lines = b"".join(b"%d\tquery %d\t2006-03-01 00:00:00\t\t\n" % (n % 999, n * 7919) for n in range(60_000))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(compress(lines))))
-    report = import_log([Path("-")], tmp_path / "log.parquet")
+    report = import_log([Path("-")], tmp_path / "log.parquet", force=True)
     assert (report.lines, report.records) == (60_000, 60_000)
     assert pq.read_table(report.output)["query"][-1].as_py() == "query 475132081"
 
@@ -208,7 +208,11 @@ def test_a_stated_zone_moves_times_that_state_none(tmp_path: Path) -> None:
             "7\tcanary\t03/04/2006 12:00:00\t\t\n", {},
             ["third column", "in which day and month are ambiguous", "time_format=day-first"],
         ),
-        ("2006-03-13 12:00:00\t7\tcanary words\n", {}, ["first column", "user=2,query=3,time=1"]),
+        (
+            "".join(f"2006-03-13 12:00:00\t{900 + n % 9}\tcanary words {n % 7}\n" for n in range(60)), {},
+            ["first column", "user=2,query=3,time=1"],
+        ),
+        ("2006-03-13 12:00:00\t7\tcanary words\n", {}, ["first column", "columns=user=…"]),
         ("canary words\n", {}, ["a single column", "with `delimiter`"]),
         ("canary:words:2006\n", {"delimiter": ":"}, ["no column holds times"]),
         (

@@ -73,7 +73,7 @@ _MAPPINGS = {
 def test_any_file_is_imported_or_refused(
     format_name: str | None, content: bytes, data: st.DataObject
 ) -> None:
-    mapping = data.draw(st.sampled_from(_MAPPINGS[format_name or "aol"]))
+    mapping = data.draw(st.sampled_from(_MAPPINGS.get(format_name or "aol", [None])))
     options = ImportOptions(format_name, ColumnMapping.parse(mapping))
     with TemporaryDirectory() as folder:
         source, output = Path(folder) / "source.txt", Path(folder) / "log.parquet"
@@ -84,7 +84,8 @@ def test_any_file_is_imported_or_refused(
             assert [path.name for path in Path(folder).iterdir()] == ["source.txt"]
             return
         (file,) = report.files
-        assert file.lines == file.records + file.bad.total + sum(file.passed_over.values())
+        if format_name != "matomo":  # a visit may hold several searches
+            assert file.lines == file.records + file.bad.total + sum(file.passed_over.values())
         check_log(output)
         log = pq.read_table(output)
         assert log.num_rows == report.records > 0

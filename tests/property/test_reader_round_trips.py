@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import itertools
@@ -30,7 +29,10 @@ from tacit.text import normalise, normalise_column
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _QUERIES = _TEXT.map(normalise).filter(bool)
-_NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
+_FOR_NOTHING = {"NULL", "null", "\\N", "None", "NaN", "nan"}  # words that a text writes where nothing is
+_NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8).filter(
+    lambda name: name not in _FOR_NOTHING
+)
 _TIMES = st.datetimes(datetime(1970, 1, 2), datetime(2060, 1, 1))
 _CLICKS = st.none() | st.tuples(st.integers(1, 2**31 - 1), _NAMES)
 
@@ -238,6 +240,13 @@ _BY_HAND = st.lists(
 _CSV_FIELDS = st.text(st.sampled_from('ab",\ré '), max_size=5)
 
 
+def _as_python_reads(line: str) -> list[str] | None:
+    try:
+        return next(csv.reader([line], strict=True))
+    except (csv.Error, StopIteration):
+        return None
+
+
 @given(
     rows=st.lists(st.lists(_CSV_FIELDS, min_size=3, max_size=3), min_size=1, max_size=12),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
@@ -258,9 +267,22 @@ def test_csv_lines_are_read_as_python_reads_them(
     # Line ends are not part of a field in this format, nor is a return before one.
     lines = [line.replace("\r", "") for line in lines]
     expected: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(lines, start=1):
-        with contextlib.suppress(csv.Error, StopIteration):
-            row = next(csv.reader([line], strict=True))
+    continued = 0
+    waiting = list(enumerate(lines, start=1))
+    while waiting:
+        number, line = waiting.pop(0)
+        row = _as_python_reads(line)
+        if row is None:  # a quote is open: the record may go on up to the next line that closes one
+            for after, (_, later) in enumerate(waiting, start=1):
+                if later.count('"') % 2:
+                    row = _as_python_reads(" ".join([line, *(text for _, text in waiting[:after])]))
+                    if row is not None and len(row) >= 3 and not any(row[3:]):
+                        continued += after
+                        del waiting[:after]
+                    else:
+                        row = None
+                    break
+        if row is not None:
             assume(any(cell.strip() for cell in row))
             if len(row) >= 3 and not any(row[3:]):  # more columns that hold nothing do no harm
                 expected.append((number, row[:3]))
@@ -268,9 +290,14 @@ def test_csv_lines_are_read_as_python_reads_them(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         path.write_text("".join(line + end for line in lines), newline="")
-        (block,) = reader.blocks(Source(path))
-    written, misfits, blank = reader.written(block)
-    columns = [column.to_pylist() for column in written.columns[:3]]
-    found = [[value.decode() for value in row] for row in zip(*columns, strict=True)]
-    assert list(zip(written.lines.tolist(), found, strict=True)) == expected
-    assert len(expected) + sum(len(numbers) for _, numbers in misfits) + blank == len(lines)
+        blocks = list(reader.blocks(Source(path)))
+    read: list[tuple[int, list[str]]] = []
+    without = 0
+    for block in blocks:
+        written, misfits, blank = reader.written(block)
+        columns = [column.to_pylist() for column in written.columns[:3]]
+        found = [[value.decode() for value in row] for row in zip(*columns, strict=True)]
+        read += zip(written.lines.tolist(), found, strict=True)
+        without += sum(len(numbers) for _, numbers in misfits) + blank
+    assert read == expected
+    assert len(expected) + without + continued == len(lines)

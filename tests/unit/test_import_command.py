@@ -36,12 +36,12 @@ def test_the_result_is_json_on_stdout_and_never_holds_a_line(tmp_path: Path) -> 
     done = _run("import", _DEFECTS, "-o", tmp_path / "log.parquet", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert (result["lines"], result["records"], result["normalised"]) == (32, 12, True)
-    assert sum(result["bad_lines"].values()) == 17
-    assert result["files"][0]["bad_lines"]["rank"] == {"count": 4, "first_lines": [22, 23, 24]}
+    assert (result["lines"], result["records"], result["normalised"]) == (32, 13, True)
+    assert sum(result["bad_lines"].values()) == 16
+    assert result["files"][0]["bad_lines"]["rank"] == {"count": 3, "first_lines": [22, 24, 25]}
     assert "canary" not in (done.stdout + done.stderr).lower()
     readable = _run("import", _DEFECTS, "-o", tmp_path / "log.parquet", "--force")
-    assert "12 records from 32 lines" in readable.stdout
+    assert "13 records from 32 lines" in readable.stdout
     assert "canary" not in (readable.stdout + readable.stderr).lower()
 
 
@@ -90,7 +90,7 @@ def test_a_killed_import_leaves_a_hidden_temporary_that_the_next_one_clears(tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"large.txt", temporary.name}
     assert _run("import", _DEFECTS, "-o", tmp_path / "log.parquet").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"large.txt", "log.parquet"}
-    assert pq.read_metadata(tmp_path / "log.parquet").num_rows == 12
+    assert pq.read_metadata(tmp_path / "log.parquet").num_rows == 13
 
 
 def test_a_disk_that_is_full_leaves_no_file(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_export_and_stats_speak_json(tmp_path: Path) -> None:
     assert json.loads(exported.stdout) == {
         "output": str(tmp_path / "again.txt.gz"),
         "format": "aol",
-        "records": 12,
+        "records": 13,
         "values_with_separators": 0,
     }
     again = _run("import", tmp_path / "again.txt.gz", "-o", tmp_path / "again.parquet", "--strict")
@@ -138,7 +138,7 @@ def test_export_and_stats_speak_json(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "again.parquet").equals(pq.read_table(log))
     stats = _run("stats", log, "--json")
     figures = json.loads(stats.stdout)
-    assert (figures["users"], figures["queries"], figures["clicks"], figures["sessions"]) == (4, 12, 7, 6)
+    assert (figures["users"], figures["queries"], figures["clicks"], figures["sessions"]) == (4, 13, 8, 6)
     assert "java" not in stats.stdout + stats.stderr
     refused = _run("stats", log, "--frequent-queries", "3", "--min-users", "4")
     assert refused.returncode == 2

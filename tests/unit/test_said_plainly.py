@@ -42,19 +42,19 @@ def test_a_wrong_encoding_is_named_with_its_remedy(tmp_path: Path) -> None:
     source = tmp_path / "latin.csv"
     source.write_bytes(b"user,query,time\n" + b"u,caf\xe9,2006-03-01 07:17:12\n" * 7)
     with pytest.raises(LogError, match=r"7 encoding .first in line 2.") as caught:
-        import_log([source], tmp_path / "log.parquet")
+        import_log([source], tmp_path / "log.parquet", force=True)
     assert "`encoding='latin-1'`" in caught.value.remedy
     assert "caf" not in str(caught.value)
-    report = import_log([source], tmp_path / "log.parquet", ImportOptions(encoding="latin-1"))
+    report = import_log([source], tmp_path / "log.parquet", ImportOptions(encoding="latin-1"), force=True)
     assert report.records == 7
 
 
 def test_a_share_that_was_asked_for_holds_from_the_first_line_on(tmp_path: Path) -> None:
     source = tmp_path / "short.csv"
     source.write_text("user,query,time\n" + "u,flowers,2006-03-01 07:17:12\n" * 8 + "u,flowers,never\n" * 2)
-    assert import_log([source], tmp_path / "log.parquet").records == 8
+    assert import_log([source], tmp_path / "log.parquet", force=True).records == 8
     with pytest.raises(LogError, match=r"2 bad lines .* more than the 10\.00%"):
-        import_log([source], tmp_path / "log.parquet", ImportOptions(max_bad=0.1))
+        import_log([source], tmp_path / "log.parquet", ImportOptions(max_bad=0.1), force=True)
 
 
 def _started(hook: str) -> subprocess.CompletedProcess[str]:

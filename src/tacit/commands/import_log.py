@@ -24,9 +24,13 @@ PANEL = Panel.LOG
 
 _MEGABYTE = 1_000_000
 
-FormatName = Literal["aol", "excite", "csv", "tsv", "jsonl", "parquet"]
-TimeFormatName = Literal["auto", "iso", "day-first", "month-first", "epoch", "epoch-ms"]
-EncodingName = Literal["utf-8", "latin-1"]
+FormatName = Literal[
+    "aol", "excite", "csv", "tsv", "jsonl", "ga4", "matomo", "ubi", "access", "parquet", "sqlite", "duckdb"
+]
+TimeFormatName = Literal[
+    "auto", "iso", "day-first", "month-first", "epoch", "epoch-ms", "epoch-us", "epoch-ns"
+]
+EncodingName = Literal["utf-8", "latin-1", "utf-16"]
 
 _Files = Annotated[
     list[Path],
@@ -47,7 +51,7 @@ _Format = Annotated[
 _Columns = Annotated[
     str | None,
     typer.Option(
-        help="Where a csv, tsv, jsonl or parquet file keeps what: user=uid,query=q,time=ts,rank=r,url=u."
+        help="Where the file keeps what: user=uid,query=q,time=ts,rank=r,url=u; dots lead into JSON objects."
     ),
 ]
 _Delimiter = Annotated[
@@ -66,6 +70,28 @@ _MaxBad = Annotated[
     float | None,
     typer.Option(
         help="The share of a file's lines that may be bad; if absent, 0.05, judged from 100 lines on."
+    ),
+]
+_FirstRank = Annotated[
+    int, typer.Option(help="The rank of a first result: 1, or 0 where ranks count from 0.")
+]
+_Pattern = Annotated[
+    str | None,
+    typer.Option(
+        help="A regular expression for a line of any log, with groups such as (?P<user>…), (?P<query>…) or "
+        "(?P<encoded_query>…), (?P<time>…)."
+    ),
+]
+_QueryParameter = Annotated[
+    str | None,
+    typer.Option(help="In a web server's log, the parameter that holds the query; found out if absent."),
+]
+_TableName = Annotated[str | None, typer.Option("--table", help="The table of a SQLite or DuckDB file.")]
+_AcceptUnusual = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unusual",
+        help="Keep a log that looks wrong: users with one record each, times in 1970, users like queries.",
     ),
 ]
 
@@ -90,6 +116,11 @@ def import_(
     strict: _Strict = False,
     no_normalise: _NoNormalise = False,
     max_bad: _MaxBad = None,
+    first_rank: _FirstRank = 1,
+    pattern: _Pattern = None,
+    query_parameter: _QueryParameter = None,
+    table: _TableName = None,
+    accept_unusual: _AcceptUnusual = False,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -111,6 +142,11 @@ def import_(
         max_bad,
         time_zone,
         delimiter,
+        first_rank,
+        pattern,
+        query_parameter,
+        table,
+        accept_unusual,
     )
     if look:
         seen = [look_at(path, format_name, options.reading, encoding) for path in files]
@@ -157,10 +193,17 @@ def _show(console: Console, files: list[FileSeen]) -> None:
 
 
 def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:
+    figures = report.figures
+    assert figures is not None  # an import that ends well has looked at its log
     return {
         "output": str(report.output),
         "lines": report.lines,
         "records": report.records,
+        "users": figures.users,
+        "records_per_user": round(figures.records_a_user, 2),
+        "most_records_of_a_user": figures.largest,
+        "first": figures.first.isoformat(),
+        "last": figures.last.isoformat(),
         "bad_lines": {str(reason): count for reason, count in report.counts().items()},
         "files": [
             {
@@ -170,6 +213,7 @@ def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:
                 "records": file.records,
                 "bad_lines": file.bad.described(),
                 "passed_over": file.passed_over,
+                "remarks": file.remarks,
             }
             for file in report.files
         ],
@@ -187,6 +231,16 @@ def _render(console: Console, result: dict[str, Any]) -> None:
         markup=False,
         soft_wrap=True,
     )
+    console.print(
+        f"Check this against what you know of the log: {result['users']:,} users with"
+        f" {result['records_per_user']:,} records each on average and at most"
+        f" {result['most_records_of_a_user']:,}, from {result['first']} to {result['last']}.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for remark in sorted({remark for file in result["files"] for remark in file["remarks"]}):
+        count = sum(file["remarks"].get(remark, 0) for file in result["files"])
+        console.print(f"{remark}: {count:,} records", markup=False)
     rows = [
         (file["path"], kind, f"{count:,}", "")
         for file in result["files"]

@@ -1,8 +1,9 @@
 """Which records take part in a release, and which rows are withheld from it: period, sessions, scrubbing.
 
-Period and scrubbing keep or drop a record by that record alone and public constants; sessions are cut by
-one user's records alone. So none of them changes a guarantee: a user's history is still a function of the
-user's own records, and the sensitivity of every histogram is unchanged.
+Requests without words (``-``) are no searches and take no part. They, period and scrubbing keep or drop a
+record by that record alone and public constants; sessions are cut by one user's records alone. So none of
+them changes a guarantee: a user's history is still a function of the user's own records, and the sensitivity
+of every histogram is unchanged.
 
 Scrubbing happens twice. A record whose query plainly holds an address (``@`` and a dot) contributes
 nothing, so that its user has room for something else. All patterns (:mod:`tacit.text.sensitive`) are looked
@@ -29,6 +30,7 @@ import pyarrow.compute as pc
 from tacit.errors import ParameterError
 from tacit.release.engines import Engine
 from tacit.release.execution import Tables
+from tacit.searchlog.schema import WORDLESS
 from tacit.searchlog.sessions import BY_PAUSES, SessionCut
 from tacit.text import INVISIBLE, SUSPECT, sensitive_patterns, sensitive_url_patterns
 
@@ -100,6 +102,7 @@ class Preparation:
 
     def apply(self, engine: Engine, log: Any) -> Any:
         """The records that take part."""
+        log = log.filter(log["query"] != WORDLESS)
         if self.since is not None:
             log = log.filter(log.time >= self.since)
         if self.until is not None:

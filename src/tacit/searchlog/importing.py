@@ -6,28 +6,27 @@ the files. At most a handful of blocks are in memory. The output appears whole a
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file, check_output
 from tacit.searchlog.readers import (
     Block,
     ColumnMapping,
+    ObjectsReader,
+    Opening,
     Parsed,
     Reader,
     Reading,
     Source,
+    TableReader,
     delimiter_from,
     find_sources,
     reader_for,
@@ -61,16 +60,35 @@ class ImportOptions:
     """The zone of times that state none; such times are kept as they are when absent."""
     delimiter: str | None = None
     """The character between fields; inferred from the content when absent."""
+    first_rank: int = 1
+    """The rank of the first result, 1 or 0."""
+    pattern: str | None = None
+    """A regular expression that takes each line apart, by groups named as the log's columns."""
+    query_parameter: str | None = None
+    """The parameter of addresses that holds the query, in a web server's log; inferred when absent."""
+    table: str | None = None
+    """The table of a database; the only one with the columns of a log when absent."""
+    accept_unusual: bool = False
+    """Keep a log that looks as if its columns had been mixed up."""
 
     def __post_init__(self) -> None:
         if self.max_bad is not None and not 0 <= self.max_bad <= 1:
             raise ParameterError.outside("max_bad", self.max_bad, "a share in [0, 1]")
-        Reading(time_format=self.time_format, time_zone=self.time_zone)
+        _ = self.reading
 
     @property
     def reading(self) -> Reading:
         """What is said about every file."""
-        return Reading(self.mapping, self.time_format, self.time_zone, delimiter_from(self.delimiter))
+        return Reading(
+            self.mapping,
+            self.time_format,
+            self.time_zone,
+            delimiter_from(self.delimiter),
+            self.first_rank,
+            self.pattern,
+            self.query_parameter,
+            self.table,
+        )
 
 
 @dataclass
@@ -83,7 +101,82 @@ class FileReport:
     records: int = 0
     bad: BadLines = field(default_factory=BadLines)
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines rightly left out: ``headers``, ``blank``."""
+    """Lines rightly left out: ``headers``, ``blank``, requests that are no searches."""
+    remarks: dict[str, int] = field(default_factory=dict)
+    """What there is to know about some of the records, and of how many."""
+
+
+@dataclass(frozen=True)
+class LogFigures:
+    """What the owner of a log can check against what is known of it."""
+
+    users: int
+    records: int
+    of_one_record: int
+    """Users with a single record."""
+    largest: int
+    """Records of the user with the most."""
+    first: datetime
+    last: datetime
+    in_1970: int
+    """Records of the year in which counting times from 0 begins."""
+    phrases: float
+    """Share of the users' names that are several words."""
+    numbers: float
+    """Share of the queries that are plain numbers."""
+
+    @property
+    def records_a_user(self) -> float:
+        """The mean."""
+        return self.records / self.users
+
+    @property
+    def doubt(self) -> str:
+        """Why this is hardly a log of what people searched; empty when nothing speaks against it."""
+        if self.records < _FEWEST_TO_JUDGE:
+            return ""
+        if self.phrases > 0.5:
+            return f"{self.phrases:.0%} of its users' names are several words, as queries are"
+        if self.users >= _FEWEST_TO_JUDGE and self.of_one_record >= 0.95 * self.users:
+            return (
+                f"{self.of_one_record:,} of its {self.users:,} users have a single record, as if the column"
+                " of users held numbers of lines"
+            )
+        if self.in_1970 * 2 > self.records:
+            return (
+                f"{self.in_1970:,} of its {self.records:,} records are from 1970, as small numbers are that"
+                " are read as times"
+            )
+        if self.numbers > 0.9:
+            return f"{self.numbers:.0%} of its queries are plain numbers, as counts are"
+        return ""
+
+
+_FEWEST_TO_JUDGE = 20
+"""Records, and users, that it takes to doubt a log."""
+
+
+def figures_of(log: Path) -> LogFigures:
+    """Count users, records and the period of a log."""
+    import duckdb
+
+    from tacit.files import literal_path
+
+    with duckdb.connect() as engine:
+        engine.execute("set preserve_insertion_order = false")
+        engine.execute(f"create view log as from read_parquet('{literal_path(log)}')")
+        users = engine.execute(
+            "select count(*), sum(n), count(*) filter (n = 1), max(n), avg((u like '% %')::int)"
+            " from (select user as u, count(*) as n from log group by all)"
+        ).fetchone()
+        records = engine.execute(
+            "select min(time), max(time), count(*) filter (year(time) = 1970),"
+            " avg(regexp_full_match(query, '[0-9.,]+')::int) from log"
+        ).fetchone()
+    assert users is not None and records is not None
+    people, total, single, largest, phrases = users
+    first, last, in_1970, numbers = records
+    return LogFigures(people, int(total), single, largest, first, last, in_1970, phrases, numbers)
 
 
 @dataclass
@@ -92,6 +185,8 @@ class ImportReport:
 
     output: Path
     files: list[FileReport] = field(default_factory=list)
+    figures: LogFigures | None = None
+    """What the log amounts to, once it is written."""
     not_logs: list[Path] = field(default_factory=list)
     """Files found in folders that are in no known format."""
     seconds: float = 0.0
@@ -160,6 +255,9 @@ def _judge(
     for kind, count in parsed.passed_over.items():
         if count:
             report.passed_over[kind] = report.passed_over.get(kind, 0) + count
+    for remark, count in parsed.remarks.items():
+        if count:
+            report.remarks[remark] = report.remarks.get(remark, 0) + count
     report.lines += block.lines
     report.records += parsed.records.num_rows
     report.bad.refuse_too_many(str(report.path), report.lines, options.max_bad, explain)
@@ -229,7 +327,7 @@ def import_log(
     options: ImportOptions | None = None,
     watch: Watch = lambda _bytes, _records: None,
     *,
-    force: bool = True,
+    force: bool = False,
 ) -> ImportReport:
     """Import the log in ``paths`` (files and folders) to ``output``.
 
@@ -242,7 +340,8 @@ def import_log(
 
     Raises:
         LogError: a file is in no known format, is damaged, has too many bad lines (or any, in strict
-            reading), or no file holds a record. Nothing is written then.
+            reading), no file holds a record, or the log looks as if its columns had been mixed up.
+            Nothing is written then.
     """
     options = options or ImportOptions()
     _check_output(paths, Path(output), options, force)
@@ -266,11 +365,15 @@ def import_log(
             _take_in(sources, report, writer, options, watch)
         if not report.records:
             raise _no_record(report, sources, options)
+        report.figures = figures_of(temporary)
+        if report.figures.doubt and not options.accept_unusual:
+            raise LogError(
+                f"this is hardly a log of what people searched: {report.figures.doubt}.",
+                "See what `tacit import --look` says of its columns, and name the right ones with `columns`;"
+                " if the log is like that, say `accept_unusual`.",
+            )
     report.seconds = time.monotonic() - begun
     return report
-
-
-_SAMPLE = 200
 
 
 @dataclass(frozen=True)
@@ -301,7 +404,7 @@ class FileSeen:
 def look_at(
     path: Path, format_name: str | None = None, reading: Reading | None = None, encoding: str = "utf-8"
 ) -> FileSeen:
-    """Look at one file (or the standard input)."""
+    """Look at one file (or the standard input), as an import would at its beginning."""
     if path.is_dir():
         raise LogError(f"{path} is a folder.", "Look at its files one by one.")
     (source,) = find_sources([path], encoding=encoding)
@@ -309,52 +412,29 @@ def look_at(
     reading = (reading or Reading()).told_from(opening)
     try:
         reader = reader_for(source, format_name, reading)
+        assert reader is not None  # a file that was named is recognised or refused
+        columns = _columns_seen(source, reader, reading)
+        if (first := next(iter(reader.blocks(source)), None)) is not None:
+            _judge(FileReport(path, reader.name), first, reader.parse(first), ImportOptions(), lambda _: "")
     except LogError as error:
-        return FileSeen(path, None, None, reading.time_format, _delimited(source, reading, {}), str(error))
-    assert reader is not None  # a file that was named is recognised or refused
-    delimiter = None
-    if reader.name in ("parquet", "jsonl"):
-        columns = _named(source, reader, reading)
-    else:
-        columns = _delimited(source, reading, reader.placed(opening))
-        look = looked_at(opening, reading)
-        delimiter = DELIMITERS_IN_WORDS.get(look.delimiter or "", look.delimiter)
-    return FileSeen(path, reader.name, delimiter, reading.time_format, columns)
+        columns = () if b"\0" in opening.head else _by_place(opening, reading, {})
+        return FileSeen(path, None, None, reading.time_format, columns, str(error))
+    delimiter = looked_at(opening, reading).delimiter if reader.placed(opening) else None
+    in_words = DELIMITERS_IN_WORDS.get(delimiter or "", delimiter)
+    return FileSeen(path, reader.name, in_words, reading.time_format, columns)
 
 
-def _delimited(source: Source, reading: Reading, placed: dict[str, int]) -> tuple[ColumnSeen, ...]:
+def _columns_seen(source: Source, reader: Reader, reading: Reading) -> tuple[ColumnSeen, ...]:
+    """The columns of the file, by place or by name."""
+    if isinstance(reader, TableReader | ObjectsReader):
+        held = reader.held(source)
+        taken = reader.taken(source)
+        return tuple(ColumnSeen(name, holds, taken.get(name)) for name, holds in held.items())
+    placed = reader.placed(source.opening())
+    return _by_place(source.opening(), reading, placed) if placed else ()
+
+
+def _by_place(opening: Opening, reading: Reading, placed: dict[str, int]) -> tuple[ColumnSeen, ...]:
     taken = {place: column for column, place in placed.items()}
-    kinds = looked_at(source.opening(), reading).columns
+    kinds = looked_at(opening, reading).columns
     return tuple(ColumnSeen(str(place + 1), str(kind), taken.get(place)) for place, kind in enumerate(kinds))
-
-
-def _named(source: Source, reader: Reader, reading: Reading) -> tuple[ColumnSeen, ...]:
-    """The columns of a Parquet file, with their types; the names that most objects of JSON lines have."""
-    if reader.name == "parquet":
-        if source.stream is not None:
-            raise LogError("the standard input is a Parquet file.", "Name the file instead.")
-        try:
-            schema = pq.read_schema(source.path)
-        except (pa.ArrowException, OSError) as error:
-            raise LogError(f"{source.path} is a damaged Parquet file.", "Make it again.") from error
-        held = {field.name: f"values of type {field.type}" for field in schema}
-    else:
-        held = dict.fromkeys(_usual_keys(source), "values of objects")
-    names = list(held)
-    taken = {names[place]: column for column, place in reading.mapping.found_in(names).items()}
-    return tuple(ColumnSeen(name, held[name], taken.get(name)) for name in names)
-
-
-def _usual_keys(source: Source) -> list[str]:
-    """The names that at least half of the objects have: a name that few have could be somebody's."""
-    counts: Counter[str] = Counter()
-    objects = 0
-    for line in source.opening().lines[:_SAMPLE]:
-        try:
-            found: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            objects += 1
-            counts.update(found.keys())
-    return [key for key, count in counts.items() if count * 2 >= objects]

@@ -31,6 +31,9 @@ both.
 
 COLUMNS = tuple(SCHEMA.names)
 
+WORDLESS = "-"
+"""The query of a request without words, as AOL's log writes it: kept and counted, but no search."""
+
 
 def check_log(path: str | Path) -> Path:
     """Make sure ``path`` is a search log in canonical Parquet; give it back as a Path."""

@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
+from tacit.searchlog.schema import WORDLESS
 from tacit.validation import real, shown
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def compared_text(queries: Any) -> Any:
     texts = _replaced(texts, addresses, _ADDRESS_PARTS, "")
     texts = _replaced(texts, pc.match_substring_regex(texts, r"[\t\r\n\v\f]|  "), r"\s+", " ")
     texts = pc.utf8_trim_whitespace(texts)
-    return pc.if_else(pc.equal(texts, "-"), "", texts)
+    return pc.if_else(pc.equal(texts, WORDLESS), "", texts)
 
 
 def _replaced(texts: Any, where: Any, pattern: str, replacement: str) -> Any:

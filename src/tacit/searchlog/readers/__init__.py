@@ -5,21 +5,26 @@
 ``excite``  Excite's text format
 ``csv``     fields between commas, semicolons or bars, with a header or a column mapping
 ``tsv``     the same between tabs, without quoting
-``jsonl``   one object per line
+``jsonl``   one object per line, or one array of objects
+``ga4``     events of Google Analytics 4, ``matomo`` visits, ``ubi`` User Behavior Insights, as such objects
+``access``  the log of a web server, or lines that a pattern takes apart
 ``parquet`` any Parquet file with the columns of a log, under these or other names
+``sqlite``  a table of such a database; ``duckdb`` likewise
 ==========  ==========================================================================
 """
 
 from __future__ import annotations
 
 from tacit.errors import LogError, ParameterError
+from tacit.searchlog.readers.access import AccessReader
 from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.inspection import looked_at
+from tacit.searchlog.readers.objects import EXPORTS, ObjectsReader
 from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading, delimiter_from
 from tacit.searchlog.readers.published import AolReader, ExciteReader
-from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources
+from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources, foreign
 from tacit.searchlog.readers.times import TIME_FORMATS
-from tacit.searchlog.readers.typed import JsonLinesReader, ParquetReader
+from tacit.searchlog.readers.typed import DatabaseReader, ParquetReader, TableReader
 
 __all__ = [
     "FORMATS",
@@ -27,19 +32,22 @@ __all__ = [
     "TIME_FORMATS",
     "Block",
     "ColumnMapping",
+    "ObjectsReader",
     "Opening",
     "Parsed",
     "Reader",
     "Reading",
     "Source",
+    "TableReader",
     "delimiter_from",
     "find_sources",
     "reader_for",
     "readers",
 ]
 
-FORMATS = ("aol", "excite", "csv", "tsv", "jsonl", "parquet")
-_FIXED = ("aol", "excite")
+_DATABASES = ("sqlite", "duckdb")
+FORMATS = ("aol", "excite", "csv", "tsv", "jsonl", *EXPORTS, "access", "parquet", *_DATABASES)
+_FIXED = ("aol", "excite", "access", *EXPORTS)
 """Formats whose columns are what they are, so that no mapping applies."""
 _DELIMITED = ("csv", "tsv")
 """Formats in which something stands between fields that may be said."""
@@ -50,12 +58,16 @@ def readers(reading: Reading | None = None) -> dict[str, Reader]:
     reading = reading or Reading()
     found: list[Reader] = [
         ParquetReader(reading),
-        JsonLinesReader(reading),
+        *(DatabaseReader(name, reading) for name in _DATABASES),
+        *(ObjectsReader(name, reading) for name in (*EXPORTS, "jsonl")),
+        AccessReader(reading),
         DelimitedReader("csv", reading),
         DelimitedReader("tsv", reading),
         AolReader(reading),
         ExciteReader(reading),
     ]
+    if reading.pattern is not None:
+        found = [reader for reader in found if reader.name == "access"]
     if reading.delimiter is not None:
         wanted = {"tsv", "aol"} if reading.delimiter == "\t" else {"csv"}
         found = [reader for reader in found if reader.name in wanted]
@@ -87,9 +99,11 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
             return reader
     if not source.asked_for:
         return None
+    if (known := foreign(opening.head)) is not None:
+        raise LogError(f"{source.name} is {known[0]}, not a log that can be read.", known[1])
     seen = looked_at(opening, reading)
     raise LogError(
         f"{source.name} begins like none of the formats {', '.join(available)}{seen.complaint}.",
-        f"{seen.remedy}Name its format with `format` ({', '.join(FORMATS)}), and for csv, tsv, jsonl and"
-        " parquet its columns with `columns=user=…,query=…,time=…`.",
+        f"{seen.remedy}Name its format with `format` ({', '.join(FORMATS)}), and for csv, tsv, jsonl,"
+        " parquet and databases its columns with `columns=user=…,query=…,time=…`.",
     )

@@ -1,8 +1,8 @@
 """CSV and TSV with a header, a column mapping, or AOL's columns in AOL's order. A record is a line.
 
-In CSV a field may stand in quotes, with a quote inside it doubled (RFC 4180), but not run over a line
-end: search queries hold none, and so a stray quote spoils one line instead of the rest of the file. In
-TSV quotes mean nothing.
+In CSV a field may stand in quotes, with a quote inside it doubled, and run over line ends (RFC 4180), which
+become spaces. A stray quote spoils one line instead of the rest of the file: lines are joined only where
+that makes a whole record. In TSV quotes mean nothing.
 
 Files made from AOL's circulate between other delimiters, with or without a header, with a rank but no url
 or a url but no rank. Where neither a mapping nor a header names the columns, the order of AOL's columns is
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.inspection import ColumnKind, kind_of
+from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of
 from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reading, Reason, lines_in_blocks
 from tacit.searchlog.readers.records import Fields, Written, enclosing_quotes, split_fields, to_records
 from tacit.searchlog.readers.source import Opening, Source
@@ -111,6 +111,15 @@ def _clicks(rows: Sequence[Row]) -> dict[str, int]:
     return {"rank": 3, "url": 4}
 
 
+def in_aols_place(rows: Sequence[Row]) -> bool:
+    """Whether the first two columns of lines without names could be users and queries."""
+    first, second = (Values.of([row[place] for row in rows]) for place in (0, 1))
+    if second.phrases is None:  # too few lines to say
+        return True
+    numbered = second.phrases == 0 and second.differing > 0.95
+    return second.kind is ColumnKind.TEXT and not numbered and (first.phrases or 0) < 0.1
+
+
 def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) -> Layout | None:
     """The layout of lines whose third column holds times; None when it does not."""
     lines = [row for row in rows if any(row)]
@@ -118,6 +127,8 @@ def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) ->
     if len(third) * readable_share(third, read_times) * 2 <= len(lines):
         return None
     kept = [row for row in lines if len(row) >= _NEEDED]
+    if not in_aols_place(kept):
+        return None
     positions = {"user": 0, "query": 1, "time": 2} | _clicks(kept)
     header = tuple(kept[0]) if kept[0][0].decode("utf-8", "replace").strip('"') == HEADER[0] else None
     return Layout(delimiter, positions, frozenset({_usual_width(kept)}), header, _NEEDED)
@@ -133,6 +144,8 @@ _USUAL_DELIMITERS = (",", ";", "|")
 class _Piece:
     text: bytes
     layout: Layout
+    joined: int = 0
+    """Blank lines that stand where the rest of a record over several lines stood, to keep their numbers."""
 
 
 class DelimitedReader:
@@ -148,6 +161,7 @@ class DelimitedReader:
         self.name = name
         self._mapping = reading.mapping
         self._read_times = reading.read_times
+        self._first_rank = reading.first_rank
         self._said = reading.delimiter
         usual = ("\t",) if name == "tsv" else _USUAL_DELIMITERS
         self._delimiters = (reading.delimiter,) if reading.delimiter else usual
@@ -218,8 +232,19 @@ class DelimitedReader:
     def blocks(self, source: Source) -> Iterator[Block]:
         """Blocks of whole lines, with the file's layout."""
         layout = self._layout(source)
+        if layout.delimiter == "\t":
+            for block in lines_in_blocks(source):
+                yield Block(_Piece(block.content, layout), block.first_line, block.lines)
+            return
+        first, rest = 1, b""
         for block in lines_in_blocks(source):
-            yield Block(_Piece(block.content, layout), block.first_line, block.lines)
+            text, joined, rest = _on_one_line(rest + block.content, layout)
+            lines = text.count(b"\n")
+            if lines:
+                yield Block(_Piece(text, layout, joined), first, lines)
+            first += lines
+        if rest:
+            yield Block(_Piece(rest, layout), first, rest.count(b"\n"))
 
     def parse(self, block: Block) -> Parsed:
         """The records of a block of lines."""
@@ -227,10 +252,12 @@ class DelimitedReader:
         layout = block.content.layout
         headers = _headers(written, layout) if layout.header else None
         passed_over = {"blank": blank}
+        if block.content.joined:
+            passed_over["continued"] = block.content.joined
         if headers is not None and headers.any():
             passed_over["headers"] = int(headers.sum())
             written = written.only(~headers)
-        return to_records(written, self._read_times, misfits, passed_over)
+        return to_records(written, self._read_times, misfits, passed_over, self._first_rank)
 
     def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
         """The fields of the lines of the right form, the lines of a wrong one, and how many are blank."""
@@ -249,7 +276,8 @@ class DelimitedReader:
         if len(hard):
             lines, columns = self._second_look(text, layout, hard, lines, columns, bad)
         numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
-        return Written(block.first_line + lines, columns, fields.is_ascii), numbered, int(blank.sum())
+        blank_lines = int(blank.sum()) - block.content.joined
+        return Written(block.first_line + lines, columns, fields.is_ascii), numbered, blank_lines
 
     def _columns(self, layout: Layout, fields: Fields, lines: Numbers) -> tuple[pa.Array, ...]:
         return tuple(
@@ -293,6 +321,42 @@ class DelimitedReader:
             )
             merged.append(pa.concat_arrays([values, more]).take(pa.array(order)))
         return both[order], tuple(merged)
+
+
+_LONGEST_RECORD = 50
+"""Lines of one record at most."""
+
+
+def _on_one_line(text: bytes, layout: Layout) -> tuple[bytes, int, bytes]:
+    """Lines in which every record stands on one, what was joined to make it so, and lines still unfinished.
+
+    A record over several lines becomes one, with spaces for the line ends inside it, and blank lines after
+    it, so that the lines that follow keep their numbers.
+    """
+    _, hard = enclosing_quotes(text, layout.delimiter.encode())
+    lines = text.split(b"\n")[:-1]
+    joined = done = 0
+    for number in hard.tolist():
+        if number < done or split_line(lines[number], layout.delimiter) is not None:
+            continue
+        for end in range(number + 2, min(number + _LONGEST_RECORD, len(lines)) + 1):
+            if lines[end - 1].count(b'"') % 2 == 0:
+                continue  # the quote that is open is not closed here
+            whole = b" ".join(line.removesuffix(b"\r") for line in lines[number:end])
+            row = split_line(whole, layout.delimiter)
+            if row is not None and layout.takes(row):
+                lines[number:end] = [whole, *[b""] * (end - number - 1)]
+                joined += end - number - 1
+                done = end
+            break
+        else:
+            if number + _LONGEST_RECORD > len(lines):  # the record may go on in the next block
+                return _ended(lines[:number]), joined, _ended(lines[number:])
+    return (_ended(lines) if joined else text), joined, b""
+
+
+def _ended(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
 
 
 def split_line(line: bytes, delimiter: str) -> Row | None:

@@ -42,6 +42,8 @@ class ColumnKind(StrEnum):
     COMPACT = "times of twelve digits such as 970916105432"
     SECONDS = "seconds since 1970 such as 1141197432, or other long numbers"
     MILLISECONDS = "milliseconds since 1970 such as 1141197432000, or other long numbers"
+    MICROSECONDS = "microseconds since 1970 such as 1141197432000000, or other long numbers"
+    NANOSECONDS = "nanoseconds since 1970 such as 1141197432000000000, or other long numbers"
     WHOLE = "whole numbers"
     WHOLE_DECIMALS = "decimals such as 1.0"
     DECIMALS = "decimals such as 1.5"
@@ -64,14 +66,22 @@ def _slashed(values: Sequence[bytes]) -> ColumnKind | None:
     return ColumnKind.DAY_FIRST if day_first else ColumnKind.MONTH_FIRST
 
 
+_EPOCHS = {
+    10: ColumnKind.SECONDS,
+    13: ColumnKind.MILLISECONDS,
+    16: ColumnKind.MICROSECONDS,
+    19: ColumnKind.NANOSECONDS,
+}
+"""Numbers since 1970 by their digits, in the years 2001 to 2286."""
+
+
 def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
     whole = [value for value in values if _WHOLE.fullmatch(value)]
     decimals = [value for value in values if _WHOLE_DECIMAL.fullmatch(value)]
     if len(whole) * 2 > len(values):
-        if all(len(value) == 10 for value in whole):
-            return ColumnKind.SECONDS
-        if all(len(value) == 13 for value in whole):
-            return ColumnKind.MILLISECONDS
+        for digits, kind in _EPOCHS.items():
+            if all(len(value) == digits for value in whole):
+                return kind
         compact = compact_instants(pa.array(whole, pa.binary()))[1]
         return ColumnKind.COMPACT if compact.all() else ColumnKind.WHOLE
     if (len(whole) + len(decimals)) * 2 > len(values):
@@ -98,8 +108,11 @@ DELIMITERS_IN_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bar
 
 _SAMPLE = 200
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NUMBERS_AS_TIMES = (ColumnKind.COMPACT, ColumnKind.SECONDS, ColumnKind.MILLISECONDS)
+_NUMBERS_AS_TIMES = (ColumnKind.COMPACT, *_EPOCHS.values())
 _RANKS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS)
+_LARGEST_LIKELY_RANK = 500
+_FEWEST_VALUES = 20
+"""Values of a column that it takes to say what they are."""
 _COLUMN_OF = {Reason.USER: "user", Reason.QUERY: "query", Reason.TIME: "time", Reason.RANK: "rank"}
 
 
@@ -109,13 +122,65 @@ def ordinal(place: int) -> str:
 
 
 @dataclass(frozen=True)
+class Values:
+    """What the values of a column at the beginning of a file have in common."""
+
+    kind: ColumnKind
+    filled: float = 0.0
+    """Share of the values that are not empty."""
+    phrases: float | None = None
+    """Share of those that are several words; None where there are too few to say."""
+    differing: float = 0.0
+    """Distinct values per value."""
+    ranks: bool = False
+    """Whether all of them could be ranks."""
+
+    @classmethod
+    def of(cls, sample: Sequence[bytes]) -> Values:
+        """From the values of some lines."""
+        kind = kind_of(sample)
+        values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
+        if len(values) < _FEWEST_VALUES:
+            return cls(kind)
+        phrases = sum(b" " in value and not value.replace(b" ", b"").isdigit() for value in values)
+        ranks = kind in _RANKS and all(_rank(value) <= _LARGEST_LIKELY_RANK for value in values)
+        share = len(values) / len(sample)
+        return cls(kind, share, phrases / len(values), len(set(values)) / len(values), ranks)
+
+    @property
+    def could_be_users(self) -> bool:
+        """Whether people could be told apart by it: nearly always there, no phrase, neither a number of the
+        line nor one of a few classes, and no rank.
+        """
+        return (
+            self.kind in (ColumnKind.TEXT, ColumnKind.WHOLE, *_EPOCHS.values())
+            and self.filled > 0.95
+            and (self.phrases or 0) < 0.02
+            and 0.04 < self.differing < 0.9
+            and not self.ranks
+        )
+
+    @property
+    def could_be_queries(self) -> bool:
+        """Whether it holds what people type: text, often of several words."""
+        return self.kind is ColumnKind.TEXT and (self.phrases or 0) > 0.15 and self.differing > 0.1
+
+
+def _rank(value: bytes) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return float("inf")
+
+
+@dataclass(frozen=True)
 class Look:
     """What the beginning of a delimited file looks like."""
 
     delimiter: str | None
     """What separates its columns, or None when it has but one."""
     columns: tuple[ColumnKind, ...]
-    mean_lengths: tuple[float, ...]
+    values: tuple[Values, ...]
     widths: Counter[int]
     """How many lines have how many columns."""
 
@@ -131,29 +196,25 @@ class Look:
 
     @property
     def guess(self) -> dict[str, int] | None:
-        """Which columns could be which, when there are a user, a query and a time among them."""
-        if self.time is None:
+        """Which columns are which, where only one can be the user, one the query and one the time.
+
+        A wrong user would make a person of every line, so nothing is proposed where two columns could be it,
+        or none.
+        """
+        times = [n for n, kind in enumerate(self.columns) if kind in DATES]
+        times = times or [n for n, kind in enumerate(self.columns) if kind in _NUMBERS_AS_TIMES]
+        users = [n for n, held in enumerate(self.values) if held.could_be_users and n not in times]
+        queries = [n for n, held in enumerate(self.values) if held.could_be_queries]
+        if not len(times) == len(users) == len(queries) == 1:
             return None
-        found = {"time": self.time}
-        left = [place for place in range(len(self.columns)) if place != self.time]
-        url = self.first((ColumnKind.ADDRESSES,))
-        if url is not None:
-            left.remove(url)
-        words = [place for place in left if self.columns[place] is ColumnKind.TEXT]
-        if not words:
-            return None
-        found["query"] = max(words, key=lambda place: self.mean_lengths[place])
-        left.remove(found["query"])
-        if not left:
-            return None
-        found["user"] = left.pop(0)
-        ranks = [place for place in left if self.columns[place] in _RANKS]
-        if ranks:
+        found = {"user": users[0], "query": queries[0], "time": times[0]}
+        ranks = [n for n, held in enumerate(self.values) if held.ranks]
+        urls = [n for n, kind in enumerate(self.columns) if kind is ColumnKind.ADDRESSES]
+        if len(ranks) == 1:
             found["rank"] = ranks[0]
-        if url is not None:
-            found["url"] = url
-        order = ("user", "query", "time", "rank", "url")
-        return {column: found[column] for column in order if column in found}
+        if len(urls) == 1:
+            found["url"] = urls[0]
+        return found
 
     @property
     def complaint(self) -> str:
@@ -220,13 +281,9 @@ def looked_at(opening: Opening, reading: Reading) -> Look:
     _, delimiter, rows = best
     if not rows:
         kinds = (kind_of(lines),) if lines else ()
-        return Look(None, kinds, (0.0,) * len(kinds), Counter())
+        return Look(None, kinds, tuple(map(Values, kinds)), Counter())
     widths = Counter(map(len, rows))
     width = widths.most_common(1)[0][0]
     columns = [[row[place].encode("latin-1") for row in rows if len(row) > place] for place in range(width)]
-    return Look(
-        delimiter,
-        tuple(kind_of(column) for column in columns),
-        tuple(sum(map(len, column)) / max(len(column), 1) for column in columns),
-        widths,
-    )
+    values = tuple(map(Values.of, columns))
+    return Look(delimiter, tuple(held.kind for held in values), values, widths)

@@ -10,6 +10,7 @@ and located by line number, and their content is never shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -236,6 +237,23 @@ def delimiter_from(text: str | None) -> str | None:
     return found
 
 
+def compiled_pattern(text: str) -> re.Pattern[str]:
+    """The regular expression of ``pattern``, which finds a user, a query and a time in a line."""
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise ParameterError(f"`pattern` is no regular expression: {error}.", "Correct it.") from None
+    names = {
+        name.removeprefix("encoded_") if name == "encoded_query" else name for name in pattern.groupindex
+    }
+    if missing := [name for name in REQUIRED if name not in names]:
+        raise ParameterError(
+            f"`pattern` has no group for {', '.join(missing)}.",
+            "Name groups like (?P<user>…), (?P<query>…) or (?P<encoded_query>…), (?P<time>…).",
+        )
+    return pattern
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a file is to be read."""
@@ -247,12 +265,24 @@ class Reading:
     """Where the clock stood that times without a zone were read from; as they stand when absent."""
     delimiter: str | None = None
     """The character between fields, when it was given."""
+    first_rank: int = 1
+    """What the first result of a query is numbered: 1, or 0."""
+    pattern: str | None = None
+    """A regular expression for one line, with the groups user, query (or encoded_query), time, rank, url."""
+    query_parameter: str | None = None
+    """The parameter of an address that holds the query, in the log of a web server."""
+    table: str | None = None
+    """The table of a database to read."""
 
     def __post_init__(self) -> None:
         if self.time_format not in TIME_FORMATS:
             raise ParameterError.outside(
                 "time_format", repr(self.time_format), f"one of {', '.join(TIME_FORMATS)}"
             )
+        if self.first_rank not in (0, 1):
+            raise ParameterError.outside("first_rank", self.first_rank, "0 or 1")
+        if self.pattern is not None:
+            compiled_pattern(self.pattern)
         Clock(self.time_zone)
 
     @property
@@ -294,7 +324,9 @@ class Parsed:
     bad: tuple[tuple[Reason, npt.NDArray[np.int64]], ...] = ()
     """Reason and ascending numbers of the lines that are no records."""
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Lines that are rightly no records: ``headers`` and ``blank`` ones."""
+    """Lines that are rightly no records: ``headers``, ``blank`` ones, requests that are no searches."""
+    remarks: dict[str, int] = field(default_factory=dict)
+    """What the owner of the log should know about records that were read, and of how many."""
 
 
 class Reader(Protocol):

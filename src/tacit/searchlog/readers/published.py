@@ -9,12 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.readers.delimited import HEADER, in_aol_order, readable_share
+from tacit.searchlog.readers.delimited import HEADER, in_aol_order, in_aols_place, readable_share
 from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
 from tacit.searchlog.readers.protocol import Block, Parsed, Reading, Reason, lines_in_blocks
 from tacit.searchlog.readers.records import Written, split_fields, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.times import compact_instants
+from tacit.searchlog.schema import WORDLESS
 
 _LEAST = 3
 _SAMPLE = 100
@@ -27,6 +28,7 @@ class AolReader:
 
     def __init__(self, reading: Reading | None = None) -> None:
         self._read_times = (reading or Reading()).read_times
+        self._first_rank = (reading or Reading()).first_rank
 
     def recognises(self, opening: Opening) -> bool:
         """A header like AOL's, or lines of three columns or more with a time in the third."""
@@ -35,8 +37,9 @@ class AolReader:
             return False
         if lines[0][:_LEAST] == [name.encode() for name in HEADER[:_LEAST]]:
             return True
-        third = [line[2] for line in lines if len(line) >= _LEAST]
-        return len(third) * readable_share(third, self._read_times) * 2 > len(lines)
+        kept = [line for line in lines if len(line) >= _LEAST]
+        third = [line[2] for line in kept]
+        return in_aols_place(kept) and len(third) * readable_share(third, self._read_times) * 2 > len(lines)
 
     def placed(self, opening: Opening) -> dict[str, int]:
         """Where the file keeps which column of the log."""
@@ -63,9 +66,8 @@ class AolReader:
         if headers.any():
             written = written.only(~headers)
         passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
-        return to_records(
-            written, self._read_times, [(Reason.COLUMNS, block.first_line + misfits)], passed_over
-        )
+        bad = [(Reason.COLUMNS, block.first_line + misfits)]
+        return to_records(written, self._read_times, bad, passed_over, self._first_rank)
 
 
 def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
@@ -93,7 +95,7 @@ def _headers(written: Written) -> npt.NDArray[np.bool_]:
 
 
 _WIDTH = 3
-_WORDLESS = pa.scalar(b"-", pa.binary())
+_WORDLESS = pa.scalar(WORDLESS.encode(), pa.binary())
 
 
 class ExciteReader:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from tacit.searchlog.readers.protocol import Parsed, Reason
 from tacit.searchlog.readers.times import Instants
-from tacit.searchlog.schema import SCHEMA
+from tacit.searchlog.schema import SCHEMA, WORDLESS
 from tacit.text import normalise_column
 
 _NEWLINE, _RETURN, _QUOTE = ord("\n"), ord("\r"), ord('"')
@@ -179,6 +179,8 @@ _FIRST_INSTANT = int(np.datetime64("0001-01-01", "us").astype(np.int64))
 _END_OF_INSTANTS = int(np.datetime64("10000-01-01", "us").astype(np.int64))
 _FAULTS = (Reason.USER, Reason.QUERY, Reason.TIME, Reason.RANK)
 _WHOLE_DECIMAL = r"^([0-9]+)\.0*$"
+_MISSING = pa.array([b"NULL", b"null", b"\\N", b"None", b"NaN", b"nan"], pa.binary())
+"""How texts write that a rank, a url or a user is not there."""
 
 
 @dataclass(frozen=True)
@@ -194,11 +196,14 @@ class Written:
     """
     is_ascii: bool = False
     """Known to hold no byte above 127, so that there is no encoding to check."""
+    typed: bool = False
+    """From a format that has a value for nothing, so that no word stands for it."""
 
     def only(self, kept: Mask) -> Written:
         """Those lines where ``kept`` is true."""
         mask = pa.array(kept)
-        return Written(self.lines[kept], tuple(column.filter(mask) for column in self.columns), self.is_ascii)
+        columns = tuple(column.filter(mask) for column in self.columns)
+        return Written(self.lines[kept], columns, self.is_ascii, self.typed)
 
 
 def _lengths(column: pa.BinaryArray) -> npt.NDArray[np.int32]:
@@ -241,10 +246,30 @@ def _decodable(columns: Sequence[pa.BinaryArray]) -> Mask | None:
     return good
 
 
-def _ranks(column: pa.BinaryArray, clicked: Mask) -> tuple[pa.Array, Mask]:
-    """Ranks as numbers, and which lines' ranks are sound; an empty rank is sound.
+def _present(column: pa.BinaryArray) -> pa.BinaryArray:
+    """The column without values that say that nothing is there."""
+    if not len(column) or column.null_count == len(column):
+        return column
+    missing = pc.is_in(column, value_set=_MISSING)
+    return pc.if_else(missing, None, column) if pc.any(missing).as_py() else column
 
-    A rank may be written as a decimal that is whole, ``1.0``, as tables with gaps often have it.
+
+def _trimmed(users: pa.StringArray) -> pa.StringArray:
+    """Users without white space around their names: with it, one person would be two."""
+    offsets = np.frombuffer(users.buffers()[1], np.int32)[users.offset : users.offset + len(users) + 1]
+    data = np.frombuffer(users.buffers()[2] or b"", np.uint8)
+    filled = np.flatnonzero(np.diff(offsets))
+    edges = np.concatenate([offsets[filled], offsets[filled + 1] - 1])
+    # A byte above 127 may belong to a space of another script; most users need no look.
+    odd = (data[edges] <= _SPACE) | (data[edges] > _DELETE)
+    return pc.utf8_trim_whitespace(users) if odd.any() else users
+
+
+def _ranks(column: pa.BinaryArray, clicked: Mask, first_rank: int) -> tuple[pa.Array, Mask, int]:
+    """Ranks as numbers from 1, which lines' ranks are sound, and how many were 0 and are left open.
+
+    An empty rank is sound. A rank may be written as a decimal that is whole, ``1.0``, as tables with gaps
+    often have it. Where ranks count from 1, a 0 says that no rank is known.
     """
     text = column.fill_null(b"").cast(pa.string()) if column.null_count else column.cast(pa.string())
     decimal = np.asarray(pc.ascii_is_decimal(text))
@@ -253,11 +278,14 @@ def _ranks(column: pa.BinaryArray, clicked: Mask) -> tuple[pa.Array, Mask]:
         decimal = np.asarray(pc.ascii_is_decimal(text))
     digits = decimal & (_lengths(text) <= 10)
     numbers = pc.cast(pc.if_else(pa.array(digits & clicked), text, None), pa.int64())
+    if first_rank == 0:
+        numbers = pc.add(numbers, 1)
     in_range = np.asarray(
         pc.fill_null(pc.and_(pc.greater_equal(numbers, 1), pc.less_equal(numbers, _LARGEST_RANK)), False)
     )
-    sound: Mask = in_range | ~clicked
-    return pc.if_else(pa.array(in_range), numbers, None).cast(pa.int32()), sound
+    unknown = np.asarray(pc.fill_null(pc.equal(numbers, 0), False))
+    sound: Mask = in_range | unknown | ~clicked
+    return pc.if_else(pa.array(in_range), numbers, None).cast(pa.int32()), sound, int(unknown.sum())
 
 
 def _times(column: pa.Array, read_times: Callable[[pa.BinaryArray], Instants]) -> Instants:
@@ -274,6 +302,7 @@ def to_records(
     read_times: Callable[[pa.BinaryArray], Instants],
     bad: Sequence[tuple[Reason, npt.NDArray[np.int64]]] = (),
     passed_over: dict[str, int] | None = None,
+    first_rank: int = 1,
 ) -> Parsed:
     """Turn lines into records, and give each line that cannot be one its first reason.
 
@@ -282,17 +311,20 @@ def to_records(
         read_times: how this log writes times.
         bad: lines already found to have the wrong form.
         passed_over: lines already left out, rightly.
+        first_rank: the rank of a first result in this log, 1 or 0.
     """
     found = list(bad)
     if not written.is_ascii and (decodable := _decodable(written.columns)) is not None:
         found.append((Reason.ENCODING, written.lines[~decodable]))
         written = written.only(decodable)
     user, query, time, rank, url = written.columns
+    if not written.typed:
+        user, rank, url = _present(user), _present(rank), _present(url)
     queries = _text(query, written.is_ascii)
     normalised = normalise_queries(queries)
     instants, readable = _times(time, read_times)
     has_rank, has_url = _lengths(rank) > 0, _lengths(url) > 0  # a click is a rank, a url, or both
-    ranks, in_range = _ranks(rank, has_rank)
+    ranks, in_range, unknown_ranks = _ranks(rank, has_rank, first_rank)
 
     fault = np.zeros(len(written.lines), np.int8)
     for number, sound in enumerate((_not_blank(user), _lengths(normalised) > 0, readable, in_range), start=1):
@@ -300,7 +332,7 @@ def to_records(
             fault[~sound & (fault == 0)] = number
     urls = url if has_url.all() else pc.if_else(pa.array(has_url), url, None)
     columns = [
-        _text(user, written.is_ascii),
+        _trimmed(_text(user, written.is_ascii)),
         queries,
         pa.array(instants).view(pa.timestamp("us")),
         ranks,
@@ -313,7 +345,9 @@ def to_records(
         columns = [column.filter(whole) for column in columns]
         normalised = normalised.filter(whole)
     records = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    return Parsed(records, normalised, tuple(found), passed_over or {})
+    wordless = pc.sum(pc.equal(normalised, WORDLESS)).as_py() or 0
+    remarks = {"rank 0, kept without a rank": unknown_ranks, "requests without words": wordless}
+    return Parsed(records, normalised, tuple(found), passed_over or {}, remarks)
 
 
 def _text(column: pa.BinaryArray, is_ascii: bool) -> pa.StringArray:

@@ -6,6 +6,7 @@ Compression (gzip, bzip2, xz, Zstandard) is recognised by a file's first bytes, 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -88,14 +89,54 @@ STANDARD_INPUT = Path("-")
 BLOCK_BYTES = 8 << 20
 """How much text is parsed at a time: enough for whole-array work to pay, few enough to stay in bounds."""
 
-ENCODINGS = ("utf-8", "latin-1")
-"""Every sequence of bytes is Latin-1, so it must be said: a wrong guess would garble words quietly."""
+ENCODINGS = ("utf-8", "latin-1", "utf-16")
+"""Every sequence of bytes is Latin-1, so it must be said: a wrong guess would garble words quietly. UTF-16
+shows itself, by its byte order mark or by a zero in every other byte.
+"""
 
 _LONGEST_LINE = 64 << 20
 _OPENING_BYTES = 64 << 10
 _REMEMBERED_BYTES = 1 << 20
 """How much of the standard input, as it comes, is kept to infer its format from."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def _utf16(head: bytes) -> str | None:
+    """The UTF-16 that text beginning with ``head`` is written in; None for text in bytes."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    pairs = min(len(head), 400) // 2
+    even, odd = (head[place : 2 * pairs : 2].count(0) for place in (0, 1))
+    if pairs < 4 or 10 * min(even, odd) > pairs or 10 * max(even, odd) < 8 * pairs:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+_FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    (b"\xd0\xcf\x11\xe0", "an Excel workbook (.xls)", "Save the sheet as CSV and import that."),
+    (b"Obj\x01", "an Avro file", "Export the table as Parquet or JSON lines."),
+    (b"ORC", "an ORC file", "Export the table as Parquet."),
+    (b"%PDF", "a PDF document", "Ask for the data behind it, as CSV."),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "Unpack it and import the files."),
+    (b"Rar!", "a RAR archive", "Unpack it and import the files."),
+)
+
+
+def foreign(head: bytes) -> tuple[str, str] | None:
+    """What a file that begins with ``head`` is, and the way in, when it is of a known kind that is no log."""
+    if head.startswith(b"PK\x03\x04"):
+        if b"[Content_Types].xml" in head or b"xl/" in head:
+            return "an Excel workbook (.xlsx)", "Save the sheet as CSV and import that."
+        return "a zip archive", "Unpack it and import the files."
+    if head[257:262] == b"ustar":
+        return "a tar archive", "Unpack it and import the files."
+    if b"webapp=/solr" in head or (b"path=/select" in head and b"params={" in head):
+        return (
+            "Solr's own log, which names no user",
+            "Import the request log of its web server (`format=access`), or give a `pattern` whose group"
+            " `user` finds what tells people apart.",
+        )
+    return next(((what, way) for magic, what, way in _FOREIGN if head.startswith(magic)), None)
 
 
 @dataclass(frozen=True)
@@ -158,6 +199,7 @@ class Source:
     """How far reading has come, in bytes on the disk."""
     stream: IO[bytes] | None = field(default=None, repr=False)
     """Where to read from, when it is no file: the text can be read to its end once."""
+    _written_in: str = field(default="utf-8", init=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -197,40 +239,57 @@ class Source:
         else:
             with self._open() as (_, text):
                 head = text.read(_OPENING_BYTES)
-        return Opening(self.path, self._as_utf8(head.removeprefix(_BYTE_ORDER_MARK)))
+        self._written_in = self.encoding if self.encoding != "utf-8" else _utf16(head) or "utf-8"
+        begun = b"".join(self._in_utf8(iter((head,)), whole=False))
+        return Opening(self.path, begun.removeprefix(_BYTE_ORDER_MARK))
 
     def opening(self) -> Opening:
         """How the file begins."""
         return self._opening
 
-    def _as_utf8(self, text: bytes) -> bytes:
-        return (
-            text if self.encoding == "utf-8" or text.isascii() else text.decode(self.encoding).encode("utf-8")
-        )
+    def _in_utf8(self, chunks: Iterator[bytes], *, whole: bool = True) -> Iterator[bytes]:
+        """``chunks`` of the text in UTF-8, whatever it is written in; ``whole`` if they reach its end."""
+        if self._written_in == "utf-8":
+            yield from chunks
+            return
+        decoder = codecs.getincrementaldecoder(self._written_in)()
+        try:
+            for chunk in chunks:
+                yield decoder.decode(chunk).encode("utf-8")
+            decoder.decode(b"", final=whole)
+        except UnicodeError as error:
+            raise LogError(
+                f"{self.name} is not written in {self._written_in.upper()} throughout.",
+                "Convert it to UTF-8, for example with iconv.",
+            ) from error
+
+    def text(self) -> Iterator[bytes]:
+        """The text in order, in pieces that may end anywhere."""
+        self.opening()
+        with self._open() as (stored, text):
+            started = False
+            for chunk in self._in_utf8(iter(lambda: text.read(BLOCK_BYTES), b"")):
+                self.bytes_read = stored.tell()
+                yield chunk if started else chunk.removeprefix(_BYTE_ORDER_MARK)
+                started = True
 
     def blocks_of_lines(self) -> Iterator[bytes]:
         """The text in order, in blocks of about :data:`BLOCK_BYTES` that end with a line end."""
-        with self._open() as (stored, text):
-            rest = b""
-            started = False
-            while chunk := text.read(BLOCK_BYTES):
-                self.bytes_read = stored.tell()
-                if not started:
-                    chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
-                    started = True
-                end = chunk.rfind(b"\n") + 1
-                if not end:
-                    rest += chunk
-                    if len(rest) > _LONGEST_LINE:
-                        raise LogError(
-                            f"{self.name} has a line of more than {_LONGEST_LINE >> 20} MiB.",
-                            "It is no text log.",
-                        )
-                    continue
-                yield self._as_utf8(rest + chunk[:end] if rest else chunk[:end])
-                rest = chunk[end:]
-            if rest:
-                yield self._as_utf8(rest + b"\n")
+        rest = b""
+        for chunk in self.text():
+            end = chunk.rfind(b"\n") + 1
+            if not end:
+                rest += chunk
+                if len(rest) > _LONGEST_LINE:
+                    raise LogError(
+                        f"{self.name} has a line of more than {_LONGEST_LINE >> 20} MiB.",
+                        "It is no text log.",
+                    )
+                continue
+            yield rest + chunk[:end] if rest else chunk[:end]
+            rest = chunk[end:]
+        if rest:
+            yield rest + b"\n"
 
 
 def find_sources(

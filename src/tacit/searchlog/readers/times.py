@@ -10,11 +10,14 @@ holds one that can only be read one way (``31/12/2006``), that way is taken; oth
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -78,9 +81,13 @@ AS_WRITTEN = Clock()
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_FIRST_MILLISECONDS = 100_000_000_000
-"""Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5138."""
-_LONGEST_EPOCH = 18
+_UNITS = ((10**17, Fraction(1, 1000)), (10**14, Fraction(1)), (10**11, Fraction(1000)))
+"""Microseconds a step of epoch numbers from a size on: nanoseconds, microseconds, milliseconds. As seconds
+they would lie after the year 5138.
+"""
+_LONGEST_EPOCH = 20
+_COMMON_LOG = re.compile(r"(\d{2})/([A-Z][a-z]{2})/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})")
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _PLAIN = "YYYY-MM-DD hh:mm:ss"
 _COMPACT = "YYMMDDhhmmss"
 _FREQUENT_ISO = tuple(_PLAIN + more for more in ("", "Z", ".fff", ".fffZ", ".ffffff", ".ffffffZ"))
@@ -189,13 +196,27 @@ def _iso(text: str, clock: Clock) -> int:
     return clock.set_one((found - _EPOCH) // _MICROSECOND)
 
 
-def _epoch(text: str, unit: int | None) -> int:
+def _epoch(text: str, unit: Fraction | None) -> int:
     text = text.strip()
     if len(text) > _LONGEST_EPOCH or not text.replace(".", "", 1).removeprefix("-").isdigit():
         raise ValueError
-    whole, _, fraction = text.partition(".")
-    factor = unit or (1_000 if abs(int(whole or 0)) >= _FIRST_MILLISECONDS else 1_000_000)
-    return int(whole or 0) * factor + (int(fraction) * factor // 10 ** len(fraction) if fraction else 0)
+    if unit is None:
+        size = abs(int(text.partition(".")[0] or 0))
+        unit = next((step for first, step in _UNITS if size >= first), Fraction(1_000_000))
+    return math.floor(Fraction(text) * unit)
+
+
+def _common_log(text: str) -> int:
+    """``10/Oct/2000:13:55:36 -0700``, as web servers write it."""
+    found = _COMMON_LOG.fullmatch(text.strip())
+    if found is None:
+        raise ValueError
+    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    shown = datetime(
+        int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), min(int(second), 59)
+    )
+    ahead = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign == "+" else -1)
+    return (shown - ahead - _EPOCH) // _MICROSECOND
 
 
 def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
@@ -203,30 +224,42 @@ def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     return one_by_one(column, *frequent_iso(column, clock), lambda text: _iso(text, clock))
 
 
-def _epoch_of_usual_length(column: pa.BinaryArray, unit: int | None) -> Instants:
-    """Epoch numbers of ten digits (seconds, 2001 to 2286) or thirteen (the same in milliseconds)."""
+_USUAL_LENGTHS = (
+    (10, Fraction(1_000_000)),
+    (13, Fraction(1_000)),
+    (16, Fraction(1)),
+    (19, Fraction(1, 1_000)),
+)
+"""Digits of the years 2001 to 2286 and microseconds a step, from seconds to nanoseconds."""
+
+
+def _epoch_of_usual_length(column: pa.BinaryArray, unit: Fraction | None) -> Instants:
+    """Epoch numbers as long as those of our time are, in ``unit`` or in any of the usual ones."""
     values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
-    for width, usual in ((10, 1_000_000), (13, 1_000)):
+    for width, usual in _USUAL_LENGTHS:
+        if unit not in (None, usual):
+            continue
         matrix, fitting = _fixed_width(column, width)
         digits = matrix - np.uint8(ord("0"))
         good[fitting] = (digits <= 9).all(axis=1)
-        values[fitting] = _number(digits, "n" * width, "n") * (unit or usual)
+        values[fitting] = _number(digits, "n" * width, "n") * usual.numerator // usual.denominator
     return values, good
 
 
-def epoch_instants(column: pa.BinaryArray, unit: int | None = None) -> Instants:
-    """Seconds or milliseconds since 1970; ``unit`` is microseconds a step, inferred if absent."""
+def epoch_instants(column: pa.BinaryArray, unit: Fraction | None = None) -> Instants:
+    """Numbers since 1970; ``unit`` is microseconds a step, inferred from each number's size if absent."""
     return one_by_one(column, *_epoch_of_usual_length(column, unit), lambda text: _epoch(text, unit))
 
 
 def any_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
-    """Epoch numbers where the value is a number, otherwise ISO 8601."""
+    """Epoch numbers where the value is a number, otherwise ISO 8601, or as web servers write times."""
 
     def read(text: str) -> int:
-        try:
+        with contextlib.suppress(ValueError):
             return _epoch(text, None)
-        except ValueError:
+        with contextlib.suppress(ValueError):
             return _iso(text, clock)
+        return _common_log(text)
 
     values, good = frequent_iso(column, clock)
     if not good.any():
@@ -236,7 +269,7 @@ def any_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
 
 TimeReader: TypeAlias = Callable[[pa.BinaryArray], Instants]
 
-TIME_FORMATS = ("auto", "iso", "day-first", "month-first", "epoch", "epoch-ms")
+TIME_FORMATS = ("auto", "iso", "day-first", "month-first", "epoch", "epoch-ms", "epoch-us", "epoch-ns")
 
 _EPOCH_TIME_FORMATS = datetime(1970, 1, 1)
 _MICROSECOND_TIME_FORMATS = timedelta(microseconds=1)
@@ -299,8 +332,10 @@ _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
     "iso": iso_instants,
     "day-first": lambda column, clock: _ordered_instants(column, clock, day_first=True),
     "month-first": lambda column, clock: _ordered_instants(column, clock, day_first=False),
-    "epoch": lambda column, _: epoch_instants(column, 1_000_000),
-    "epoch-ms": lambda column, _: epoch_instants(column, 1_000),
+    "epoch": lambda column, _: epoch_instants(column, Fraction(1_000_000)),
+    "epoch-ms": lambda column, _: epoch_instants(column, Fraction(1_000)),
+    "epoch-us": lambda column, _: epoch_instants(column, Fraction(1)),
+    "epoch-ns": lambda column, _: epoch_instants(column, Fraction(1, 1_000)),
 }
 
 

@@ -1,10 +1,12 @@
-"""Formats with named columns and typed values: JSON Lines and Parquet, with a column mapping."""
+"""Tables with named columns and typed values: Parquet files, and SQLite and DuckDB databases."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,72 +15,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.protocol import Block, Parsed, Reading, Reason, lines_in_blocks
+from tacit.searchlog.readers.protocol import Block, Parsed, Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.times import Clock
 from tacit.searchlog.schema import COLUMNS
 
-
-def _as_written(value: Any) -> bytes | None:
-    """A string or number as bytes; anything else is no value of a log."""
-    if isinstance(value, str):
-        return value.encode("utf-8")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return repr(value).encode()
-    return None
-
-
-class JsonLinesReader:
-    """One object per line, its keys named by the mapping."""
-
-    name = "jsonl"
-
-    def __init__(self, reading: Reading) -> None:
-        self._keys = [reading.mapping.names.get(column) for column in COLUMNS]
-        self._read_times = reading.read_times
-
-    def placed(self, _opening: Opening) -> dict[str, int]:
-        """Objects have names, not places."""
-        return {}
-
-    def recognises(self, opening: Opening) -> bool:
-        """The first line begins an object."""
-        return bool(opening.lines) and opening.lines[0].lstrip().startswith(b"{")
-
-    def blocks(self, source: Source) -> Iterator[Block]:
-        """Blocks of whole lines."""
-        return lines_in_blocks(source)
-
-    def parse(self, block: Block) -> Parsed:
-        """The records of a block of lines."""
-        wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.ENCODING: []}
-        lines: list[int] = []
-        rows: list[list[bytes | None]] = []
-        blank = 0
-        for number, line in enumerate(block.content.split(b"\n")[:-1], start=block.first_line):
-            if not line.strip():
-                blank += 1
-                continue
-            try:
-                found = json.loads(line.decode("utf-8"))
-                row = [_as_written(found.get(key)) for key in self._keys]
-            except UnicodeError:
-                wrong[Reason.ENCODING].append(number)
-            except (ValueError, AttributeError, RecursionError):
-                wrong[Reason.SYNTAX].append(number)
-            else:
-                lines.append(number)
-                rows.append(row)
-        columns = tuple(pa.array([row[place] for row in rows], pa.binary()) for place in range(len(COLUMNS)))
-        bad = [(reason, np.array(numbers, np.int64)) for reason, numbers in wrong.items()]
-        return to_records(
-            Written(np.array(lines, np.int64), columns), self._read_times, bad, {"blank": blank}
-        )
-
-
-_MAGIC = b"PAR1"
 _ROWS = 1 << 17
+_Ask = Callable[[str], Any]
+"""Asks a database and gives a cursor."""
 
 
 def _as_written_parquet(column: pa.Array) -> pa.BinaryArray:
@@ -109,49 +54,52 @@ def _times(column: pa.Array, clock: Clock) -> pa.Array:
     return _as_written_parquet(column)
 
 
-class ParquetReader:
-    """Any Parquet file whose columns are named or mapped."""
+class TableReader:
+    """A table whose columns are named or mapped."""
 
-    name = "parquet"
+    name: str
+    _begins: bytes
+    _begins_at = 0
 
     def __init__(self, reading: Reading) -> None:
         self._mapping = reading.mapping
         self._read_times = reading.read_times
         self._clock = reading.clock
+        self._first_rank = reading.first_rank
+        self._table = reading.table
 
     def placed(self, _opening: Opening) -> dict[str, int]:
         """Columns have names, not places."""
         return {}
 
     def recognises(self, opening: Opening) -> bool:
-        """Parquet's mark at the beginning."""
-        return opening.head.startswith(_MAGIC)
+        """The mark of the format at its place."""
+        return opening.head.startswith(self._begins, self._begins_at)
 
-    def blocks(self, source: Source) -> Iterator[Block]:
-        """Batches of rows of the columns that matter."""
+    def held(self, source: Source) -> dict[str, str]:
+        """What each column of the table holds, in words."""
+        raise NotImplementedError
+
+    def taken(self, source: Source) -> dict[str, str]:
+        """Which of the columns of the table becomes which column of the log."""
+        names = list(self.held(source))
+        return {names[place]: column for column, place in self._wanted(source, names).items()}
+
+    def _wanted(self, source: Source, names: Sequence[str]) -> dict[str, int]:
+        if missing := self._mapping.missing(names):
+            raise LogError(
+                f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
+                "Say which are which with `columns=user=…,query=…,time=…`.",
+            )
+        return self._mapping.found_in(names)
+
+    def _file(self, source: Source) -> Path:
         if source.stream is not None:
             raise LogError(
-                "the standard input is a Parquet file, which cannot be read as it comes.",
+                f"the standard input is a {self.name} file, which cannot be read as it comes.",
                 "Name the file instead.",
             )
-        try:
-            with pq.ParquetFile(source.path) as file:
-                names = file.schema_arrow.names
-                if missing := self._mapping.missing(names):
-                    raise LogError(
-                        f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
-                        "Say which are which with `columns=user=…,query=…,time=…`.",
-                    )
-                wanted = [names[place] for place in self._mapping.found_in(names).values()]
-                row, rows = 1, max(file.metadata.num_rows, 1)
-                for batch in file.iter_batches(_ROWS, columns=wanted):
-                    source.bytes_read = source.size * (row + batch.num_rows - 1) // rows
-                    yield Block(batch, row, batch.num_rows)
-                    row += batch.num_rows
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise LogError(
-                f"{source.path} is a damaged Parquet file, or none at all.", "Make it again."
-            ) from error
+        return source.path
 
     def parse(self, block: Block) -> Parsed:
         """The records of a batch of rows."""
@@ -178,4 +126,133 @@ class ParquetReader:
                         "Convert it to text, numbers or timestamps first.",
                     ) from None
         lines = np.arange(block.first_line, block.first_line + block.lines, dtype=np.int64)
-        return to_records(Written(lines, tuple(columns)), self._read_times)
+        return to_records(
+            Written(lines, tuple(columns), typed=True), self._read_times, first_rank=self._first_rank
+        )
+
+
+class ParquetReader(TableReader):
+    """Any Parquet file."""
+
+    name = "parquet"
+    _begins = b"PAR1"
+
+    def held(self, source: Source) -> dict[str, str]:
+        """What each column of the file holds."""
+        try:
+            schema = pq.read_schema(self._file(source))
+        except (pa.ArrowException, OSError) as error:
+            raise LogError(f"{source.path} is a damaged Parquet file.", "Make it again.") from error
+        return {field.name: f"values of type {field.type}" for field in schema}
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Batches of rows of the columns that matter."""
+        try:
+            with pq.ParquetFile(self._file(source)) as file:
+                names = file.schema_arrow.names
+                wanted = [names[place] for place in self._wanted(source, names).values()]
+                row, rows = 1, max(file.metadata.num_rows, 1)
+                for batch in file.iter_batches(_ROWS, columns=wanted):
+                    source.bytes_read = source.size * (row + batch.num_rows - 1) // rows
+                    yield Block(batch, row, batch.num_rows)
+                    row += batch.num_rows
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise LogError(
+                f"{source.path} is a damaged Parquet file, or none at all.", "Make it again."
+            ) from error
+
+
+class DatabaseReader(TableReader):
+    """A table or view of a database in one file, SQLite's or DuckDB's: the one named, or the only one that
+    has the columns of a log.
+    """
+
+    def __init__(self, name: str, reading: Reading) -> None:
+        super().__init__(reading)
+        self.name = name
+        self._begins, self._begins_at = {"sqlite": (b"SQLite format 3\0", 0), "duckdb": (b"DUCK", 8)}[name]
+
+    @contextlib.contextmanager
+    def _opened(self, source: Source) -> Iterator[tuple[_Ask, dict[str, dict[str, str]]]]:
+        """A way to ask the database, and the columns of its tables with their types."""
+        path = self._file(source).resolve()
+        try:
+            if self.name == "sqlite":
+                with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as lite:
+                    yield lite.execute, _tables_of_sqlite(lite)
+                return
+            import duckdb
+
+            with duckdb.connect(str(path), read_only=True) as duck:
+                tables: dict[str, dict[str, str]] = {}
+                for table, column, kind in duck.execute(
+                    "select table_name, column_name, data_type from duckdb_columns() where not internal"
+                ).fetchall():
+                    tables.setdefault(table, {})[column] = kind
+                yield duck.execute, tables
+        except Exception as error:
+            if isinstance(error, LogError) or type(error).__module__ not in ("sqlite3", "_duckdb", "duckdb"):
+                raise
+            # The engine's message may quote a value, so it is not passed on.
+            raise LogError(
+                f"{source.path} is a {self.name} database that cannot be read.",
+                "Close what is writing to it, or export the table as CSV or Parquet.",
+            ) from None
+
+    def _chosen(self, source: Source, tables: dict[str, dict[str, str]]) -> str:
+        """The table to read."""
+        if self._table is not None and self._table in tables:
+            return self._table
+        fitting = [name for name, columns in tables.items() if not self._mapping.missing(list(columns))]
+        if self._table is None and len(fitting) == 1:
+            return fitting[0]
+        named = "; ".join(f"{name} ({', '.join(columns)})" for name, columns in tables.items()) or "none"
+        raise LogError(
+            f"{source.path} has {'no table ' + self._table if self._table else f'{len(fitting)} tables'}"
+            f"{'' if self._table else ' with the columns of a log'}. Its tables: {named}.",
+            "Name one with `table`, and its columns with `columns=user=…,query=…,time=…`.",
+        )
+
+    def held(self, source: Source) -> dict[str, str]:
+        """What each column of the table holds."""
+        with self._opened(source) as (_, tables):
+            columns = tables[self._chosen(source, tables)]
+        return {name: f"values of type {kind}" for name, kind in columns.items()}
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Batches of rows of the columns that matter, in the order of the table."""
+        with self._opened(source) as (ask, tables):
+            table = self._chosen(source, tables)
+            names = list(tables[table])
+            wanted = [names[place] for place in self._wanted(source, names).values()]
+            rows = ask(f"select {', '.join(map(_quoted, wanted))} from {_quoted(table)}")
+            first = 1
+            while found := rows.fetchmany(_ROWS):
+                batch = pa.RecordBatch.from_arrays(
+                    [pa.array(map(_stored, column), pa.binary()) for column in zip(*found, strict=True)],
+                    wanted,
+                )
+                yield Block(batch, first, batch.num_rows)
+                first += batch.num_rows
+            source.bytes_read = source.size
+
+
+def _tables_of_sqlite(lite: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    names = lite.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
+    return {
+        name: {row[1]: row[2] or "any" for row in lite.execute(f"pragma table_info({_quoted(name)})")}
+        for (name,) in names
+        if not name.startswith("sqlite_")
+    }
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _stored(value: Any) -> bytes | None:
+    """A value of a database as it would stand in a text."""
+    if value is None or isinstance(value, bytes):
+        return value
+    return (value.isoformat(" ") if isinstance(value, datetime) else str(value)).encode()
