@@ -36,6 +36,10 @@ def diverges_as_claimed(case: Case, count: Count) -> None:
             assert found <= promise.delta * (1 + 1e-9) + 1e-12, (
                 f"{relation}: {found:.3g} > {promise.delta:.3g}"
             )
+            loss, chance = promise.but_for()
+            for atoms in (pair.atoms, pair.flipped().atoms):
+                more = float(sum(p for p, q in atoms if p > math.exp(loss) * q * (1 + 1e-9)))
+                assert more <= chance * (1 + 1e-9) + 1e-12, f"{relation}: {more:.3g} exceed the stated loss"
 
 
 def _neighbouring(case: Case, relation: Neighbours) -> Iterator[tuple[Log, Log]]:

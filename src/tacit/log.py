@@ -206,6 +206,7 @@ class Log(Displayed):
         users: int | None = None,
         even_if_empty: bool = False,
         unsafe_exact_counts: bool = False,
+        a_person_may_be_shown: bool = False,
         memory: int | str | None = None,
         threads: int | None = None,
         report: Callable[[str], object] = str,
@@ -232,6 +233,8 @@ class Log(Displayed):
             even_if_empty: go on although next to nothing can be expected.
             unsafe_exact_counts: needed for a mechanism that publishes exact counts, and protects against
                 nobody who knows the method.
+            a_person_may_be_shown: needed for a δ, of all releases so far, that may show a person: above a
+                tenth of one over the number of users, or above 10⁻⁵.
             memory: what the work may take, in bytes or as text such as ``2GB``.
             threads: how many threads work; one per processor unless given.
             report: called with each stage of the work, and with what there is to say about it.
@@ -263,6 +266,7 @@ class Log(Displayed):
             users=users,
             even_if_empty=even_if_empty,
             unsafe_exact_counts=unsafe_exact_counts,
+            a_person_may_be_shown=a_person_may_be_shown,
             memory=memory,
             threads=threads,
             report=report,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from rich import progress as rich_progress
@@ -64,6 +67,22 @@ def emit(result: Mapping[str, Any], *, as_json: bool, render: Callable[[Console]
         sys.stdout.flush()
     else:
         render(stdout())
+
+
+def give_up_on_stdout() -> None:
+    """Send what is still to be printed nowhere, so that ending the process cannot fail over it."""
+    with Path(os.devnull).open("w") as nowhere, suppress(OSError, ValueError):
+        os.dup2(nowhere.fileno(), 1)
+
+
+def ready_streams() -> None:
+    """Make both streams take any letter, and stand for nothing where they were closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as it lives
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 class Progress:

@@ -114,7 +114,7 @@ def test_a_ledger_is_opened_once_and_found_again(tmp_path: Path) -> None:
 def test_a_changed_release_is_not_true(tmp_path: Path) -> None:
     log = tacit.read_log(write_log(tmp_path / "log.parquet", 300))
     ledger = tacit.Ledger.open_or_create(tmp_path / "log.parquet.ledger", epsilon=4, delta=1e-5)
-    log.release(tacit.Zealous(epsilon=2, delta=1e-6), ledger=ledger, to=tmp_path / "out")
+    log.release(tacit.Zealous(epsilon=1, delta=1e-6), ledger=ledger, to=tmp_path / "out")
     assert tacit.verify(tmp_path / "out", ledger)
     (tmp_path / "out/queries.tsv").write_text("query\tcount\nforged\t99\n")
     found = tacit.verify(tmp_path / "out", ledger)

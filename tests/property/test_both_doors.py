@@ -60,6 +60,7 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "sessions": st.sampled_from(["time", "words"]),
     "session_gap": st.sampled_from([None, -1.0, 20.0]),
     "users": st.sampled_from([None, 300]),
+    "a_person_may_be_shown": st.booleans(),
     "even_if_empty": st.booleans(),
     "memory": st.sampled_from([None, "1GB", "lots"]),
     "threads": st.sampled_from([None, 1]),
@@ -108,6 +109,8 @@ def outcome(run: Any, folder: Path) -> tuple[str, Any]:
     manifest = json.loads((folder / "manifest.json").read_text())
     for name in ("released", "files", "published"):
         del manifest[name]
+    for name in ("published", "data_product"):
+        del manifest["deployment"][name]
     del manifest["ledger"]["hash"]
     return "made", manifest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,16 @@ from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger, default_ledger
 from tacit.privacy.ledger.register import open_ledger
-from tacit.release.document.manifest import file_hash, manifest_text, mechanism_of, paper_of, parts_of
+from tacit.release import prose
+from tacit.release.document.manifest import (
+    file_hash,
+    following,
+    manifest_text,
+    mechanism_of,
+    paper_of,
+    parts_of,
+)
+from tacit.release.document.page import PAGE, render_page
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log
 from tacit.release.verify import verify_release
@@ -64,11 +74,22 @@ def ledger_of(folder: Path) -> Path:
     return folder.with_name("log.parquet.ledger")
 
 
-def forge(original: Path, manifest: dict[str, Any]) -> Path:
-    """A copy of a release with another manifest."""
+PAGE_CHECK = "release.html says what manifest and tables say"
+
+
+def forge(original: Path, manifest: dict[str, Any], *, page: bool = False) -> Path:
+    """A copy of a release with another manifest and, with ``page``, a page that goes with it."""
     folder = original.with_name("forged")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(original, folder)
+    if page:
+        plan = mechanism_of(manifest)
+        tables = {part.table: pq.read_table(folder / f"{part.table}.parquet") for part in plan.schedule}
+        (folder / PAGE).write_text(render_page(plan, manifest, tables), "utf-8")
+        manifest["files"][PAGE] = {
+            "sha256": file_hash(folder / PAGE),
+            "bytes": (folder / PAGE).stat().st_size,
+        }
     try:
         text = manifest_text(manifest)
     except ValueError:  # NaN and infinity, which no manifest holds
@@ -99,7 +120,8 @@ def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
     mechanism = mechanism_of(manifest)
     manifest |= {"guarantee": mechanism.guarantee.to_dict(), "parts": parts_of(mechanism)}
     manifest["schedule"] = mechanism.schedule.to_dict()
-    return manifest | {"paper": paper_of(mechanism)}
+    manifest |= {"paper": paper_of(mechanism), "columns": prose.columns(mechanism)}
+    return manifest | following(mechanism, manifest)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,8 +154,10 @@ def test_understated_costs_are_found_without_the_ledger(released: dict[str, Path
     """More noise than was drawn, a threshold above the published counts, a smaller guarantee."""
     manifest = read(released["zealous"])
     manifest["parameters"] |= {"noise": 500.0, "threshold_2": 7000}
-    assert failed(forge(released["zealous"], consistent(manifest))) == {
-        "no count of queries lies below its threshold"
+    assert failed(forge(released["zealous"], consistent(manifest), page=True)) == {
+        "no count of queries lies below its threshold",
+        "queries has the columns, rows and sum stated",  # the file itself says how much noise it has
+        "the budget stated adds up, and holds this release",  # its δ is larger than what was used
     }
     manifest = read(released["click-approximate"])
     for name in ("threshold", "threshold_clicks", "threshold_transitions"):
@@ -146,6 +170,18 @@ def test_understated_costs_are_found_without_the_ledger(released: dict[str, Path
     ("place", "value", "what"),
     [
         (("guarantee", "epsilon"), 0.01, "the guarantee follows from the parameters"),
+        (("budget", "used", "epsilon"), 1e-3, "the budget stated adds up, and holds this release"),
+        (("budget", "left", "epsilon"), 49.9, "the budget stated adds up, and holds this release"),
+        (("budget", "used", "delta"), "1e-9", "the budget stated adds up, and holds this release"),
+        (("budget", "exact_counts"), True, "the budget stated adds up, and holds this release"),
+        (("budget", "composition"), "pld", "the budget stated adds up, and holds this release"),
+        (("strength",), "moderate", "the stated strength follows from all that was spent"),
+        (("deployment", "epsilon"), 0.1, "the stated strength follows from all that was spent"),
+        (("columns", "queries", "count"), "all of them", "what the columns mean is what is counted"),
+        (("users",), "<b>many</b>", "the manifest is well-formed and has no other fields"),
+        (("versions", "tacit"), "<script>", "the manifest is well-formed and has no other fields"),
+        (("released",), "2026-01-01", "the manifest is well-formed and has no other fields"),
+        (("about", "controller"), "somebody else", PAGE_CHECK),
         (("parts",), [], "the cost of each part follows from the parameters"),
         (("published", "queries", "sum_of_counts"), 1, "queries has the columns, rows and sum stated"),
         (("published", "queries", "columns"), ["q"], "queries has the columns, rows and sum stated"),
@@ -167,7 +203,7 @@ def test_a_file_that_no_mechanism_publishes_is_found_though_it_is_named(released
     manifest = read(released["zealous"])
     raw = released["zealous"].with_name("log.parquet")
     manifest["files"]["raw.parquet"] = {"sha256": file_hash(raw), "bytes": raw.stat().st_size}
-    folder = forge(released["zealous"], manifest)
+    folder = forge(released["zealous"], manifest, page=True)
     shutil.copy(raw, folder / "raw.parquet")
     assert failed(folder) == {
         "the files are those that the mechanism publishes",
@@ -193,9 +229,9 @@ def test_a_pure_release_without_its_public_sets_is_found(name: str, released: di
     manifest = read(released["click-pure"])
     assert len(manifest["parameters"][name]["sha256"]) == 64
     del manifest["parameters"][name]["sha256"]
-    assert failed(forge(released["click-pure"], manifest)) == {what}
+    assert failed(forge(released["click-pure"], manifest, page=True)) == {what}
     manifest["parameters"][name] = None
-    assert failed(forge(released["click-pure"], manifest)) == {what}
+    assert failed(forge(released["click-pure"], manifest)) >= {what, PAGE_CHECK}
 
 
 def test_a_charge_without_a_note_is_not_confirmed(released: dict[str, Path], tmp_path: Path) -> None:
@@ -206,7 +242,7 @@ def test_a_charge_without_a_note_is_not_confirmed(released: dict[str, Path], tmp
     entry = ledger.spend(mechanism.event, "lost")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
     manifest["preparation"]["scrub"] = False
-    folder = forge(released["zealous"], manifest)
+    folder = forge(released["zealous"], manifest, page=True)
     assert failed(folder) == set()  # consistent, and no more can be said without the ledger
     found = [check for check in verify_release(folder, ledger.path) if not check.holds]
     assert [check.what for check in found] == ["the ledger notes this very manifest"]
@@ -219,6 +255,60 @@ def test_the_charge_must_be_that_of_the_release(released: dict[str, Path], tmp_p
     ledger = Ledger.create(tmp_path / "ledger", BUDGET)
     entry = ledger.spend(mechanism_for("zealous", noise=4.0, threshold_2=120, per_user=5).event, "dearer")
     manifest["ledger"] = {"entry": entry.number, "hash": entry.hash}
-    folder = forge(released["zealous"], manifest)
+    folder = forge(released["zealous"], manifest, page=True)
     ledger.note_release(entry, file_hash(folder / "manifest.json"))
     assert failed(folder, ledger.path) == {"the charge is that of the release"}
+
+
+def test_a_page_that_says_something_else_is_found_though_its_hash_is_stated(
+    released: dict[str, Path],
+) -> None:
+    manifest = read(released["zealous"])
+    folder = forge(released["zealous"], manifest)
+    page = (folder / PAGE).read_text("utf-8")
+    for old, new in (
+        ("Strong protection of every user", "Perfect protection of everybody"),
+        ("</main>", "<p>x</main>"),
+    ):
+        assert old in page
+        (folder / PAGE).write_text(page.replace(old, new), "utf-8")
+        stated = {"sha256": file_hash(folder / PAGE), "bytes": (folder / PAGE).stat().st_size}
+        manifest["files"][PAGE] = stated
+        (folder / "manifest.json").write_text(manifest_text(manifest))
+        assert failed(folder) == {PAGE_CHECK}
+
+
+@pytest.mark.parametrize("name", ["manifest.json", PAGE, "queries.parquet", "queries.tsv"])
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder", "missing", "unreadable", "empty"])
+def test_what_is_not_a_plain_file_is_refused_and_never_waited_for(
+    name: str, kind: str, released: dict[str, Path]
+) -> None:
+    folder = forge(released["zealous"], read(released["zealous"]))
+    path = folder / name
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(released["zealous"] / name)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "unreadable":
+        path.symlink_to("/proc/self/mem")
+    elif kind == "empty":
+        path.touch()
+    try:
+        assert f"{name} is the file that was released" in failed(folder)
+    except IntegrityError:
+        assert name == "manifest.json"
+
+
+def test_parameters_that_no_release_has_end_at_once(released: dict[str, Path]) -> None:
+    for name, field, value in (
+        ("zealous", "per_user", 10**9),
+        ("zealous", "noise", 1e-300),
+        ("click-approximate", "queries_per_user", 10**9),
+    ):
+        manifest = read(released[name])
+        manifest["parameters"] |= {field: value}
+        manifest["budget"]["composition"] = "pld"
+        assert failed(forge(released[name], manifest))

@@ -31,17 +31,23 @@ def test_one_thing_is_not_counted_and_several_are() -> None:
 
 @pytest.mark.parametrize(
     ("chance", "said"),
-    [(0.5, "50%"), (1e-3, "1 in 1,000"), (3e-7, "1 in 3,333,333"), (1e-13, "1 in a million million")],
+    [
+        (0.5, "50%"),
+        (0.261, "27%"),
+        (1e-3, "1 in 1,000"),
+        (3e-7, "1 in 3,333,333"),
+        (1e-13, "1 in a million million"),
+    ],
 )
 def test_a_chance_is_said_as_people_say_it_and_never_too_small(chance: float, said: str) -> None:
     assert one_in(chance) == said
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "times"), [(1, "2.72"), (8, "2,981"), (15, "3,269,017"), (100, "a thousand")]
+    ("epsilon", "times"), [(1, "2.72"), (8, "2,981"), (15, "3,269,018"), (100, "over a thousand million")]
 )
 def test_factors_are_numbers_that_a_person_can_judge(epsilon: float, times: str) -> None:
     promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6)
     said = " ".join([*meaning_of(promise), *residual_risks(promise)])
-    assert f"more than {times}" in said and "1 in 1,000,000" in said
+    assert f"at most {times} (e^{epsilon}) times" in said and "plus 1 in 1,000,000" in said
     assert "e-" not in said and "e+" not in said

@@ -10,6 +10,7 @@ Exit codes: 0 done, 1 Tacit says why not, 2 wrong usage, 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import pkgutil
 import signal
@@ -22,7 +23,7 @@ from rich.markup import escape
 from tacit import __version__
 from tacit.commands.verbs import Panel, VerbGroup, shape
 from tacit.errors import ParameterError, TacitError
-from tacit.terminal import stderr, stdout
+from tacit.terminal import ready_streams, stderr, stdout
 
 __all__ = ["STOPPED", "WRONG_USAGE", "application", "main"]
 
@@ -31,6 +32,18 @@ WRONG_USAGE = 2
 
 STOPPED = 130
 """The exit code after Ctrl-C."""
+
+
+_UNWRITABLE = (
+    "Choose a place that you can write to; TACIT_STATE names one for what Tacit keeps, TMPDIR one for work."
+)
+_REMEDIES = {
+    errno.EACCES: _UNWRITABLE,
+    errno.EPERM: _UNWRITABLE,
+    errno.EROFS: _UNWRITABLE,
+    errno.ENOSPC: "Make room there, or choose another place.",
+    errno.ENOMEM: "Allow the process more memory, or give a smaller --memory where the command has it.",
+}
 
 
 def _show_version(value: bool) -> None:
@@ -90,6 +103,7 @@ def _on_terminate(_signal: int, _frame: Any) -> None:
 def main() -> None:
     """Run ``tacit`` with the process's arguments and exit."""
     signal.signal(signal.SIGTERM, _on_terminate)
+    ready_streams()
     try:
         application()()
     except TacitError as error:
@@ -104,6 +118,12 @@ def main() -> None:
             f"{': ' + escape(str(error.filename)) if error.filename else ''}",
             soft_wrap=True,
         )
+        if error.errno in _REMEDIES:
+            stderr().print(_REMEDIES[error.errno], soft_wrap=True)
+        sys.exit(1)
+    except MemoryError:
+        stderr().print("[bold red]error:[/] the memory that this process may take is used up.")
+        stderr().print("Allow it more (ulimit -v), or give a smaller --memory where the command has it.")
         sys.exit(1)
     except SystemExit as stop:  # Typer turns Ctrl-C into an exit with 130
         if stop.code == STOPPED:

@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
     ledger.command("init", epilog=f"Example: {example}")(init)
     ledger.command("show", epilog="Example: tacit ledger show log.ledger")(show)
     ledger.command("verify", epilog="Example: tacit ledger verify log.ledger --head 3f9c…")(verify)
+    ledger.command("about", epilog="Example: tacit ledger about log.ledger")(about)
     ledger.command("known", epilog="Example: tacit ledger known")(known)
     ledger.command("adopt", epilog="Example: tacit ledger adopt restored.ledger --log log.parquet")(adopt)
     app.add_typer(ledger, name="ledger")
@@ -126,6 +127,26 @@ def adopt(
     emit(result, as_json=as_json, render=render)
 
 
+def about(path: LedgerFile, as_json: JsonFlag = False) -> None:
+    """Make the file in which the owner states what the page of every release says, and show what is missing.
+
+    Data set, controller, contact, purpose, recipients and more, one line each. A file that is there stays.
+    """
+    from tacit.privacy.ledger import Ledger
+    from tacit.release.document.about import read_about, write_about
+
+    made = write_about(path, Ledger(path).state().label)
+    stated = read_about(path, {})
+
+    def render(console: Console) -> None:
+        console.print(f"{made}: fill it in with any editor", markup=False, soft_wrap=True)
+        for title, said in stated.rows():
+            console.print(f"  {title}: {said or 'not stated'}", markup=False, soft_wrap=True)
+
+    result = {"file": str(made), "about": stated.to_dict(), "missing": stated.missing}
+    emit(result, as_json=as_json, render=render)
+
+
 def known(as_json: JsonFlag = False) -> None:
     """List the ledgers known on this machine, and whether each is still in its place."""
     from tacit.privacy.ledger import Register
@@ -163,8 +184,10 @@ def known(as_json: JsonFlag = False) -> None:
 def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
     """Show budget, spendings and what is left."""
     from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.register import older_than_known
 
-    state = Ledger(path).state()
+    ledger = Ledger(path)
+    state, older = ledger.state(), older_than_known(ledger)
     last = state.account.charged[-1] if state.account.charged else None
     left = state.account.repetitions_left(last) if last is not None else None
     entries = [
@@ -181,8 +204,18 @@ def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
         }
         for entry in state.entries
     ]
-    result = _summary(path, state) | {"repetitions_left": left, "releases": entries}
-    emit(result, as_json=as_json, render=lambda console: _render(console, path, state, left))
+    result = _summary(path, state) | {"repetitions_left": left, "releases": entries, "entries_missing": older}
+
+    def render(console: Console) -> None:
+        if older:
+            console.print(
+                f"[bold red]This is not the newest copy of this ledger:[/] at least {older} of its entries "
+                "are missing that this machine has seen. More was spent, and less is left, than it says.",
+                soft_wrap=True,
+            )
+        _render(console, path, state, left)
+
+    emit(result, as_json=as_json, render=render)
 
 
 def verify(
@@ -196,10 +229,16 @@ def verify(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check every hash and the arithmetic; exit 1 if something does not hold."""
-    from tacit.privacy.ledger import Ledger
+    """Check every hash, the arithmetic and, where this machine knows it, that no entry is missing.
 
-    state = Ledger(path).verify(head)
+    Exit 1 if something does not hold.
+    """
+    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.register import require_newest
+
+    ledger = Ledger(path)
+    state = ledger.verify(head)
+    require_newest(ledger)
     result = _summary(path, state) | {"valid": True, "head_found": head is not None}
 
     def render(console: Console) -> None:

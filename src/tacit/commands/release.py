@@ -6,7 +6,7 @@ import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +31,7 @@ from tacit.commands.options import (
 from tacit.commands.verbs import Panel
 from tacit.errors import PrivacyWarning
 from tacit.release.registry import MECHANISMS, mechanism_class
-from tacit.terminal import emit, stderr
+from tacit.terminal import emit, give_up_on_stdout, stderr
 
 if TYPE_CHECKING:
     from tacit.release.publication import Release
@@ -89,6 +89,14 @@ _EvenIfEmpty = Annotated[
     typer.Option("--even-if-empty", help="With --users: go on although next to nothing can be expected."),
 ]
 _EVEN_IF_EMPTY = _shared("even_if_empty", _EvenIfEmpty, False)
+_MayShow = Annotated[
+    bool,
+    typer.Option(
+        "--a-person-may-be-shown",
+        help="Needed where δ, of all releases so far, may show a person: above 0.1 over the users, or 1e-5.",
+    ),
+]
+_MAY_SHOW = _shared("a_person_may_be_shown", _MayShow, False)
 _NotPrivate = Annotated[
     bool,
     typer.Option(
@@ -122,7 +130,7 @@ def register(app: typer.Typer) -> None:
     )
     for name in MECHANISMS:
         parameters = mechanism_class(name)
-        last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY)
+        last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY, _MAY_SHOW)
         agreed = "" if parameters.private else " --i-know-this-is-not-private"
         last = last if parameters.private else (*last, _NOT_PRIVATE)
         command = declared_command(parameters, _release(name), before=_FIRST, after=last)
@@ -150,10 +158,21 @@ def _publish(
 ) -> None:
     from tacit.release.publication import publish
 
-    with _stages() as report:
-        done = publish(log, mechanism(**asked), to=output, users=log_users, report=report, **words)
-    result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
-    emit(result, as_json=as_json, render=lambda console: _render(console, done))
+    existed = output.exists()
+    try:
+        with _stages() as report:
+            done = publish(log, mechanism(**asked), to=output, users=log_users, report=report, **words)
+        result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
+        emit(result, as_json=as_json, render=lambda console: _render(console, done))
+    except (KeyboardInterrupt, SystemExit, OSError, ValueError):
+        # Whoever runs this by a schedule runs it again if it fails, and pays again for what is there already.
+        if existed or not (output / "manifest.json").is_file():
+            raise
+        give_up_on_stdout()
+        with suppress(OSError, ValueError):
+            stderr().print(
+                f"{output} is published and charged; not all could be said about it.", markup=False
+            )
 
 
 @contextmanager
@@ -190,12 +209,16 @@ def _stages() -> Iterator[Callable[[str], None]]:
 
 def _render(console: Console, done: Release) -> None:
     from tacit.privacy import Guarantee
-    from tacit.release.document.words import verdict_on
+    from tacit.release.document.words import but_for
 
     console.print(f"[bold]{escape(str(done.folder))}[/]: {done.guarantee}")
-    verdict = verdict_on(done.guarantee)
+    verdict = done.verdict
     style = "bold red" if verdict.warns else "bold"
-    console.print(f"[{style}]{verdict.headline}[/]: from an even chance to {verdict.sure}", soft_wrap=True)
+    console.print(
+        f"[{style}]{verdict.headline}[/], counting all releases so far: from an even chance to {verdict.sure}"
+        f"{but_for(verdict.chance)}",
+        soft_wrap=True,
+    )
     for name, table in done.tables.items():
         console.print(f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}")
     if not any(table.num_rows for table in done.tables.values()):
@@ -204,5 +227,12 @@ def _render(console: Console, done: Release) -> None:
             "users it takes. More users, other items or a larger ε would show more."
         )
     left = Guarantee.from_dict(done.manifest["budget"]["left"])
-    console.print(f"charged as entry {done.entry.number}; left: {left}", markup=False)
+    if done.guarantee.k:
+        console.print(
+            f"recorded as entry {done.entry.number}, not charged: no ε describes exact counts. What the "
+            "ledger says is left bounds nothing about this data set any more.",
+            soft_wrap=True,
+        )
+    else:
+        console.print(f"charged as entry {done.entry.number}; left: {left}", markup=False)
     console.print("Read release.html; check with `tacit verify`.", style="dim")

@@ -129,6 +129,16 @@ def _rank(heading: str) -> int:
 class Verb(_Headed, TyperCommand):
     """One command."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words; a number with a comma for its point is told how numbers are written here."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            found = re.match(r"'(-?\d+),(\d+)' is not a valid", error.message)
+            if found:
+                error.message += f" Write numbers with a point: {found[1]}.{found[2]}."
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error of the library is said in the command's options."""
         try:

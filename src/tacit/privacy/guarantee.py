@@ -16,9 +16,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import NoneType
 from typing import Any
 
 from tacit.errors import ParameterError
+
+TENFOLD = 10
+"""How many times δ the chance is for which a loss is stated (:meth:`Guarantee.but_for`)."""
 
 
 class Neighbours(StrEnum):
@@ -125,6 +129,19 @@ class Guarantee:
         delta = min(1.0, growth * self.delta) if self.delta else 0.0
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.REPLACE, epsilon, delta)
 
+    def but_for(self) -> tuple[float, float]:
+        """A loss, and the chance with which anything seen or computed from the release exceeds it.
+
+        Let O be all that is more than e^L times as likely with the user as without. Then P[O] ≤ e^ε P'[O] + δ
+        ≤ e^(ε-L) P[O] + δ, so P[O] ≤ δ/(1 - e^(ε-L)). The chance here is :data:`TENFOLD` δ, which gives
+        L = ε + 0.105. At δ itself (ε, δ) bounds no loss: where δ pays for noise too, e^ε is exceeded with a
+        larger chance than δ. A pure guarantee has no exception; nothing is bounded for a δ of a tenth.
+        """
+        if not self.delta:
+            return self.epsilon, 0.0
+        chance = TENFOLD * self.delta
+        return (self.epsilon - math.log1p(-1 / TENFOLD), chance) if chance < 1 else (math.inf, 1.0)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an infinite ε is null, and k appears only where it means something."""
         form: dict[str, Any] = {
@@ -141,13 +158,19 @@ class Guarantee:
     def from_dict(cls, form: Mapping[str, Any]) -> Guarantee:
         """The guarantee that :meth:`to_dict` wrote; anything else is a ParameterError."""
         try:
-            epsilon = form["epsilon"]
+            epsilon, delta, k = form["epsilon"], form["delta"], form.get("k")
+            if (
+                isinstance(epsilon, str | bool)
+                or isinstance(delta, str | bool)
+                or type(k) not in (int, NoneType)
+            ):
+                raise TypeError("text in the place of a number")
             return cls(
                 GuaranteeKind(form["kind"]),
                 Neighbours(form["neighbours"]),
                 math.inf if epsilon is None else float(epsilon),
-                float(form["delta"]),
-                form.get("k"),
+                float(delta),
+                k,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ParameterError(f"this is no stored guarantee ({type(error).__name__}: {error}).") from error

@@ -94,6 +94,11 @@ def steps(plan: AnyPlan) -> Sequence[DescribedStep]:
     return tuple(_beside(plan, "steps")(plan))
 
 
+def columns(plan: AnyPlan) -> dict[str, dict[str, str]]:
+    """What each column of numbers means, by table: for the manifest, the page and the files themselves."""
+    return {name: dict(meanings) for name, meanings in _beside(plan, "columns", lambda _: {})(plan).items()}
+
+
 def figures(plan: AnyPlan) -> dict[str, float]:
     """What the parameters cost in utility, by name."""
     return dict(_beside(plan, "figures")(plan))

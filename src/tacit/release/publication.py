@@ -23,13 +23,13 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tacit.display import Displayed
 from tacit.errors import (
@@ -44,19 +44,22 @@ from tacit.errors import (
 )
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
-from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
+from tacit.privacy.ledger import Entry, Ledger, LedgerState, Register, budget_of, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release import prose
+from tacit.release.document.about import About, about_file, read_about
 from tacit.release.document.manifest import (
     MANIFEST,
-    About,
     file_hash,
     make_manifest,
     manifest_text,
+    mechanism_of,
     read_manifest,
+    verdict_of,
 )
 from tacit.release.document.page import PAGE, render_page
-from tacit.release.document.tables import write_cells
-from tacit.release.document.words import verdict_on
+from tacit.release.document.tables import write_cells, write_parquet
+from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
 from tacit.release.forecast import expected_rows, in_words, refuse_if_empty
@@ -85,6 +88,7 @@ class Order:
         memory: bytes for the engine; by the length of the log unless given.
         threads: of the engine.
         about: what the owner states about the release, for its manifest and page.
+        users: about how many users the log has, where the owner states it.
     """
 
     log: Path
@@ -96,6 +100,7 @@ class Order:
     memory: int | None = None
     threads: int | None = None
     about: About = field(default_factory=About)
+    users: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,6 +123,11 @@ class Release(Displayed):
     def guarantee(self) -> Guarantee:
         """What it provably promises."""
         return Guarantee.from_dict(self.manifest["guarantee"])
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """How strong the protection is, of all releases of the data set so far."""
+        return verdict_of(mechanism_of(self.manifest), self.manifest)
 
     def __getattr__(self, name: str) -> pa.Table:
         tables = self.__dict__.get("tables", {})
@@ -178,6 +188,7 @@ def publish(
     users: int | None = None,
     even_if_empty: bool = False,
     unsafe_exact_counts: bool = False,
+    a_person_may_be_shown: bool = False,
     memory: int | str | None = None,
     threads: int | None = None,
     report: Callable[[str], object] = str,
@@ -198,11 +209,12 @@ def publish(
     path, output = check_log(place("log", log)), place("to", to)
     refuse_overwriting(output)
     settled.check()
-    about = About(data_set, controller, purpose)
+    given = About(data_set=data_set, controller=controller, purpose=purpose).to_dict()
     cut = SessionCut.of(sessions, session_gap).settled()
     prepared = Preparation(moment("since", since), moment("until", until), flag("scrub", scrub), cut)
     most = None if memory is None else size("memory", memory)
     workers = None if threads is None else whole("threads", threads, 1)
+    agreed = flag("a_person_may_be_shown", a_person_may_be_shown)
     _require_consent(settled, flag("unsafe_exact_counts", unsafe_exact_counts))
     if users is None:
         users = getattr(settled.mechanism, "users", None)
@@ -211,24 +223,52 @@ def publish(
         report(in_words(expected, users))
         if not flag("even_if_empty", even_if_empty):
             refuse_if_empty(expected, users)
+    if not agreed:
+        _refuse_showing(settled.guarantee.delta, users, "this release")
     budget = budget_of(budget_epsilon, budget_delta, settled.neighbours, "budget_")
     _require_room(settled.guarantee, budget)
     # Also a ledger that is open already: whether it is this data set's, only the register can say.
     opened = open_ledger(
         ledger if isinstance(ledger, Ledger | None) else place("ledger", ledger), path, budget
     )
-    order = Order(path, output, settled, prepared, opened, purpose, most, workers, about)
-    return publish_log(order, report=report)
+    _judge(settled, opened.state(), users, agreed)
+    about = read_about(opened.path, given)
+    order = Order(path, output, settled, prepared, opened, about.purpose, most, workers, about, users)
+    done = publish_log(order, report=report)
+    if about.missing:
+        said = f"The page shows as missing: {', '.join(about.missing)}."
+        _told(report)(f"{said} State them once in {about_file(opened.path)} (tacit ledger about makes it).")
+    return done
 
 
 def _require_consent(plan: Plan[Any], unsafe_exact_counts: bool) -> None:
-    """Refuse what is not private unless that is known; warn of what protects weakly."""
-    verdict = verdict_on(plan.guarantee)
+    """Refuse what is not private unless that is known."""
     if not plan.mechanism.private and not unsafe_exact_counts:
         raise ParameterError(
-            f"{plan.title} is not private: {verdict.sentence}",
+            f"{plan.title} is not private: {verdict_on(plan.guarantee).sentence}",
             "Choose another mechanism; or, if that is acceptable, say `unsafe_exact_counts=True`.",
         )
+
+
+def _refuse_showing(delta: float, users: int | None, of: str) -> None:
+    """Refuse a δ that may show a person, unless the owner has said that this is known."""
+    shown = may_show(delta, users)
+    if shown:
+        raise ParameterError(
+            f"{of} may show a person outright. {shown}",
+            "Ask for a smaller `delta`; or, if that is acceptable, say `a_person_may_be_shown=True`. Nothing "
+            "was spent.",
+        )
+
+
+def _judge(plan: Plan[Any], state: LedgerState, users: int | None, agreed: bool) -> None:
+    """Look at all that will have been spent with this release: refuse or warn of what protects weakly."""
+    private, account = plan.mechanism.private, state.account
+    total = (account.charge(plan.event) if private else account).spent()
+    if not agreed:
+        _refuse_showing(total.delta, users, "all releases of this data set together")
+    exact = len(state.unprotected) + (not private)
+    verdict = verdict_on(plan.guarantee, total, exact=exact, users=users)
     if verdict.warns:
         warnings.warn(f"{verdict.headline}. {verdict.sentence}", PrivacyWarning, stacklevel=4)
 
@@ -259,6 +299,7 @@ def publish_log(
         source: of the noise; the operating system's randomness unless a test gives another.
         report: told what is under way.
     """
+    report = _told(report)
     _check(order)
     source = source or OperatingSystemRandomness()
     memory = order.memory or memory_for(order.log)
@@ -297,6 +338,16 @@ def publish_log(
     return Release(order.output, manifest, entry, tables)
 
 
+def _told(report: Callable[[str], object]) -> Callable[[str], None]:
+    """``report``, of which nothing that fails ends a release: a terminal that is gone costs no charge."""
+
+    def told(said: str) -> None:
+        with suppress(OSError, ValueError):  # closed, full, or without the letter ε
+            report(said)
+
+    return told
+
+
 def _remember(ledger: Ledger, report: Callable[[str], object]) -> None:
     """Note the ledger's last entry, by which an old copy of it is told; a release does not fail over this."""
     try:
@@ -322,22 +373,37 @@ def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object])
         published = False
     if published:
         _confirm(order.ledger, entry, report)
-        return f"{order.output} was published before this, whole and noted as entry {entry.number}"
-    return f"failed after the charge: entry {entry.number} of the ledger stays spent, nothing was published"
+        return f"{order.output} was published before this, whole, and charged as entry {entry.number}."
+    spent = entry.guarantee
+    what = (
+        "recorded"
+        if spent.k
+        else f"charged, and stays spent: epsilon {spent.epsilon:g}, delta {spent.delta:g}"
+    )
+    return f"Entry {entry.number} of the ledger was {what}. Nothing was published for it."
 
 
 def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str, Any]:
     files: dict[str, Path] = {}
+    meanings = prose.columns(order.mechanism)
     for name, table in tables.items():
         files[f"{name}.parquet"] = folder / f"{name}.parquet"
-        pq.write_table(table, files[f"{name}.parquet"], compression="zstd", store_schema=False)
+        write_parquet(table, files[f"{name}.parquet"], meanings.get(name, {}))
         files[f"{name}.tsv"] = folder / f"{name}.tsv"
         write_cells(table, files[f"{name}.tsv"])
     manifest = make_manifest(
-        order.mechanism, order.preparation, tables, files, entry, order.about, order.ledger.state().account
+        order.mechanism,
+        order.preparation,
+        tables,
+        files,
+        entry,
+        order.about,
+        order.ledger.state(),
+        order.users,
     )
     files[PAGE] = folder / PAGE
-    files[PAGE].write_text(render_page(order.mechanism, manifest, tables), encoding="utf-8")
+    # As whoever verifies it can make it again: from what the manifest says, not from paths of this machine.
+    files[PAGE].write_text(render_page(mechanism_of(manifest), manifest, tables), encoding="utf-8")
     manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}
     (folder / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8")
     return manifest

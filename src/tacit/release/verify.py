@@ -10,36 +10,43 @@ A malformed manifest fails checks; it never ends them with another error.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from tacit import __version__
 from tacit.display import Displayed
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
+from tacit.privacy.accounting.composition import Account, CompositionRule, decimal, parts_of_events
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release import prose
+from tacit.release.document.about import About
 from tacit.release.document.manifest import (
     FIELDS,
     MANIFEST,
-    About,
     file_hash,
+    following,
     is_hash,
     manifest_text,
     mechanism_of,
     paper_of,
     parts_of,
     read_manifest,
+    require_plain,
 )
-from tacit.release.document.tables import Finding, expected_files, table_checks
-from tacit.release.document.words import verdict_on
+from tacit.release.document.page import PAGE, render_page
+from tacit.release.document.tables import Finding, expected_files, read_table, table_checks
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
 from tacit.validation import place
+
+_MOST_COUNTS = 10**6
+"""More than any release lets a user move; lattices of losses grow with it."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +74,8 @@ def verify_release(folder: str | Path, ledger: Ledger | str | Path | None = None
         return (*checks, Check("the manifest describes a mechanism", False, problem))
     checks += _promise(manifest, mechanism)
     checks += _files(folder, manifest, expected_files(schedule))
-    own = prose.table_checks(
-        mechanism, lambda name: pq.read_table(folder / f"{name}.parquet", partitioning=None)
-    )
-    for what, test in (*table_checks(folder, manifest, schedule), *own):
+    own = prose.table_checks(mechanism, lambda name: read_table(folder / f"{name}.parquet"))
+    for what, test in (*table_checks(folder, manifest, mechanism), *own, _page(folder, manifest, mechanism)):
         checks.append(_made(what, test))
     if ledger is not None:
         checks += _ledger(folder, manifest, mechanism, ledger)
@@ -94,13 +99,17 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Check:
     def test() -> Finding:
         whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
         entry, versions = manifest["ledger"], manifest["versions"]
-        datetime.fromisoformat(manifest["released"])
+        released, users = manifest["released"], manifest["users"]
+        exact_time = datetime.fromisoformat(released).isoformat(timespec="seconds") == released
+        stated = users is None or (type(users) is int and users > 0)
         return (
             whole
+            and exact_time
+            and stated
             and set(entry) == {"entry", "hash"}
             and type(entry["entry"]) is int
             and is_hash(entry["hash"])
-            and all(isinstance(number, str) for number in versions.values()),
+            and all(re.fullmatch(r"[\w.+!-]{1,40}", number) for number in versions.values()),
             "",
         )
 
@@ -116,16 +125,13 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         return _same(found.to_dict(), manifest["guarantee"]), str(found)
 
     def stated_about() -> Finding:
-        strength = verdict_on(mechanism.guarantee).strength.value
         about = About.from_dict(manifest["about"]).to_dict()
-        return manifest["strength"] == strength and _same(about, manifest["about"]), strength
+        follows = following(mechanism, manifest)
+        same = _same(follows, {name: manifest[name] for name in follows})
+        return same and _same(about, manifest["about"]), str(follows["strength"])
 
-    def budget() -> Finding:
-        kept = {name: Guarantee.from_dict(value) for name, value in manifest["budget"].items()}
-        forms = _same({name: value.to_dict() for name, value in kept.items()}, manifest["budget"])
-        total, used = kept["total"], kept["used"]
-        within = used.epsilon <= total.epsilon * (1 + 1e-9) and used.delta <= total.delta * (1 + 1e-9)
-        return forms and set(kept) == {"total", "used", "left"} and within, ""
+    def means() -> Finding:
+        return _same(prose.columns(mechanism), manifest["columns"]), ""
 
     def parts() -> Finding:
         cost, paid = parts_of(mechanism), manifest["parts"]
@@ -140,13 +146,61 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         return _same(mechanism.schedule.to_dict(), manifest["schedule"]), ""
 
     yield _made("the guarantee follows from the parameters", guarantee)
-    yield _made("the stated strength matches the guarantee", stated_about)
-    yield _made("what was spent lies within the stated budget", budget)
+    yield _made("the stated strength follows from all that was spent", stated_about)
+    yield _made("the budget stated adds up, and holds this release", lambda: _budget(manifest, mechanism))
+    yield _made("what the columns mean is what is counted", means)
     yield _made("the cost of each part follows from the parameters", parts)
     yield _made("the parameters are those of the mechanism, and no others", parameters)
     yield _made("noise and thresholds match the parameters", schedule)
     for what, test in prose.checks(mechanism, stated):
         yield _made(what, test)
+
+
+def _budget(manifest: dict[str, Any], mechanism: Plan[Any]) -> Finding:
+    """What was used holds at least this release, is within the whole, and leaves what is stated as left."""
+    stated = manifest["budget"]
+    total, used, left = (Guarantee.from_dict(stated[name]) for name in ("total", "used", "left"))
+    exact, rule = stated["exact_counts"], CompositionRule(stated["composition"])
+    form = {
+        "total": total.to_dict(),
+        "used": used.to_dict(),
+        "left": left.to_dict(),
+        "composition": rule.value,
+        "exact_counts": exact,
+    }
+    private = mechanism.mechanism.private
+    least = Account(total, rule, (mechanism.event,) if private else ())
+    if sum(step * number for (_, step), number in parts_of_events(least.charged).counts) > _MOST_COUNTS:
+        return False, "no release moves so many counts"
+    holds_this = (
+        least.within_budget()
+        and used.neighbours is total.neighbours
+        and used.epsilon >= least.spent().epsilon * (1 - 1e-9)
+        and used.delta >= least.spent().delta * (1 - 1e-9)
+        and type(exact) is int
+        and exact >= (0 if private else 1)
+    )
+    rest = [
+        max(Fraction(0), decimal(getattr(total, n)) - decimal(getattr(used, n))) for n in ("epsilon", "delta")
+    ]
+    adds_up = [float(each) for each in rest] == [left.epsilon, left.delta]
+    within = used.epsilon <= total.epsilon * (1 + 1e-9) and used.delta <= total.delta * (1 + 1e-9)
+    found = f"exact counts went out in {exact} release(s) of this data set" if exact else ""
+    return _same(form, stated) and holds_this and adds_up and within, found
+
+
+def _page(folder: Path, manifest: dict[str, Any], mechanism: Plan[Any]) -> tuple[str, Callable[[], Finding]]:
+    """The page is what this version of Tacit makes of the manifest and the tables, to the letter."""
+
+    def same() -> Finding:
+        require_plain(folder / PAGE)
+        made_by = manifest["versions"]["tacit"]
+        if made_by != __version__:
+            return False, f"made by Tacit {made_by}, which alone can compare it; this is {__version__}"
+        tables = {part.table: read_table(folder / f"{part.table}.parquet") for part in mechanism.schedule}
+        return render_page(mechanism, manifest, tables) == (folder / PAGE).read_text("utf-8"), ""
+
+    return "release.html says what manifest and tables say", same
 
 
 def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterator[Check]:
@@ -159,7 +213,7 @@ def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterat
 
         def unchanged(name: str = name, path: Path = path) -> Finding:
             if not path.is_file() or path.is_symlink():
-                return False, "missing"
+                return False, "missing, or not a plain file"
             found = {"sha256": file_hash(path), "bytes": path.stat().st_size}
             same = _same(found, manifest["files"][name])
             return same, "as stated" if same else "changed"

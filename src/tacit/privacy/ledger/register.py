@@ -205,6 +205,29 @@ def refuse_older(ledger: Ledger, known: Known) -> None:
     )
 
 
+def _known_as(ledger: Ledger) -> Known | None:
+    """The ledger as this machine's register knows it; None where it does not, or cannot be read."""
+    try:
+        return next((entry for entry in Register().all() if entry.id == ledger.identity), None)
+    except (OSError, InputError):
+        return None
+
+
+def require_newest(ledger: Ledger) -> None:
+    """Refuse a ledger that lacks entries which this machine has seen in it."""
+    known = _known_as(ledger)
+    if known is not None:
+        refuse_older(ledger, known)
+
+
+def older_than_known(ledger: Ledger) -> int:
+    """How many entries, at least, the ledger lacks that this machine has seen in it."""
+    known, chain = _known_as(ledger), ledger.chain()
+    if known is None or known.head in {record["hash"] for record in chain.records}:
+        return 0
+    return max(1, known.entries - len(chain.records))
+
+
 def _vanished(known: Known) -> InputError:
     return InputError(
         f"this data set has a ledger, which has vanished: it was last seen at {known.path}, with"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import stat
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,64 +21,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit import __version__
-from tacit.errors import IntegrityError, ParameterError
-from tacit.privacy.accounting.composition import Account
-from tacit.privacy.ledger.entries import Entry
+from tacit.errors import IntegrityError
+from tacit.privacy import Guarantee
+from tacit.privacy.ledger.entries import Entry, LedgerState
 from tacit.release import prose
 from tacit.release.analysis import parts_document
-from tacit.release.document.words import verdict_on
+from tacit.release.document.about import About
+from tacit.release.document.words import A_USER, ReleaseVerdict, verdict_on
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
 from tacit.release.registry import mechanism_class
 
-_LONGEST = 200
-
-
-@dataclass(frozen=True)
-class About:
-    """Said by the owner, kept in the manifest and shown on the page; nothing follows from it.
-
-    Args:
-        data_set: what people call the data set.
-        controller: who is responsible for it.
-        purpose: what the release is for.
-    """
-
-    data_set: str = ""
-    controller: str = ""
-    purpose: str = ""
-
-    def __post_init__(self) -> None:
-        for name, text in asdict(self).items():
-            if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable():
-                raise ParameterError.outside(
-                    name,
-                    f"{len(str(text))} characters",
-                    f"one printable line of at most {_LONGEST} characters",
-                )
-
-    def to_dict(self) -> dict[str, str]:
-        """For the manifest."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, form: Mapping[str, Any]) -> About:
-        """What ``to_dict`` wrote."""
-        return cls(**form)
-
-
 MANIFEST = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 """The version of the manifest's form, and of the analysis from which its figures are."""
 
 FIELDS = frozenset(
     {"format", "mechanism", "guarantee", "parts", "paper", "parameters", "schedule", "preparation"}
-    | {"published", "files", "ledger", "released", "versions"}
-    | {"strength", "about", "budget"}
+    | {"published", "columns", "files", "ledger", "released", "versions"}
+    | {"strength", "strength_alone", "users", "about", "budget", "deployment"}
 )
 """What a manifest states; it has no other field."""
 
+_LARGEST = 64 << 20
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 
@@ -93,6 +59,14 @@ def mechanism_of(manifest: Mapping[str, Any]) -> Plan[Any]:
         raise IntegrityError(
             f"the manifest describes no known mechanism ({type(error).__name__})."
         ) from error
+
+
+def require_plain(path: Path) -> None:
+    """Refuse what is not a plain file: a link leads elsewhere, and a pipe would never end."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise IntegrityError(
+            f"{path} is not a plain file.", "Do not rely on this copy; get the release again."
+        )
 
 
 def file_hash(path: Path) -> str:
@@ -113,19 +87,26 @@ def make_manifest(
     files: Mapping[str, Path],
     entry: Entry,
     about: About,
-    account: Account,
+    state: LedgerState,
+    users: int | None = None,
 ) -> dict[str, Any]:
-    """All that is to be said about a release, from public constants and from what is published."""
-    return {
+    """All that is to be said about a release, from public constants and from what is published.
+
+    ``state`` is the ledger's, with this release charged.
+    """
+    account = state.account
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "mechanism": mechanism.name,
         "guarantee": mechanism.guarantee.to_dict(),
-        "strength": verdict_on(mechanism.guarantee).strength.value,
+        "users": users,
         "about": about.to_dict(),
         "budget": {
             "total": account.budget.to_dict(),
             "used": account.spent().to_dict(),
             "left": account.remaining().to_dict(),
+            "composition": account.rule.value,
+            "exact_counts": len(state.unprotected),
         },
         "parts": parts_of(mechanism),
         "paper": paper_of(mechanism),
@@ -133,6 +114,7 @@ def make_manifest(
         "schedule": mechanism.schedule.to_dict(),
         "preparation": preparation.to_dict(),
         "published": {name: describe_table(table) for name, table in tables.items()},
+        "columns": prose.columns(mechanism),
         "files": {
             name: {"sha256": file_hash(path), "bytes": path.stat().st_size}
             for name, path in sorted(files.items())
@@ -145,6 +127,65 @@ def make_manifest(
             **{name: version(name) for name in _LIBRARIES},
         },
     }
+    return {**manifest, **following(mechanism, manifest)}
+
+
+def verdict_of(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> ReleaseVerdict:
+    """The verdict on a release, from what its manifest says of the data set's budget."""
+    budget = manifest["budget"]
+    return verdict_on(
+        mechanism.guarantee,
+        Guarantee.from_dict(budget["used"]),
+        exact=budget["exact_counts"],
+        users=manifest["users"],
+    )
+
+
+def following(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows from the rest of a manifest: the verdict, and the fields of registries of deployments."""
+    verdict, promise = verdict_of(mechanism, manifest), mechanism.guarantee
+    about, budget = manifest["about"], manifest["budget"]
+    private = mechanism.mechanism.private
+    deployment = {
+        "name": about["data_set"],
+        "curator": about["controller"],
+        "contact": about["contact"],
+        "intended_use": about["purpose"],
+        "recipients": about["recipients"],
+        "data_product": {name: each["rows"] for name, each in manifest["published"].items()},
+        "published": manifest["released"],
+        "model": "central: the curator holds the log, and adds noise before anything leaves",
+        "flavor": promise.kind.value,
+        "neighbours": promise.neighbours.value,
+        "unit": A_USER if private else "none",
+        "user_id": about["user_id"],
+        "epsilon": promise.to_dict()["epsilon"],
+        "delta": promise.delta if private else None,
+        "domain": {part.table: part.keys.value for part in mechanism.schedule},
+        "unprotected": [
+            "parameters, public lists, and what the curator states",
+            *(["the number of users"] if promise.neighbours.users_changed > 1 else []),
+            *([] if private else ["all that is published"]),
+        ],
+        "composition": budget["composition"],
+        "budget": budget["total"],
+        "spent_so_far": budget["used"],
+        "post_processing": "rows withheld, sorted and rounded from noisy numbers alone",
+        "noise": sorted({noise.kind.value for noise in mechanism.schedule.noises()}),
+        "implementation": f"tacit {manifest['versions']['tacit']}",
+        "rationale": about["rationale"],
+    }
+    return {
+        "strength": verdict.strength.value,
+        "strength_alone": verdict.alone.value,
+        "deployment": deployment,
+    }
+
+
+def release_digest(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of all that the manifest says but for the page, which shows it."""
+    others = {name: each for name, each in manifest["files"].items() if name != "release.html"}
+    return hashlib.sha256(manifest_text({**manifest, "files": others}).encode()).hexdigest()
 
 
 def parts_of(mechanism: Plan[Any]) -> list[dict[str, Any]]:
@@ -176,6 +217,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / MANIFEST
     if not path.is_file():
         raise IntegrityError(f"there is no {MANIFEST} in {folder}.", "Give the folder of a release.")
+    require_plain(path)
+    if path.stat().st_size > _LARGEST:
+        raise IntegrityError(f"{path} is too large to be a manifest of a release.")
     try:
         manifest = json.loads(path.read_bytes())
         form = manifest["format"] if isinstance(manifest, dict) else None

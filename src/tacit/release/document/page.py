@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import pyarrow.compute as pc
+
 from tacit.pages import render
-from tacit.privacy import Guarantee, GuaranteeKind
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release import prose
+from tacit.release.document.about import About
+from tacit.release.document.manifest import release_digest, verdict_of
 from tacit.release.document.words import (
+    A_USER,
     belief_after,
+    but_for,
     meaning_of,
     percent,
     residual_risks,
-    verdict_on,
 )
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import LONGEST_KEY
 from tacit.release.prose import DescribedStep
+from tacit.release.thresholds import smallest, survival
 
 PAGE = "release.html"
 _SHOWN = 10
@@ -58,25 +65,30 @@ def _boxes(steps: Sequence[DescribedStep]) -> list[dict[str, Any]]:
 def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     """The page as HTML."""
     guarantee = mechanism.guarantee
-    verdict = verdict_on(guarantee)
+    verdict, budget = verdict_of(mechanism, manifest), manifest["budget"]
+    total = Guarantee.from_dict(budget["used"])
+    meanings = prose.columns(mechanism)
     return render(
         "tacit.release.document",
         "release.html.j2",
         title=mechanism.title,
         manifest=manifest,
-        about=manifest["about"],
-        budget=_budget(manifest["budget"]),
+        about=About.from_dict(manifest["about"]),
+        budget=_budget(budget),
+        digest=release_digest(manifest),
+        a_user=A_USER,
+        accuracy=_accuracy(mechanism, tables),
         guarantee=guarantee,
         protected=guarantee.kind is not GuaranteeKind.K_QUERY,
         verdict=verdict,
         meaning=meaning_of(guarantee),
         learns=[*residual_risks(guarantee), *prose.residual_risks(mechanism)],
-        beliefs=_beliefs(guarantee),
+        beliefs=_beliefs(total, budget["exact_counts"]),
         boxes=_boxes(prose.steps(mechanism)),
         steps=prose.steps(mechanism),
         parameters=prose.words(mechanism),
         records=_records(manifest["preparation"]),
-        samples={name: _sample(table) for name, table in tables.items()},
+        samples={name: _sample(table, meanings.get(name, {})) for name, table in tables.items()},
     )
 
 
@@ -107,26 +119,72 @@ def _budget(budget: Mapping[str, Any]) -> dict[str, Any]:
     return {"total": total, "used": used, "left": left, "share": f"{share:.0%}"}
 
 
-def _beliefs(guarantee: Guarantee) -> list[tuple[str, ...]]:
-    """How far a belief about one person can move: before, then after seeing the release.
+def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
+    """How far a belief about one user can move: what it is about, and rows of before and after.
 
-    Under add-remove, odds of the person's being in the log move by at most e^ε. What somebody in the log did
-    compares two histories, one taken out and another put in: odds move by e^(2ε). Under replace the
-    number of users is public, and the latter is e^ε. Without any ε nothing is bounded.
+    ``total`` is of everything published so far. Under add-remove, odds of the user's being in the log move by
+    its loss. What somebody in the log did compares two histories, one taken out and another put in. Under
+    replace the number of users is public, and the former does not arise. Exact counts bound nothing.
     """
-    if guarantee.kind is GuaranteeKind.K_QUERY:
-        return [(percent(prior), "certain", "certain") for prior in _PRIORS]
-    losses = {each.neighbours: each.epsilon for each in (guarantee, guarantee.as_replace())}
+    heads = {
+        Neighbours.ADD_REMOVE: "that a user is in the log",
+        Neighbours.REPLACE: "what a user in it searched for",
+    }
+    losses = {each.neighbours: each.but_for() for each in (total, total.as_replace())}
+    rows = []
+    for prior in _PRIORS:
+        after = [percent(belief_after(prior, loss)) for loss, _ in losses.values()]
+        rows.append([percent(prior), *(["certain"] * len(after) if exact else after)])
     return [
-        (percent(prior), *(percent(belief_after(prior, loss)) for loss in losses.values()))
-        for prior in _PRIORS
-    ]
+        f"After, {heads[relation]}: at most{'' if exact else but_for(chance)}"
+        for relation, (_, chance) in losses.items()
+    ], rows
 
 
-def _sample(table: Any) -> dict[str, Any]:
-    """The largest counts of a published table."""
+def _rarely_more(scale: float, size: int) -> bool:
+    """Whether noise of this scale is larger in size at most once in 20 times."""
+    return 2 * survival(scale, size + 1) <= 0.05
+
+
+def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
+    """How far off the published numbers are, in words."""
+    if mechanism.schedule.exact:
+        return ["All counts are exact."]
+    lines = []
+    for part in mechanism.schedule:
+        if "deviation" in part.measures:
+            known = tables[part.table].column("deviation").drop_null()
+            if len(known):
+                low, high = (f(known).as_py() for f in (pc.min, pc.max))
+                between = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
+                lines.append(
+                    f"{part.table}: the standard deviation of a count's error is {between}; it stands beside."
+                )
+        elif part.error:
+            most = smallest(partial(_rarely_more, part.error))
+            lines.append(
+                f"{part.table}: the noise added to a count is at most {most:,}, up or down, 19 times in 20."
+            )
+    lines.append("A row may be missing though many have it; that something is missing tells nothing certain.")
+    return lines
+
+
+def _sample(table: Any, meanings: Mapping[str, str]) -> dict[str, Any]:
+    """The largest counts of a published table, and what its columns of numbers mean."""
     rows = []
     for row in table.slice(0, _SHOWN).to_pylist():
-        rows.append([" → ".join(value) if isinstance(value, list) else value for value in row.values()])
+        values = [" → ".join(value) if isinstance(value, list) else value for value in row.values()]
+        rows.append(
+            [
+                "withheld" if value is None and name == "count" else value
+                for name, value in zip(row, values, strict=True)
+            ]
+        )
     columns = [name.replace("_", " ") for name in table.schema.names]
-    return {"columns": columns, "numbers": [name for name in _MEASURES if name in columns], "rows": rows}
+    numbers = [name.replace("_", " ") for name in table.schema.names if name in meanings or name in _MEASURES]
+    return {
+        "columns": columns,
+        "numbers": numbers,
+        "rows": [["" if value is None else value for value in row] for row in rows],
+        "meanings": {name.replace("_", " "): text for name, text in meanings.items()},
+    }

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tacit.release.document.manifest import describe_table
+from tacit.release import prose
+from tacit.release.document.manifest import describe_table, require_plain
 from tacit.release.document.page import PAGE
 from tacit.release.execution import column_types
+from tacit.release.mechanism import Plan
 from tacit.release.schedule import Part, Schedule
 
 Finding = tuple[bool, str]
@@ -42,7 +44,7 @@ def cells(table: pa.Table) -> list[pa.Array]:
         if pa.types.is_string(column.type):
             texts = pc.replace_substring_regex(texts, r"[\t\r\n]", " ")
             texts = pc.replace_substring_regex(texts, r"^([=+\-@])", r"'\1")
-        made.append(texts)
+        made.append(pc.fill_null(texts, ""))
     return made
 
 
@@ -56,10 +58,19 @@ def write_cells(table: pa.Table, path: Path) -> None:
             file.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
 
+def write_parquet(table: pa.Table, path: Path, meanings: Mapping[str, str]) -> None:
+    """Write a table as Parquet, with what its columns of numbers mean as the file's only notes."""
+    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as file:
+        file.write_table(table)
+        if meanings:
+            file.add_key_value_metadata(dict(meanings))
+
+
 def table_checks(
-    folder: Path, manifest: Mapping[str, Any], schedule: Schedule
+    folder: Path, manifest: Mapping[str, Any], plan: Plan[Any]
 ) -> Iterator[tuple[str, Callable[[], Finding]]]:
     """What is to be checked of each table, and how; a check may raise anything if the file is broken."""
+    schedule, meanings = plan.schedule, prose.columns(plan)
     yield (
         "the tables are those that the mechanism publishes",
         lambda: (list(manifest["published"]) == [part.table for part in schedule], ""),
@@ -69,19 +80,21 @@ def table_checks(
         path = folder / f"{name}.parquet"
 
         def stated(name: str = name, part: Part = part, path: Path = path) -> Finding:
-            read = _read(path)
+            read = read_table(path)
             found = describe_table(read)
             same = json.dumps(found) == json.dumps(manifest["published"][name])
-            return same and _shows(part, pq.read_schema(path)), f"{found['rows']:,} rows"
+            shows = _shows(part, read.schema, meanings.get(name, {}))
+            return same and shows, f"{found['rows']:,} rows"
 
         def threshold(part: Part = part, path: Path = path) -> Finding:
-            return _passes(_read(path).column("count"), part.lowest)
+            return _passes(read_table(path).column("count"), part.lowest)
 
         def keys(part: Part = part, path: Path = path) -> Finding:
-            return _distinct(as_text(_read(path)), [column.name for column in part.columns]), ""
+            table = as_text(read_table(path))
+            return _distinct(table, [column.name for column in part.columns]) and _whole(table), ""
 
         def text(name: str = name, path: Path = path) -> Finding:
-            return _same_text(_read(path), folder / f"{name}.tsv"), ""
+            return _same_text(read_table(path), folder / f"{name}.tsv"), ""
 
         yield f"{name} has the columns, rows and sum stated", stated
         if part.lowest is not None:
@@ -91,14 +104,14 @@ def table_checks(
         if part.nested:
 
             def sums(path: Path = path) -> Finding:
-                return _adds_up(_read(path)), ""
+                return _adds_up(read_table(path)), ""
 
             yield f"each count of {name} is the sum of those right below it", sums
         for column, other in part.within:
 
             def published(path: Path = path, column: str = column, other: str = other) -> Finding:
-                known = _read(folder / f"{other}.parquet").column(0).combine_chunks()
-                listed = _read(path).column(column)
+                known = read_table(folder / f"{other}.parquet").column(0).combine_chunks()
+                listed = read_table(path).column(column)
                 return bool(pc.all(pc.is_in(listed, value_set=known), min_count=0).as_py()), ""
 
             yield f"each {column} of {name} is published among the {other}", published
@@ -109,14 +122,17 @@ def expected_files(schedule: Schedule) -> set[str]:
     return {f"{part.table}.{form}" for part in schedule for form in ("parquet", "tsv")} | {PAGE}
 
 
-def _shows(part: Part, schema: pa.Schema) -> bool:
-    """Whether a file has the columns of the part and nothing else, not even notes of its own."""
+def _shows(part: Part, schema: pa.Schema, meanings: Mapping[str, str]) -> bool:
+    """Whether a file has the columns of the part, what they mean, and nothing else."""
     found = [(field.name, field.type) for field in schema]
     measures = [(name, pa.int64()) for name in part.measures]
-    return found == [*column_types(part), *measures] and not schema.metadata
+    notes = {name.decode(): text.decode() for name, text in (schema.metadata or {}).items()}
+    return found == [*column_types(part), *measures] and notes == meanings
 
 
-def _read(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
+    """A published table; what is not a plain file is refused."""
+    require_plain(path)
     with pq.ParquetFile(path) as file:
         return file.read()
 
@@ -124,13 +140,23 @@ def _read(path: Path) -> pa.Table:
 def _passes(counts: pa.ChunkedArray, least: int | None) -> Finding:
     smallest = pc.min(counts).as_py()
     if smallest is None or least is None:
-        return counts.null_count == 0, ""
-    return counts.null_count == 0 and smallest >= least, f"{smallest:,} against {least:,}"
+        return True, ""
+    return smallest >= least, f"{smallest:,} against {least:,}"
 
 
 def _distinct(table: pa.Table, keys: list[str]) -> bool:
-    missing = any(table.column(name).null_count for name in table.column_names)
+    missing = any(table.column(name).null_count for name in keys)
     return not missing and table.group_by(keys).aggregate([]).num_rows == table.num_rows
+
+
+def _whole(table: pa.Table) -> bool:
+    """Whether every row has its numbers: all, or in their place what a withheld count is fewer than."""
+    withheld = pc.is_valid(table.column("fewer_than")) if "fewer_than" in table.column_names else None
+    for name in set(table.column_names) & {"count", "deviation"}:
+        missing = pc.is_null(table.column(name))
+        if pc.sum(missing).as_py() if withheld is None else not missing.equals(withheld):
+            return False
+    return True
 
 
 def _adds_up(table: pa.Table) -> bool:
@@ -145,6 +171,7 @@ def _adds_up(table: pa.Table) -> bool:
 
 
 def _same_text(table: pa.Table, path: Path) -> bool:
+    require_plain(path)
     lines = path.read_text("utf-8").split("\n")
     expected = ["\t".join(table.column_names)]
     if table.num_rows:

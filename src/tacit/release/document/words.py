@@ -1,14 +1,15 @@
 """A guarantee in words that a data protection officer can sign or refuse to, for the terminal and the page.
 
-How strong a protection is follows from ε alone, by thresholds that are stated and the same everywhere: on
-the page, in the terminal and in the manifest. What ε means is said by a belief: somebody who knows
-everything else, and holds it for an even chance that a person searched for something, can become so sure
-and no surer.
+How strong a protection is follows from a belief: somebody who knows everything else, and holds it for an even
+chance that a user searched for something, can become so sure and no surer, but for a stated chance. The
+verdict is about everything published from the data set so far; what this release alone does comes second. Its
+thresholds are stated and the same everywhere: on the page, in the terminal and in the manifest.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -16,11 +17,20 @@ from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.release.parameters import Choice
 from tacit.release.thresholds import upward_bias
 
-STRONG_UP_TO = 1.0
-WEAK_ABOVE = 5.0
-"""Above this ε a protection is called weak."""
-NO_PROTECTION_ABOVE = 10.0
-"""Above this ε it is none to speak of."""
+STRONG_UP_TO = 0.90
+MODERATE_UP_TO = 0.95
+WEAK_UP_TO = 0.99
+"""How sure one may become, after an even chance, for a protection to be called so."""
+
+SHOWN = 0.1
+FEWEST = 10_000
+"""A δ may show a person if one of the users is expected to be shown with a chance above a tenth; where fewer
+users are stated than this, or none, δ is judged as for so many."""
+
+A_USER = (
+    "A user is one user id of the log: an account, a cookie or an address. A person with several ids is "
+    "protected as several users, each apart; people who share one are protected together, as one."
+)
 
 
 class Strength(StrEnum):
@@ -33,39 +43,54 @@ class Strength(StrEnum):
     NONE = "no protection"
 
 
+_HEADLINES = {
+    Strength.STRONG: "Strong protection of every user",
+    Strength.MODERATE: "Moderate protection of every user",
+    Strength.WEAK: "Weak protection: think twice before publishing this",
+    Strength.NONE_TO_SPEAK_OF: "No protection to speak of",
+}
+
+
 @dataclass(frozen=True)
 class ReleaseVerdict:
-    """What is to be said first about a release."""
+    """What is to be said first about a release.
+
+    Args:
+        strength: of everything published from the data set so far.
+        headline: the same in a few words.
+        sentences: what that means for a belief, and what the exceptions are.
+        after: how sure one can be at most, after an even chance.
+        chance: with which one may become surer; 0 where that cannot be.
+        alone: the strength of this release by itself.
+        shown: what a δ means that may show a person; empty where it hardly can.
+    """
 
     strength: Strength
     headline: str
-    sentence: str
+    sentences: tuple[str, ...]
     after: float
-    """How sure one can be at most, after an even chance."""
+    chance: float
+    alone: Strength
+    shown: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All that is said below the headline."""
+        return " ".join(self.sentences)
 
     @property
     def sure(self) -> str:
         """How sure one can become, to follow "can be"."""
         if self.strength is Strength.NONE:
             return "certain"
-        return (
-            f"at most {percent(self.after)} sure" if self.after <= 0.999 else "practically sure (over 99.9%)"
-        )
+        if self.after > 0.999:
+            return "practically sure (over 99.9%)"
+        return f"at most {percent(self.after)} sure"
 
     @property
     def warns(self) -> bool:
         """Whether the release needs a second thought."""
         return self.strength not in (Strength.STRONG, Strength.MODERATE)
-
-
-def _strength(guarantee: Guarantee) -> Strength:
-    if guarantee.kind is GuaranteeKind.K_QUERY:
-        return Strength.NONE
-    if guarantee.epsilon > NO_PROTECTION_ABOVE:
-        return Strength.NONE_TO_SPEAK_OF
-    if guarantee.epsilon > WEAK_ABOVE:
-        return Strength.WEAK
-    return Strength.STRONG if guarantee.epsilon <= STRONG_UP_TO else Strength.MODERATE
 
 
 def belief_after(prior: float, loss: float) -> float:
@@ -74,10 +99,10 @@ def belief_after(prior: float, loss: float) -> float:
 
 
 def percent(belief: float) -> str:
-    """A belief as it reads: never rounded to certainty, which only exact counts give."""
+    """A belief as it reads, rounded up and never to certainty, which only exact counts give."""
     if belief > 0.999:
         return "over 99.9%"
-    return f"{belief:.1%}".replace(".0%", "%")
+    return f"{math.ceil(belief * 1000 - 1e-9) / 1000:.1%}".replace(".0%", "%")
 
 
 def one_in(chance: float) -> str:
@@ -86,43 +111,127 @@ def one_in(chance: float) -> str:
     >>> one_in(1e-6), one_in(0.75), one_in(3e-22)
     ('1 in 1,000,000', '75%', '1 in a million million')
     """
-    if chance >= 0.5:
-        return f"{chance:.0%}"
+    if chance >= 0.1:
+        return f"{math.ceil(chance * 100 - 1e-9):d}%"
     return f"1 in {int(1 / chance * (1 + 1e-12)):,}" if chance > 1e-12 else "1 in a million million"
 
 
-def verdict_on(guarantee: Guarantee) -> ReleaseVerdict:
-    """The verdict on what a release promises."""
-    strength = _strength(guarantee)
-    if strength is Strength.NONE:
-        return ReleaseVerdict(
-            strength,
-            "No protection against anybody who knows the method",
-            "Somebody who knows or controls the other people behind a published row learns with"
-            " certainty whether one "
-            "more person is among them. No privacy guarantee holds for this release.",
-            1.0,
+def but_for(chance: float) -> str:
+    """The exception to a bound, to follow it; nothing where there is none."""
+    return f", except with a chance of at most {one_in(chance)}" if chance else ""
+
+
+def may_show(delta: float, users: int | None) -> str:
+    """What a δ means that may show a person outright; empty for one that hardly can."""
+    if delta * max(users or 0, FEWEST) <= SHOWN * (1 + 1e-9):
+        return ""
+    said = (
+        f"A δ of {delta:.3g}: for any one user a chance of {one_in(delta)} that something only they did is "
+    )
+    if users is None:
+        return said + f"shown; for a log of {FEWEST:,} users it should be at most {SHOWN / FEWEST:g}."
+    expected = delta * users
+    whole = f"{expected:,.0f} of them are" if expected >= 1.5 else f"{expected:.2g} of them is"
+    most = SHOWN / max(users, FEWEST)
+    return said + f"shown: of {users:,} users, {whole} to be expected. It should be at most {most:.2g}."
+
+
+def _strength(total: Guarantee, shown: str, users: int | None) -> Strength:
+    if total.kind is GuaranteeKind.K_QUERY:
+        return Strength.NONE
+    after = belief_after(0.5, total.as_replace().but_for()[0])
+    if after > WEAK_UP_TO or total.delta * (users or FEWEST) >= 1:
+        return Strength.NONE_TO_SPEAK_OF
+    if after > MODERATE_UP_TO or shown:
+        return Strength.WEAK
+    return Strength.STRONG if after <= STRONG_UP_TO else Strength.MODERATE
+
+
+def verdict_on(
+    alone: Guarantee, total: Guarantee | None = None, *, exact: int = 0, users: int | None = None
+) -> ReleaseVerdict:
+    """The verdict on a release.
+
+    Args:
+        alone: what the release promises by itself.
+        total: what holds for everything published from the data set so far, with this release; the same as
+            ``alone`` for the only release.
+        exact: how many releases of the data set, with this one, have exact counts: no total describes them.
+        users: about how many users the log has, where that is stated.
+    """
+    total = alone if total is None else total
+    by_itself = _strength(alone, may_show(alone.delta, users), users)
+    if by_itself is Strength.NONE:
+        said = (
+            "Somebody who knows or controls the other users behind a published row learns with certainty "
+            "whether one more user is among them. No privacy guarantee holds for this release, nor for the "
+            "data set from now on."
         )
-    after = belief_after(0.5, guarantee.as_replace().epsilon)
-    headline = {
-        Strength.STRONG: "Strong protection of every single person",
-        Strength.MODERATE: "Moderate protection of every single person",
-        Strength.WEAK: "Weak protection: think twice before publishing this",
-        Strength.NONE_TO_SPEAK_OF: "No protection to speak of",
-    }[strength]
-    except_for = (
-        f" In addition, with a chance of at most {one_in(guarantee.delta)}, something that only this"
-        " person did is shown."
-        if guarantee.delta
-        else ""
+        headline = "No protection against anybody who knows the method"
+        return ReleaseVerdict(Strength.NONE, headline, (said,), 1.0, 1.0, by_itself)
+    if exact:
+        said = (
+            f"Exact counts of this data set went out before, in {counted(exact, 'k-query release')}: whoever "
+            "knows the other users behind a row of those learns with certainty whether one more is among "
+            "them. No total describes that, and what this release promises cannot take it back."
+        )
+        headline = "No protection: exact counts of this data set were published before"
+        return ReleaseVerdict(Strength.NONE, headline, (said, _of_this(alone, users)), 1.0, 1.0, by_itself)
+    shown = may_show(total.delta, users)
+    strength = _strength(total, shown, users)
+    loss, chance = total.as_replace().but_for()
+    verdict = ReleaseVerdict(
+        strength, _HEADLINES[strength], (), belief_after(0.5, loss), chance, by_itself, shown
     )
-    verdict = ReleaseVerdict(strength, headline, "", after)
-    return replace(
-        verdict,
-        sentence="Take somebody who knows everything else in the log, and holds it for an even chance that a"
-        " certain person searched for something. After seeing this release they can be"
-        f" {verdict.sure} of it, whatever it was.{except_for}",
+    return replace(verdict, sentences=tuple(_said(verdict, alone, total, users)))
+
+
+def _said(verdict: ReleaseVerdict, alone: Guarantee, total: Guarantee, users: int | None) -> Iterator[str]:
+    """The sentences below the headline, everything so far first."""
+    several = (alone.epsilon, alone.delta) != (total.epsilon, total.delta)
+    seen = (
+        "everything published from this data set so far, this release included,"
+        if several
+        else "this release"
     )
+    yield (
+        "Take somebody who knows everything else in the log, and holds it for an even chance that a certain "
+        f"user searched for something. After seeing {seen} they can be {verdict.sure} of it, whatever it was"
+        f"{but_for(verdict.chance) if verdict.after <= 0.999 else ''}."
+    )
+    if verdict.shown:
+        yield verdict.shown
+    elif total.delta:
+        yield (
+            f"With a chance of at most {one_in(total.delta)}, something only this user did is shown outright"
+            + (f"; any of {users:,} users, with at most {one_in(total.delta * users)}." if users else ".")
+        )
+    if several:
+        yield _of_this(alone, users)
+
+
+def _of_this(alone: Guarantee, users: int | None) -> str:
+    """What this release does by itself, in a sentence."""
+    found = verdict_on(alone, users=users)
+    return (
+        f"This release by itself: {found.strength.value}; from an even chance to {found.sure}"
+        f"{but_for(found.chance) if found.after <= 0.999 else ''}."
+    )
+
+
+THINGS = {
+    "queries": "query",
+    "keywords": "keyword",
+    "clicks": "click on a url for a query",
+    "pairs": "pair of a query and the next one",
+    "sessions": "beginning of a session",
+}
+"""One of what a table lists, by the table's name."""
+
+
+def among(choice: Choice, count: int, thing: str, things: str = "") -> str:
+    """``as their most frequent query``, ``among their first 5 queries``: in which of a user's things."""
+    return f"{'as' if count == 1 else 'among'} their {taken(choice, count, thing, things)}"
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
@@ -155,36 +264,57 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
             "person asked it.",
         )
     neighbours = (
-        "whether a person's whole history is in the log or not"
+        "whether a user's whole history is in the log or not"
         if guarantee.neighbours is Neighbours.ADD_REMOVE
-        else "whether a person's history is what it is or any other (the number of users is public)"
+        else "whether a user's history is what it is or any other (the number of users is public)"
+    )
+    instead = (
+        "without them" if guarantee.neighbours is Neighbours.ADD_REMOVE else "with others in their place"
     )
     lines = [
         f"Each user is protected, with all records together: {neighbours}.",
+        A_USER,
         "From anybody who sees the release, whatever else they know, however they compute, and even if they "
         "know or control all other users.",
     ]
     if guarantee.kind is GuaranteeKind.PURE:
-        lines.append(f"Nothing seen in the release becomes more than {_times(guarantee)} times as likely.")
+        lines.append(
+            f"Nothing seen in the release becomes more than {_times(guarantee.epsilon)} times as likely."
+        )
     elif guarantee.kind is GuaranteeKind.PROBABILISTIC:
         lines.append(
-            f"Except with a chance of {one_in(guarantee.delta)}, nothing seen in the release becomes more "
-            f"than {_times(guarantee)} times as likely."
+            f"Except with a chance of {one_in(guarantee.delta)}, nothing seen in the release as a whole "
+            f"becomes more than {_times(guarantee.epsilon)} times as likely."
         )
     else:
-        lines.append(
-            f"Nothing that can be seen becomes more than {_times(guarantee)} times as likely, except "
-            f"that of any one given person, with a chance of at most {one_in(guarantee.delta)}, something "
-            "only this person did is shown."
-        )
+        lines += [
+            "Whatever somebody looks for in the release, or computes from it: the chance to find it is with "
+            f"this user's records at most {_times(guarantee.epsilon)} times what it is {instead}, plus "
+            f"{one_in(guarantee.delta)}; and the other way round.",
+            _but_for_a_chance(guarantee),
+        ]
     return tuple(lines)
 
 
-def _times(guarantee: Guarantee) -> str:
+def _but_for_a_chance(guarantee: Guarantee) -> str:
+    """The loss that (ε, δ) bounds, and the chance of more."""
+    loss, chance = guarantee.but_for()
+    if chance >= 1:
+        return "At so large a δ that bounds nothing that is seen: any of it may be as telling as can be."
+    return (
+        f"It follows that nothing seen becomes more than {_times(loss)} times as likely{but_for(chance)}. "
+        "At a chance of δ itself no such factor follows: δ pays for what the noise may give away, too."
+    )
+
+
+def _times(loss: float) -> str:
     """The factor as a number that a person can judge: ``2.72 (e^1)``, ``2,981 (e^8)``."""
-    factor = math.exp(min(guarantee.epsilon, 700.0))
-    words = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}" if factor < 1e9 else "a thousand million"
-    return f"{words} (e^{guarantee.epsilon:.4g})"
+    factor = math.exp(min(loss, 700.0))
+    if factor >= 1e9:
+        return f"over a thousand million (e^{loss:.4g})"
+    unit = 10.0 ** min(0, math.floor(math.log10(factor)) - 2)  # rounded up, to three digits at least
+    words = f"{math.ceil(factor / unit - 1e-9) * unit:,.{max(0, -round(math.log10(unit)))}f}"
+    return f"{words} (e^{loss:.4g})"
 
 
 def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
@@ -198,7 +328,7 @@ def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
     lines = [
         "What is true of many: that a query is popular is the purpose of the release, and it may tell "
         "something about everybody who is like the many.",
-        "Something about each person, within the bound above. Several releases of the same log add up; the "
+        "Something about each user, within the bound above. Several releases of the same log add up; the "
         "ledger keeps the sum.",
         "More about a group acting as one: for k people who share a secret, ε counts k times and δ grows.",
         "The parameters, the public lists and this page. They were chosen without looking at the log, or "
@@ -207,7 +337,7 @@ def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
     if guarantee.delta:
         lines.insert(
             1,
-            "Outright, something that one person alone did: for any given person with a chance of at most "
-            f"{one_in(guarantee.delta)}. Among as many people as that, one is to be expected.",
+            "Outright, something that one user alone did: for any given user with a chance of at most "
+            f"{one_in(guarantee.delta)}.",
         )
     return tuple(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tacit.release.document.words import biased_counts, counted
 from tacit.release.mechanisms.adaptive import SEQUENCE, AdaptivePlan, HeldItem
@@ -32,6 +32,24 @@ def words(plan: AdaptivePlan) -> Sequence[str]:
     if isinstance(selection, AdaptiveRounds):
         return _words_of_rounds(plan, selection)
     return _words_of_count(plan) if selection is not None else ()
+
+
+def columns(plan: AdaptivePlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts, how far off it may be, and what stands in the place of one that is withheld."""
+    if plan.single:
+        bound = counted(plan.mechanism.per_user, "item")
+        count = f"Users who have it among {bound} of theirs, drawn by lot where they have more; plus noise."
+    else:
+        count = "About how many users have it at all: estimated from noisy, clipped weights."
+    said = {
+        "count": count,
+        "deviation": "Standard deviation of the count's error, in users, as estimated.",
+        "fewer_than": "Where there is no count: so few that noise alone could have made it; the number of "
+        "users is probably below this.",
+    }
+    if not plan.single:
+        said["count"] += " Empty where it is withheld."
+    return {part.table: {name: said[name] for name in part.measures} for part in plan.schedule}
 
 
 def steps(plan: AdaptivePlan) -> Sequence[DescribedStep]:

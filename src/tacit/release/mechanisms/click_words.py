@@ -10,7 +10,7 @@ from typing import Any
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import prose
-from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.document.words import among, biased_counts, counted, taken
 from tacit.release.mechanisms.click import ClickPlan, domain_size, spurious_queries
 from tacit.release.thresholds import survival
 
@@ -60,6 +60,24 @@ def words(plan: ClickPlan) -> list[str]:
             "thresholds only keep out keys of count 0; they may be changed without any cost in privacy."
         )
     return lines
+
+
+def columns(plan: ClickPlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts."""
+    asked, scale = plan.mechanism, plan.queries.error
+    kind = "different " if asked.once_per_user else ""
+    given = among(asked.take, asked.queries_per_user, "query", f"{kind}queries")
+    what = f"Users who have it {given}" if asked.once_per_user else f"Searches for it that users have {given}"
+    left_out = "what a user has beyond these is left out."
+    found = {"queries": {"count": f"{what}, plus noise of scale {scale:.4g}; {left_out}"}}
+    clicked = among(asked.take, asked.counted_clicks, "click")
+    said = {
+        "clicks": f"Clicks on it for this query that users have {clicked}",
+        "transitions": "How often users asked the next query right after this one, in those searches",
+    }
+    for name, part in plan.besides.items():
+        found[name] = {"count": f"{said[name]}, plus noise of scale {part.error:.4g}; {left_out}"}
+    return found
 
 
 def notes(plan: ClickPlan) -> prose.Notes:

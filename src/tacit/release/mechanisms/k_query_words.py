@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tacit.release.mechanisms.k_query import KQueryPlan
 from tacit.release.prose import DescribedStep, Notes, PaperSetting
@@ -17,6 +17,12 @@ def words(plan: KQueryPlan) -> Sequence[str]:
         "Counts are exact. Whoever knows all users of a query but one learns whether that one asked it.",
         "This is no differential privacy: no epsilon, however large, describes it.",
     )
+
+
+def columns(plan: KQueryPlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts: exactly."""
+    counts = f"Users who have it, exactly; at least {plan.k}."
+    return {part.table: {"count": counts} for part in plan.schedule}
 
 
 def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:

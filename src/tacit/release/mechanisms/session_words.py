@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
-from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.document.words import among, biased_counts, counted, taken
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha, selection_figures
 
@@ -43,6 +43,28 @@ def words(plan: SessionPlan) -> Sequence[str]:
             "average. Both parts are paid for."
         )
     return tuple(lines)
+
+
+def columns(plan: SessionPlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts."""
+    asked, part = plan.mechanism, plan.sequences
+    times = (
+        "Users who asked these queries in this order" if asked.counted_once else "How often they were asked"
+    )
+    given = among(asked.take, asked.sessions_per_user, "session")
+    found = {
+        part.table: {
+            "count": f"{times}, others in between or not, within one session {given}, cut to its first "
+            f"{asked.queries_per_session} queries; plus noise of scale {part.error:.4g}."
+        }
+    }
+    for clicks in plan.schedule.parts[1:]:
+        taken_clicks = among(asked.take, asked.counted_clicks, "click")
+        found[clicks.table] = {
+            "count": f"Clicks on it for this query that users have {taken_clicks}, plus noise of scale "
+            f"{clicks.error:.4g}; what a user has beyond these is left out."
+        }
+    return found
 
 
 def steps(plan: SessionPlan) -> Sequence[DescribedStep]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacit.release.document.words import counted, taken
+from tacit.release.document.words import among, counted, taken
 from tacit.release.mechanisms.topics import TopicsPlan
 from tacit.release.mechanisms.topics_tree import check_table, check_topics, noise_variance
 from tacit.release.prose import Checks, DescribedStep
@@ -42,6 +42,17 @@ def words(plan: TopicsPlan) -> Sequence[str]:
         "What a query is about is told from its words by a public rule, which is often wrong about a single "
         "query; queries that it cannot place count nowhere.",
     )
+
+
+def columns(plan: TopicsPlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts, and what stands beside it."""
+    asked = plan.mechanism
+    given = among(asked.take, asked.per_user, "topic")
+    count = (
+        f"Users who have it {given} of the first level, or as the one topic right below such a one that they "
+        "search for; noise is in it, and it is the sum of the topics right below."
+    )
+    return {"topics": {"count": count, "deviation": "Standard error of the count, at most, in users."}}
 
 
 def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:

@@ -55,7 +55,9 @@ class Zealous(Mechanism):
     items: tuple[Item, ...] = declared(
         (Item.QUERIES,), "What is counted; repeat it for several histograms.", option="--item"
     )
-    per_user: int = declared(1, "m: the most distinct items a user gives to each histogram.", least=1)
+    per_user: int = declared(
+        1, "m: the most distinct items a user gives to each histogram.", least=1, most=100_000
+    )
     kind: GuaranteeKind = declared(
         GuaranteeKind.INDISTINGUISHABILITY,
         "Which guarantee: indistinguishability, that is (ε,δ)-differential privacy, or probabilistic.",

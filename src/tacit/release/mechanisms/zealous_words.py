@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.release.analysis import guarantee_of
-from tacit.release.document.words import biased_counts, counted, taken
+from tacit.release.document.words import THINGS, among, biased_counts, counted, taken
 from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
 from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, selection_figures
 from tacit.release.thresholds import survival
@@ -24,16 +24,32 @@ def figures(plan: ZealousPlan) -> dict[str, float]:
 def words(plan: ZealousPlan) -> Sequence[str]:
     """What the parameters mean and cost."""
     asked, cost = plan.mechanism, figures(plan)
+    given = among(asked.take, asked.per_user, "item", "different items")
     return (
         f"Each user gives at most {counted(asked.per_user, 'distinct item')} to each of "
         f"{counted(len(asked.items), 'histogram')}; what a user has beyond that is not counted.",
-        f"Items of fewer than {counted(plan.threshold_1, 'user')} never appear; an item of exactly "
+        f"A count is of the users who have an item {given}, and leaves out everybody else who has it. How "
+        "many have it at all is not published, and may be many times more.",
+        f"Items of fewer than {counted(plan.threshold_1, 'such user')} never appear; an item of exactly "
         f"{plan.threshold_1} appears with chance {cost['chance_at_first_threshold']:.2g}.",
-        f"An item needs about {plan.threshold_2} users for an even chance to appear, and "
-        f"{cost['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer items are lost: that is the cost.",
-        f"A published count is off by about {plan.noise:.3g} users on average.",
+        f"About {plan.threshold_2} users must have an item {given} for an even chance that it appears, and "
+        f"{cost['nearly_sure_at']:.0f} for 19 chances in 20. Rarer items are lost: that is the cost.",
+        f"A published count is off from the number of such users by about {plan.noise:.3g} on average.",
         biased_counts(plan.noise),
     )
+
+
+def columns(plan: ZealousPlan) -> Mapping[str, Mapping[str, str]]:
+    """What a count counts."""
+    asked = plan.mechanism
+    found = {}
+    for item in asked.items:
+        given = among(asked.take, asked.per_user, THINGS[item], f"different {item}")
+        found[item.value] = {
+            "count": f"Users who have it {given}, plus noise of scale {plan.noise:.4g}; a user counts once, "
+            "and others who have it are left out."
+        }
+    return found
 
 
 def steps(plan: ZealousPlan) -> Sequence[DescribedStep]:
