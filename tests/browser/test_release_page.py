@@ -15,7 +15,8 @@ import pytest
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
-from tacit.release.document.manifest import About
+from tacit.release.document.about import About
+from tacit.release.document.manifest import read_manifest, release_digest
 from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.preparation import Preparation
@@ -27,17 +28,18 @@ _CHROMIUM = Path("/usr/bin/chromium")
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 _QUIET += ["--disable-sync", "--no-first-run"]
 _STATED = {
-    "0.5": "Strong protection of every single person",
-    "2": "Moderate protection of every single person",
-    "8": "Weak protection: think twice before publishing this",
+    "0.5": "Strong protection of every user",
+    "1.25": "Moderate protection of every user",
+    "2": "Weak protection: think twice before publishing this",
     "100": "No protection to speak of",
     "k": "No protection against anybody who knows the method",
+    "after k": "No protection: exact counts of this data set were published before",
 }
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A release at each of four ε, and one of k-query."""
+    """A release at each of four ε, each of a data set of its own; one of k-query, and one after it."""
     home = tmp_path_factory.mktemp("pages")
     rows = [
         (f"u{n}", query) for n in range(400) for query in ("weather", "a rather long query " * 9, f"rare {n}")
@@ -52,11 +54,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     pq.write_table(pa.table(columns, schema=SCHEMA), log)
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 200.0, 1e-2)
-    ledger = Ledger.create(home / "ledger", budget)
-    about = About("Weekly log <of> Example", "Example Search GmbH, Berlin", "Research & teaching")
-    made: dict[str, Any] = {e: Zealous(epsilon=float(e), delta=1e-5) for e in _STATED if e != "k"}
-    made["k"] = KQuery(k=20)
+    about = About(
+        data_set="Weekly log <of> Example",
+        controller="Example Search GmbH, Berlin",
+        purpose="Research & teaching",
+    )
+    made: dict[str, Any] = {e: Zealous(epsilon=float(e), delta=1e-6) for e in _STATED if "k" not in e}
+    made |= {"k": KQuery(k=20), "after k": Zealous(epsilon=0.5, delta=1e-6)}
     for name, mechanism in made.items():
+        place = home / f"{name[-1:] if 'k' in name else name}.ledger"
+        ledger = Ledger(place) if place.exists() else Ledger.create(place, budget)
         publish_log(Order(log, home / name, mechanism.plan(), Preparation(), ledger, "page", about=about))
     return {name: home / name / "release.html" for name in made}
 
@@ -91,11 +98,13 @@ def test_the_verdict_comes_first_and_nothing_is_asked_of_the_network(
         assert (said, asked) == ([], [pages[name].as_uri()])
         assert page.locator("h2").first.inner_text() == _STATED[name]
         warned = page.locator("section.verdict.warns").count()
-        assert warned == (1 if name in ("8", "100", "k") else 0)
+        assert warned == (1 if name not in ("0.5", "1.25") else 0)
         assert page.locator("#learn tbody tr").count() == 4, "the table of beliefs never disappears"
         # Nothing but regions that scroll by themselves is wider than the screen.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         text = page.locator("main").inner_text()
+        assert page.locator("#what .red").count() == 7, "what nobody stated is shown as missing"
+        assert "user is one user id" in page.locator("#verdict").inner_text()
         for raw in ("None", "none\n", "per_user", "threshold_1", "paper prints", "per user:"):
             assert raw not in text
         assert "Example Search GmbH, Berlin" in text and "Weekly log <of> Example" in text
@@ -106,6 +115,9 @@ def test_it_is_printed_on_a_few_pages(browser: Any, pages: dict[str, Path]) -> N
     page, _, _ = _opened(browser, pages["2"], 1100, "dark")
     printed = page.pdf(format="A4")
     assert printed.startswith(b"%PDF")
+    digest = release_digest(read_manifest(pages["2"].parent))
+    assert page.locator(".signed code").inner_text() == digest
+    assert f'@bottom-left {{ content:"Release {digest}"' in page.content()
     assert (
         2
         <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") + printed.count(b"/Type/Page ")

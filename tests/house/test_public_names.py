@@ -75,7 +75,7 @@ class Nothing:
 
 
 WRONG: list[Any] = [Nothing(), 5, b"bytes", ["a", "list"], float("nan"), {}]
-PLAN = tacit.Zealous(epsilon=2)
+PLAN = tacit.Zealous(epsilon=1)
 
 
 @pytest.fixture(scope="module")

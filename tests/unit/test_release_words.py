@@ -35,7 +35,7 @@ def test_one_thing_is_not_counted_and_several_are() -> None:
         (0.5, "50%"),
         (0.261, "27%"),
         (1e-3, "1 in 1,000"),
-        (3e-7, "1 in 3,333,333"),
+        (3e-7, "1 in 3,330,000"),
         (1e-13, "1 in a million million"),
     ],
 )

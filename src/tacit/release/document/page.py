@@ -1,13 +1,12 @@
 """The page of a release, to be signed by a data protection officer: one file, no network, prints well.
 
-It shows what the manifest says, the steps and the reach of a belief as inline SVG, and the largest
-published counts. All of it is published anyway.
+It shows what the manifest says, the reach of a belief as inline SVG, and the largest published counts. All of
+it is published anyway, and whoever has the manifest and the tables can make the page again, to the letter.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -29,37 +28,12 @@ from tacit.release.document.words import (
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import LONGEST_KEY
-from tacit.release.prose import DescribedStep
 from tacit.release.thresholds import smallest, survival
 
 PAGE = "release.html"
 _SHOWN = 10
 _MEASURES = ("count", "deviation")
 _PRIORS = (0.001, 0.01, 0.1, 0.5)
-_TITLE, _LINE, _GAP, _CHARACTERS = 22, 18, 26, 84
-"""Of the picture of the steps: heights in pixels, and the characters of a line."""
-
-
-def _boxes(steps: Sequence[DescribedStep]) -> list[dict[str, Any]]:
-    """Lay out the picture of the steps: from the log that stays to the tables that leave."""
-    boxes: list[dict[str, Any]] = []
-    top = 8
-
-    def add(title: str, lines: Sequence[str], style: str, gap: int) -> None:
-        nonlocal top
-        height = _TITLE + _LINE * len(lines) + 12
-        boxes.append(
-            {"title": title, "style": style, "top": top + gap, "height": height, "gap": gap}
-            | {"lines": [(top + gap + _TITLE + _LINE * n, line) for n, line in enumerate(lines, 1)]}
-        )
-        top += gap + height
-
-    add("The log", ["user, query, time, rank, url; it does not leave its owner"], "store", 0)
-    for number, step in enumerate(steps, 1):
-        lines = textwrap.wrap(step.detail, _CHARACTERS)
-        add(f"{number}. {step.title}", lines, "noise" if step.noisy else "step", _GAP)
-    add("Published", ["tables, manifest and this page"], "store", 40)
-    return boxes
 
 
 def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
@@ -84,32 +58,11 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         meaning=meaning_of(guarantee),
         learns=[*residual_risks(guarantee), *prose.residual_risks(mechanism)],
         beliefs=_beliefs(total, budget["exact_counts"]),
-        boxes=_boxes(prose.steps(mechanism)),
         steps=prose.steps(mechanism),
         parameters=prose.words(mechanism),
-        records=_records(manifest["preparation"]),
+        longest=LONGEST_KEY,
         samples={name: _sample(table, meanings.get(name, {})) for name, table in tables.items()},
     )
-
-
-def _records(preparation: Mapping[str, Any]) -> list[str]:
-    """Which records took part, and what was withheld, in words."""
-    since, until = (preparation[name] and preparation[name].replace("T", " ") for name in ("since", "until"))
-    period = {
-        (True, True): f"Only records from {since} to before {until} (UTC) took part.",
-        (True, False): f"Only records from {since} (UTC) on took part.",
-        (False, True): f"Only records before {until} (UTC) took part.",
-        (False, False): "All records of the log took part.",
-    }[bool(since), bool(until)]
-    scrub = (
-        "Rows with e-mail addresses, telephone, card or social security numbers, addresses of computers,"
-        " passwords or long"
-        " numbers are not published. Names and streets written out cannot be found by a pattern, and are"
-        " missed."
-        if preparation["scrub"]
-        else "Rows that hold e-mail addresses, telephone or card numbers were NOT looked for and removed."
-    )
-    return [period, scrub, f"Nothing longer than {LONGEST_KEY} characters is published."]
 
 
 def _budget(budget: Mapping[str, Any]) -> dict[str, Any]:

@@ -113,7 +113,11 @@ def one_in(chance: float) -> str:
     """
     if chance >= 0.1:
         return f"{math.ceil(chance * 100 - 1e-9):d}%"
-    return f"1 in {int(1 / chance * (1 + 1e-12)):,}" if chance > 1e-12 else "1 in a million million"
+    if chance <= 1e-12:
+        return "1 in a million million"
+    number = int(1 / chance * (1 + 1e-12))
+    unit = 10 ** max(0, len(str(number)) - 3)  # three digits, rounded towards the larger chance
+    return f"1 in {number // unit * unit:,}"
 
 
 def but_for(chance: float) -> str:
