@@ -1,7 +1,12 @@
-"""Read the bodies of requests to Tacit's servers within limits; errors repeat nothing of them."""
+"""Read the bodies of requests to Tacit's servers within limits; errors repeat nothing of them.
+
+Bodies that come slowly cannot keep a server from others: only so many are read at a time, and one more ends
+the oldest.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
@@ -21,13 +26,32 @@ class TooLongError(InputError):
     """A body beyond its limit; the rest of it was not read."""
 
 
+class TooSlowError(InputError):
+    """A body that did not come in time."""
+
+
+_SECONDS = 10.0
+_AT_A_TIME = 1_000
+_READING: dict[asyncio.Timeout, None] = {}
+"""The bodies being read, oldest first."""
+
+
 async def read_body(request: Request, most: int) -> bytes:
     """The request's body of at most ``most`` bytes."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise TooLongError(f"a message has at most {most:,} bytes.")
+    body, limit = bytearray(), asyncio.timeout(_SECONDS)
+    try:
+        async with limit:
+            _READING[limit] = None
+            if len(_READING) > _AT_A_TIME:
+                next(iter(_READING)).reschedule(asyncio.get_running_loop().time())
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise TooLongError(f"a message has at most {most:,} bytes.")
+    except TimeoutError as error:
+        raise TooSlowError("a message must come within a few seconds.") from error
+    finally:
+        _READING.pop(limit, None)
     return bytes(body)
 
 

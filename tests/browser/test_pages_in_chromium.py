@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from tests.local_server import http_answer, local_server
 from tests.page_server import ServedPage, served_page
 
@@ -280,7 +281,7 @@ PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/exposure"
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility_and_phone_width(chromium: Any, server: ServedPage, scheme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = Axe()
     teach(server, COFFEE)
     teach(server, DISEASE, 3)
     window = Window(

@@ -13,9 +13,9 @@ from tacit.pool.protocol.table import losses
 from tacit.pool.protocol.template import (
     Region,
     Template,
-    generalise_query,
     parse_template,
     read_template,
+    without_values,
 )
 from tacit.pool.simulation.population import adult, read_population
 
@@ -69,13 +69,13 @@ def test_long_intervals_are_shortened() -> None:
 
 def test_what_a_query_names_is_generalised_along_with_the_record() -> None:
     template = places()
-    washington = Region((0, 2), (20, 4))
-    assert generalise_query(template, washington, "stripper club, redmond") == "stripper club, Washington"
-    assert generalise_query(template, washington, "redmonds  pie") == "redmonds  pie"
+    mine = template.encode({"age": 20, "place": "Redmond"})
+    assert without_values(template, mine, "stripper club redmond") == ("stripper club", ["place"])
+    assert without_values(template, mine, "redmonds  pie") == ("redmonds  pie", [])
     with pytest.raises(InputError, match="names 2 values"):
-        generalise_query(template, washington, "from Redmond to Seattle")
-    with pytest.raises(InputError, match="does not contain"):
-        generalise_query(template, Region((0, 0), (20, 1)), "stripper club, redmond")
+        without_values(template, mine, "from Redmond to Seattle")
+    with pytest.raises(InputError, match="not that of your record"):
+        without_values(template, mine, "stripper club, seattle")
 
 
 @pytest.mark.parametrize(

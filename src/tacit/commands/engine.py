@@ -56,7 +56,7 @@ def serve(
         address = f"{server.address}/search"
         title = f"Search server at {address}?q=…"
         run(
-            engine_application(service),
+            lambda: engine_application(service),
             server,
             announcement(title, server, {"address": address}, [], as_json),
         )

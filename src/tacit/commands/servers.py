@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 import socket
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +47,67 @@ def announcement(
     return lambda: emit({"address": server.address, **result}, as_json=as_json, render=render)
 
 
-def run(app: Any, server: Listening, started: Callable[[], None]) -> None:
-    """Serve until Ctrl-C."""
+def run(make: Callable[[], Any], server: Listening, started: Callable[[], None], workers: int = 1) -> None:
+    """Serve what ``make`` makes until Ctrl-C, in so many processes."""
     from tacit.web.server import serve
 
-    serve(app, server.socket, started)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a thousand idle connections must not fill it
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if workers == 1:
+        serve(make(), server.socket, started)
+        return
+    server.socket.listen(2048)
+    _run_workers(workers, lambda: serve(make(), server.socket), started)
+
+
+_PAUSE = 0.5
+"""Seconds before a worker that died is replaced."""
+
+
+def _run_workers(number: int, work: Callable[[], None], started: Callable[[], None]) -> None:
+    """Run ``work`` in ``number`` processes until Ctrl-C or SIGTERM; ``started`` is called once they run."""
+    ending = False
+    children: set[int] = set()
+
+    def end(_signal: int, _frame: Any) -> None:
+        nonlocal ending
+        ending = True
+        for child in children:
+            os.kill(child, signal.SIGTERM)
+
+    usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    for name in usual:
+        signal.signal(name, end)
+    try:
+        for _ in range(number):
+            children.add(_fork(work, usual))
+        started()
+        while children:
+            try:
+                child, _ = os.wait()
+            except ChildProcessError:
+                break
+            if child in children and not ending:
+                time.sleep(_PAUSE)
+                children.add(_fork(work, usual))
+            children.discard(child)
+    finally:
+        for name, handler in usual.items():
+            signal.signal(name, handler)
+
+
+def _fork(work: Callable[[], None], usual: dict[signal.Signals, Any]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        for name, handler in usual.items():
+            signal.signal(name, handler)
+        work()
+        status = 0
+    except KeyboardInterrupt:
+        status = 0
+    finally:
+        sys.stdout.flush()
+        os._exit(status)

@@ -5,13 +5,13 @@ Personalized Recommendations". A person's record d follows a template; a service
 records that at least k people used within w of each other::
 
     tacit.simulate_pool(k=30, window=50, verify=True)                # what a choice of k and w costs
-    uvicorn.run(tacit.Pool(k=30, window=120, template="template.toml").app())
-    async with tacit.Agent("https://pool.example", "me.json") as agent:
-        region = await agent.region()                                # None: hold the query back
+    uvicorn.run(tacit.Pool("pool.join", "pool.secret").app())
+    async with tacit.Agent("pool.join", "me.json") as agent:
+        answer = await agent.search("concert tonight")               # HeldError: it was not sent
 
-Inside, imports run one way: :mod:`~tacit.pool.protocol` (records, messages, tables, batches),
-:mod:`~tacit.pool.channel` (who learns the address), :mod:`~tacit.pool.agent` (a person's side),
-:mod:`~tacit.pool.server` (the pool, relay, gateway and issuer), :mod:`~tacit.pool.simulation`.
+Inside, imports run one way: :mod:`~tacit.pool.protocol` (records, the tree, rule S, the gateway's log),
+:mod:`~tacit.pool.channel` (who learns what: sealing, tokens, the join file), :mod:`~tacit.pool.agent` (a
+person's side), :mod:`~tacit.pool.server` (relay, pool, gateway and issuer), :mod:`~tacit.pool.simulation`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.pool.agent.service import Agent
+    from tacit.pool.agent.agent import Agent
     from tacit.pool.protocol.template import Region, Template
-    from tacit.pool.server.app import Pool
+    from tacit.pool.server.pool import Pool
     from tacit.pool.simulation.traffic import PoolSimulation, simulate_pool
     from tacit.pool.simulation.verification import AnonymityAudit, verify_log
 
@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Agent": "agent.service",
+    "Agent": "agent.agent",
     "AnonymityAudit": "simulation.verification",
-    "Pool": "server.app",
+    "Pool": "server.pool",
     "PoolSimulation": "simulation.traffic",
     "Region": "protocol.template",
     "Template": "protocol.template",

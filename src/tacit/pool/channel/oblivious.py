@@ -1,4 +1,4 @@
-"""Oblivious HTTP (RFC 9458) over binary HTTP messages (RFC 9292), and an httpx transport that speaks it.
+"""Oblivious HTTP (RFC 9458) over binary HTTP messages (RFC 9292): seal, open, ask through a relay.
 
 HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is derived.
 Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Binary messages are written
@@ -8,10 +8,10 @@ limits. Section numbers are those of RFC 9458.
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair, PyHPKEError
 
-from tacit.errors import InputError
+from tacit.errors import InputError, TacitError
 
 Field = tuple[bytes, bytes]
 _REQUEST, _RESPONSE, _OPEN_REQUEST, _OPEN_RESPONSE = range(4)
@@ -44,10 +44,10 @@ class BinaryRequest:
     content: bytes = b""
     trailers: tuple[Field, ...] = ()
 
-    def to_bytes(self, pad_to: int = 1) -> bytes:
-        """The known-length form; zeros up to a multiple of ``pad_to`` bytes hide its length."""
+    def to_bytes(self, size: int | None = None) -> bytes:
+        """The known-length form; with ``size``, zeros up to exactly so many bytes hide its length."""
         control = b"".join(_prefixed(part) for part in (self.method, self.scheme, self.authority, self.path))
-        return _padded(_number(_REQUEST) + control + _body(self.fields, self.content, self.trailers), pad_to)
+        return _padded(_number(_REQUEST) + control + _body(self.fields, self.content, self.trailers), size)
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class BinaryResponse:
     content: bytes = b""
     trailers: tuple[Field, ...] = ()
 
-    def to_bytes(self, pad_to: int = 1) -> bytes:
-        """The known-length form; padded with zeros to a multiple of ``pad_to`` bytes."""
+    def to_bytes(self, size: int | None = None) -> bytes:
+        """The known-length form; with ``size``, padded with zeros to exactly so many bytes."""
         if not 200 <= self.status <= 599:
             raise InputError(f"a final response has a status from 200 to 599; found {self.status}.")
         head = _number(_RESPONSE) + _number(self.status)
-        return _padded(head + _body(self.fields, self.content, self.trailers), pad_to)
+        return _padded(head + _body(self.fields, self.content, self.trailers), size)
 
 
 def read_request(data: bytes) -> BinaryRequest:
@@ -131,8 +131,16 @@ def _body(fields: Sequence[Field], content: bytes, trailers: Sequence[Field]) ->
     return _section(fields) + _prefixed(content) + _section(trailers)
 
 
-def _padded(message: bytes, pad_to: int) -> bytes:
-    return message + bytes(-len(message) % pad_to)
+def _padded(message: bytes, size: int | None) -> bytes:
+    if size is None:
+        return message
+    if len(message) > size:
+        raise OversizeError(f"a message must fit into {size:,} bytes; found {len(message):,}.")
+    return message.ljust(size, b"\x00")
+
+
+class OversizeError(InputError):
+    """A message does not fit into the size that all messages have."""
 
 
 class _Reader:
@@ -376,73 +384,60 @@ class GatewayKey:
             raise InputError("a sealed request was not sealed for this gateway.") from None
 
 
-_PAD = 512
-_SENT = frozenset({b"content-type", b"accept", b"accept-language"})
+QUERY_SIZE, REQUEST_SIZE, ANSWER_SIZE, REPLY_SIZE = 2_048, 4_096, 8_192, 12_288
+"""Bytes before sealing, the same for everybody: a text for the service and its answer, and what carries them
+between a device and the pool. Whether a message is a deposit, a question whether the answer is there or the
+answer itself, its length does not tell."""
 
 
-class ObliviousTransport(httpx.AsyncBaseTransport):
-    """Sends requests through a relay to the gateway behind it.
+def media_type(headers: Mapping[str, str]) -> str:
+    """The media type of a message, without parameters; its case means nothing (RFC 9110, section 8.3.1)."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class RelayedError(TacitError):
+    """The relay or the gateway behind it did not answer as they should."""
+
+
+class StaleKeyError(RelayedError):
+    """The gateway does not know the key any more: it draws a new one at each start."""
+
+
+async def ask(
+    http: httpx.AsyncClient,
+    relay: str,
+    key: KeyConfiguration,
+    path: str,
+    said: Mapping[str, Any],
+    size: int = REQUEST_SIZE,
+) -> dict[str, Any]:
+    """Ask a gateway through a relay: a JSON object to a path of it, and a JSON object back.
+
+    Nothing of the HTTP client goes along: no header field but the content's type.
 
     Args:
-        relay: the relay's address.
-        keys: the gateway's key configurations, got from elsewhere. Otherwise they are fetched through the
-            relay, which could then hand out a key of its own: get them from elsewhere when the relay is not
-            trusted with that.
-        through: how the relay is reached.
+        size: bytes of the request before it is sealed.
+
+    Raises:
+        RelayedError: no answer came, or none that was sealed for this request.
     """
-
-    def __init__(
-        self, relay: str, *, keys: bytes | None = None, through: httpx.AsyncBaseTransport | None = None
-    ) -> None:
-        self._relay = relay
-        self._keys = read_key_configurations(keys) if keys is not None else None
-        self._lock = asyncio.Lock()
-        self._client = httpx.AsyncClient(
-            transport=through, timeout=30, follow_redirects=False, trust_env=False
-        )
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Seal, send, open."""
-        target = request.url
-        sealed = seal_request(
-            await self._key(),
-            BinaryRequest(
-                request.method.encode(),
-                target.scheme.encode(),
-                target.netloc,
-                target.raw_path,
-                tuple((name.lower(), value) for name, value in request.headers.raw if name.lower() in _SENT),
-                await request.aread(),
-            ).to_bytes(_PAD),
-        )
-        answer = await self._client.post(
-            self._relay,
-            content=sealed.data,
-            headers={"content-type": REQUEST_TYPE, "user-agent": "tacit"},
-        )
-        if answer.status_code != 200 or answer.headers.get("content-type") != RESPONSE_TYPE:
-            if answer.status_code == 400:
-                self._keys = None  # the gateway may have a new key
-            raise httpx.TransportError(
-                f"the relay or gateway answered {answer.status_code}.", request=request
-            )
-        try:
-            opened = read_response(sealed.open_response(answer.content))
-        except InputError as error:
-            raise httpx.TransportError(error.problem, request=request) from error
-        return httpx.Response(
-            opened.status, headers=list(opened.fields), content=opened.content, request=request
-        )
-
-    async def _key(self) -> KeyConfiguration:
-        async with self._lock:
-            if self._keys is None:
-                answer = await self._client.get(self._relay, headers={"accept": KEYS_TYPE})
-                if answer.status_code != 200:
-                    raise httpx.TransportError(f"the gateway's keys cannot be had: {answer.status_code}.")
-                self._keys = read_key_configurations(answer.content)
-            return self._keys[0]
-
-    async def aclose(self) -> None:
-        """Close the connection to the relay."""
-        await self._client.aclose()
+    content, fields = json.dumps(said).encode(), ((b"content-type", b"application/json"),)
+    request = BinaryRequest(b"POST", b"https", b"", path.encode(), fields, content)
+    sealed = seal_request(key, request.to_bytes(size))
+    headers = {"content-type": REQUEST_TYPE, "user-agent": "tacit"}
+    try:
+        answer = await http.post(relay, content=sealed.data, headers=headers)
+    except httpx.HTTPError as error:
+        raise RelayedError(f"the relay does not answer ({type(error).__name__}).") from error
+    if answer.status_code == 400:
+        raise StaleKeyError("the gateway has a new key.")
+    if answer.status_code != 200 or media_type(answer.headers) != RESPONSE_TYPE:
+        raise RelayedError(f"the relay or the gateway behind it answered {answer.status_code}.")
+    try:
+        opened = read_response(sealed.open_response(answer.content))
+        found = json.loads(opened.content)
+    except (InputError, ValueError) as error:
+        raise RelayedError("the answer was not sealed for this request.") from error
+    if opened.status != 200 or not isinstance(found, dict):
+        raise RelayedError(f"the gateway refused the request ({opened.status}).")
+    return found

@@ -303,14 +303,15 @@ def read_template(path: str | Path) -> Template:
     return parse_template(given)
 
 
-def generalise_query(template: Template, region: Region, query: str) -> str:
-    """The text of a query under ``region``: values of query attributes (q^p) are generalised.
+def without_values(template: Template, record: Record, query: str) -> tuple[str, list[str]]:
+    """The text without values of query attributes (q^p of Definition 4), and whose they were.
 
-    The longest value wins ("new york city" over "new york"); an attribute takes one value, further ones
-    of it are refused, since they would be sent as they are (Definition 4).
+    The service's gateway puts the region's words in their place: a device does not know yet which region its
+    query will go out under. The longest value wins ("new york city" over "new york"); an attribute takes one
+    value, and it must be the record's: the region would not contain another.
     """
     named = []
-    for attribute, low, high in zip(template.attributes, region.low, region.high, strict=True):
+    for attribute, own in zip(template.attributes, record, strict=True):
         if attribute.part != "query":
             continue
         alternatives = "|".join(re.escape(label) for label in sorted(attribute.labels, key=len, reverse=True))
@@ -322,11 +323,11 @@ def generalise_query(template: Template, region: Region, query: str) -> str:
                 "Ask about one at a time.",
             )
         if found:
-            if not low <= found.pop() <= high:
+            if found != {own}:
                 raise InputError(
-                    f"the region does not contain the query's {attribute.name!r}.",
+                    f"the query's {attribute.name!r} is not that of your record.",
                     "Join the pool with the public part that the query has.",
                 )
-            named.append(attribute.words(low, high))
-            query = value.sub(" ", query)
-    return " ".join([*query.split(), *named]) if named else query
+            named.append(attribute.name)
+            query = " ".join(value.sub(" ", query).split())
+    return query, named

@@ -1,0 +1,432 @@
+"""An agent on the person's own device: it asks a service through a pool, and tells the pool its leaf alone.
+
+A query is sealed twice: the text for the service's gateway, leaf and token for the pool, all in messages of
+one length that a relay carries. The pool holds the query until k people share a region with it; the answer
+says which region it went out under. As a server the agent takes searches as a Tacit search server does
+(``GET /search?q=…``, ``POST /search`` with a query and perhaps topics that the device guard let out).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import random
+import secrets
+import time
+import zlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tacit.bodies import read_object
+from tacit.errors import InputError, ParameterError, TacitError
+from tacit.pool.agent.memory import DeviceMemory, usual_place
+from tacit.pool.channel import oblivious, tokens
+from tacit.pool.channel.join import Announcement, JoinFile, read_secret, token_challenge
+from tacit.pool.protocol.counting import Why
+from tacit.pool.protocol.template import without_values
+
+Otherwise = Literal["hold", "direct"]
+_LARGEST_BODY = 200_000
+_HEADERS = {"cache-control": "no-store"}
+_KEYS_LAST = 300.0
+_POLLS = (0.15, 0.3, 0.6, 1.0)
+"""Seconds before each question whether the answer is there; the last is repeated."""
+_RANDOM = random.SystemRandom()
+
+
+class HeldError(TacitError):
+    """A query was held back and never sent: not enough people asked in time."""
+
+
+class Agent:
+    """A person's member of a pool.
+
+    ::
+
+        async with tacit.Agent("pool.join", {"age": 34, "place": "Burnaby"}) as agent:
+            answer = await agent.search("concert tonight")
+            print(answer["person"], answer["results"])
+
+    Args:
+        join: the join file, or its path.
+        record: the person's values, one for each attribute of the template, or a JSON file of them. Only the
+            number of a leaf of the public tree ever leaves the device.
+        account: the file with the secret of the person's account, where the pool has an issuer.
+        patience: for how many seconds a query waits for k people.
+        delay: a query leaves after a random time of at most so many seconds, so that its moment at the relay
+            says less about its moment at the service.
+        otherwise: what happens to a query that k people did not share in time: ``hold`` answers that it was
+            held back; ``direct`` sends it without any data, from the person's own address.
+        k: the least k that the person accepts (default: what was promised before).
+        window: the longest w that the person accepts, in seconds (likewise).
+        memory: the file in which the device remembers the pool.
+        proxy: a SOCKS proxy to reach the relay through, such as socks5://127.0.0.1:9050 for Tor.
+        transport: how the relay is reached, in place of both network and proxy.
+    """
+
+    def __init__(
+        self,
+        join: JoinFile | str | Path,
+        record: Mapping[str, object] | str | Path,
+        *,
+        account: str | Path | None = None,
+        patience: float = 60.0,
+        delay: float = 1.0,
+        otherwise: Otherwise = "hold",
+        k: int | None = None,
+        window: float | None = None,
+        memory: str | Path | None = None,
+        proxy: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.join = join if isinstance(join, JoinFile) else JoinFile.read(join)
+        if otherwise not in ("hold", "direct"):
+            raise ParameterError.outside("otherwise", repr(otherwise), "hold or direct")
+        if otherwise == "direct" and self.join.direct is None:
+            raise ParameterError("the join file names no address for `otherwise=direct`.", "Say hold.")
+        if self.join.issuer is not None and account is None:
+            raise ParameterError(
+                f"this pool admits accounts of {self.join.issuer} only.", "Name yours with `account`."
+            )
+        values = read_record(record) if isinstance(record, str | Path) else dict(record)
+        self._record = self.join.template.encode(values)
+        self.leaf = self.join.tree.leaf_of(self._record)
+        self.patience, self.delay, self.otherwise = patience, delay, otherwise
+        self._account = None if account is None else read_secret(Path(account))
+        place = usual_place(self.join) if memory is None else Path(memory)
+        self.memory = DeviceMemory.opened(place, self.join, k, window)
+        self._proxy = None if proxy is None else proxy.replace("socks5://", "socks5h://", 1)
+        self._transport = transport
+        self._own: dict[int, bytes] = {}
+        self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
+        self._issuing = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
+        self._http: httpx.AsyncClient
+        self.last: dict[str, Any] | None = None
+        """What the last query went out under."""
+
+    def __repr__(self) -> str:
+        return f"Agent(k={self.join.rules.k}, window={self.join.rules.window:g} s, through {self.join.relay})"
+
+    async def __aenter__(self) -> Agent:
+        self._http = httpx.AsyncClient(
+            transport=self._transport,
+            proxy=self._proxy,
+            timeout=30.0,
+            trust_env=False,
+            follow_redirects=False,
+        )
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.gather(self._fetching, return_exceptions=True)
+        await self._http.aclose()
+
+    # -- keys, periods, tokens ------------------------------------------------------------------------
+
+    async def _announced(self, party: str) -> Announcement:
+        """What a party says of its keys, from the one copy that the relay keeps for all."""
+        try:
+            answer = await self._http.get(f"{self.join.keys}/{party}")
+            given = answer.json() if answer.status_code == 200 else None
+        except (httpx.HTTPError, ValueError) as error:
+            raise oblivious.RelayedError(f"the relay has no keys of the {party}.") from error
+        if given is None:
+            raise oblivious.RelayedError(f"the relay has no keys of the {party} ({answer.status_code}).")
+        return Announcement.parse(given, party, self.join)
+
+    async def _key(self, party: str) -> oblivious.KeyConfiguration:
+        known = self._keys.get(party)
+        if known is None or time.monotonic() - known[0] > _KEYS_LAST:
+            announced = await self._announced(party)
+            found = oblivious.read_key_configurations(announced.key)[0]
+            known = self._keys[party] = (time.monotonic(), found)
+        return known[1]
+
+    async def _ask(self, path: str, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the pool; once more where it drew a new key."""
+        for _ in range(4):
+            key = await self._key("pool")
+            with contextlib.suppress(oblivious.StaleKeyError):
+                return await oblivious.ask(self._http, self.join.relay, key, path, said)
+            self._keys.pop("pool", None)
+            await asyncio.sleep(2.0)  # the relay's copy may be a few seconds old
+        raise oblivious.RelayedError("the pool does not open what its announced key sealed.")
+
+    async def standing(self) -> dict[str, Any]:
+        """What the pool promises now, its period, and how many people asked within the window.
+
+        Raises:
+            InputError: it promises less than its join file, or an earlier period came again.
+        """
+        said = await self._ask("/standing", {})
+        rules, tree = self.join.rules, self.join.tree
+        if said.get("k") != rules.k or said.get("window") != rules.window or said.get("tree") != tree.digest:
+            raise InputError(
+                "the pool does not promise what its join file says.",
+                "Look at its present join file.",
+            )
+        if isinstance(said.get("period"), int):
+            self.memory.enter(said["period"])
+        return said
+
+    async def _token(self, period: int) -> bytes:
+        """The token of a period: one a period, so that a person counts once."""
+        if self._account is None:
+            return self._own.setdefault(period, secrets.token_bytes(32))
+        async with self._issuing:
+            if period not in self.memory.tokens:
+                await self.fetch_tokens()
+        if period not in self.memory.tokens:
+            raise InputError("the issuer has no token of this period left for this account.")
+        ahead = [at for at in self.memory.tokens if at >= period]
+        if len(ahead) < len(self.memory.keys) // 2 and (self._fetching is None or self._fetching.done()):
+            self._fetching = asyncio.create_task(self._fetch_later())
+        return self.memory.tokens[period]
+
+    async def _fetch_later(self) -> None:
+        """Fetch more tokens at a random moment, which says nothing of when a query is asked."""
+        await asyncio.sleep(_RANDOM.uniform(0, 10 * self.join.rules.period))
+        async with self._issuing:
+            with contextlib.suppress(TacitError):
+                await self.fetch_tokens()
+
+    async def fetch_tokens(self) -> None:
+        """Fetch a token for every period that the issuer has a key for, in one batch."""
+        assert self._account is not None
+        announced = await self._announced("issuer")
+        self.memory.learn_keys(announced.tokens)
+        begun = {
+            at: tokens.new_token(tokens.VerifyingKey.from_bytes(key), token_challenge(self.join, at))
+            for at, key in announced.tokens.items()
+            if at not in self.memory.tokens and at >= self.memory.period.number
+        }
+        requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}
+        key = oblivious.read_key_configurations(announced.key)[0]
+        said = {"account": self._account, "requests": requests}
+        given = await oblivious.ask(
+            self._http, f"{self.join.relay}/issuer", key, "/tokens", said, tokens.BATCH_SIZE
+        )
+        for at, text in dict(given.get("signed", {})).items():
+            self.memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
+        self.memory.write()
+
+    # -- asking -----------------------------------------------------------------------------------------
+
+    async def search(
+        self,
+        query: str,
+        *,
+        topics: Sequence[str] = (),
+        preferences: Mapping[str, float] | None = None,
+        count: int | None = None,
+        patience: float | None = None,
+    ) -> dict[str, Any]:
+        """Ask the service through the pool.
+
+        Args:
+            query: the text.
+            topics: what goes along: the topics that the device guard let out.
+            preferences: the share of each of these topics.
+            count: how many results are wanted, if not as many as the engine gives.
+            patience: for how many seconds it waits, if not as long as the agent's.
+
+        Returns:
+            The engine's answer, with ``person``, the region that the query went out under, in words, and
+            ``guarded``.
+
+        Raises:
+            HeldError: it was never sent: not enough people asked in time.
+        """
+        given = {"topics": list(topics), "preferences": dict(preferences or {}), "count": count}
+        more = {name: value for name, value in given.items() if value}
+        until = time.monotonic() + (self.patience if patience is None else patience)
+        text, named = without_values(self.join.template, self._record, query)
+        asked = {"query": text, "named": named} | more
+        await asyncio.sleep(_RANDOM.uniform(0, self.delay))
+        while time.monotonic() < until:
+            answer = await self._deposit(asked, until)
+            if answer is not None:
+                return answer
+        if self.otherwise == "direct":
+            return await self._directly({"query": query} | more)
+        raise HeldError(
+            f"held back and not sent: fewer than {self.join.rules.k} people of a shared region asked within "
+            f"{self.join.rules.window:g} s.",
+            "Ask again later.",
+        )
+
+    async def _deposit(self, asked: Mapping[str, Any], until: float) -> dict[str, Any] | None:
+        """Deposit a query and wait for its answer; None if it must be deposited again, or time is up."""
+        period = self.memory.period.number
+        if period < 0:
+            period = (await self.standing())["period"]
+            if period is None:
+                await asyncio.sleep(1.0)
+                return None
+        token = await self._token(period)
+        sealed = _sealed_text(await self._key("gateway"), asked)
+        ticket = secrets.token_hex(16)
+        deposit = {
+            "ticket": ticket,
+            "token": base64.b64encode(token).decode(),
+            "period": period,
+            "leaf": self.leaf,
+            "sealed": base64.b64encode(sealed.data).decode(),
+        }
+        said: dict[str, Any] = {"state": "held"}
+        try:
+            said = await self._ask("/deposit", deposit)
+            polls = iter(_POLLS)
+            while said.get("state") == "held":
+                left = until - time.monotonic()
+                if left <= 0:
+                    return None
+                await asyncio.sleep(min(next(polls, _POLLS[-1]), left))
+                said = await self._ask("/collect", {"ticket": ticket})
+        finally:
+            if said.get("state") == "held":
+                with contextlib.suppress(TacitError, TimeoutError):
+                    await asyncio.wait_for(self._ask("/withdraw", {"ticket": ticket}), 5.0)
+        return await self._result(said, sealed)
+
+    async def _result(
+        self, said: Mapping[str, Any], sealed: oblivious.SealedRequest
+    ) -> dict[str, Any] | None:
+        if said.get("state") == "answered":
+            return self._opened(sealed, base64.b64decode(str(said["answer"])))
+        if said.get("state") == "unanswered":
+            raise oblivious.RelayedError("the query was sent, but its answer was lost.")
+        why = said.get("why")
+        if isinstance(said.get("period"), int):
+            self.memory.enter(said["period"])
+        if why == Why.LEAF:
+            raise InputError("the pool does not accept this device's leaf.", "Get its present join file.")
+        if why == Why.UNREADABLE:
+            self._keys.pop("gateway", None)
+        if why != Why.PERIOD:
+            await asyncio.sleep(_RANDOM.uniform(0.5, 2.0))
+        return None
+
+    def _opened(self, sealed: oblivious.SealedRequest, answer: bytes) -> dict[str, Any]:
+        """Open the service's answer, and see that its region contains this person."""
+        try:
+            content = zlib.decompress(oblivious.read_response(sealed.open_response(answer)).content)
+            found = json.loads(content)
+            node = found.pop("node")
+        except (InputError, zlib.error, ValueError, KeyError, AttributeError) as error:
+            raise oblivious.RelayedError("the answer was not sealed for this query.") from error
+        if node not in self.join.tree.paths[self.leaf]:
+            raise oblivious.RelayedError("the query went out under a region that is not this person's.")
+        self.last = {"node": node, "person": self.words(node)}
+        return {**found, "person": self.words(node), "guarded": True}
+
+    async def _directly(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the engine from the person's own address, without any data, by their explicit word."""
+        assert self.join.direct is not None
+        try:
+            answer = await self._http.post(self.join.direct, json=dict(asked))
+            found = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise oblivious.RelayedError(f"the engine does not answer ({type(error).__name__}).") from error
+        self.last = {"node": None, "person": {}}
+        return {**found, "status": answer.status_code, "person": {}, "guarded": False}
+
+    def words(self, node: int) -> dict[str, str]:
+        """A region in words, by attribute, without attributes about which it says nothing."""
+        template, region = self.join.template, self.join.tree.regions[node]
+        everybody = template.values(template.domain)
+        return {name: said for name, said in template.values(region).items() if said != everybody[name]}
+
+    # -- serving ----------------------------------------------------------------------------------------
+
+    def app(self) -> Starlette:
+        """The agent as an ASGI application with ``/standing`` and ``/search``."""
+
+        @contextlib.asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with self:
+                yield
+
+        return Starlette(
+            routes=[
+                Route("/standing", self._show_standing),
+                Route("/search", self._search, methods=["GET", "POST"]),
+            ],
+            exception_handlers={TacitError: _trouble},
+            lifespan=lifespan,
+        )
+
+    async def _show_standing(self, _request: Request) -> Response:
+        """What the pool promises, how many ask, and what the last query went out under."""
+        said = {"standing": await self.standing(), "last": self.last, "leaf": self.words(self.leaf)}
+        return JSONResponse(said, headers=_HEADERS)
+
+    async def _search(self, request: Request) -> Response:
+        """Ask through the pool; a client that goes away takes its query back."""
+        if request.method == "GET":
+            asked: dict[str, Any] = {"query": request.query_params.get("q", "")}
+        else:
+            asked = await read_object(request, _LARGEST_BODY)
+        query = asked.pop("query", None)
+        if not isinstance(query, str) or not query.strip():
+            raise InputError("a search must have a query.")
+        topics, preferences, count = (asked.get(name) for name in ("topics", "preferences", "count"))
+        if not isinstance(topics, list | None) or not isinstance(preferences, dict | None):
+            raise InputError("topics must be a list, and preferences name a number for each.")
+        search = self.search(query, topics=topics or (), preferences=preferences, count=count)
+        asking = asyncio.create_task(search)
+        leaving = asyncio.create_task(_left(request))
+        try:
+            await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                return Response(status_code=499)
+            answer = asking.result()
+        finally:
+            for task in (asking, leaving):
+                task.cancel()
+            await asyncio.gather(asking, leaving, return_exceptions=True)
+        return JSONResponse(answer, int(answer.pop("status", 200)), _HEADERS)
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _sealed_text(key: oblivious.KeyConfiguration, asked: Mapping[str, Any]) -> oblivious.SealedRequest:
+    """The text, sealed for the service's gateway in the size that all have."""
+    content = zlib.compress(json.dumps(asked).encode(), 9)
+    request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content)
+    return oblivious.seal_request(key, request.to_bytes(oblivious.QUERY_SIZE))
+
+
+def read_record(path: str | Path) -> dict[str, object]:
+    """Read a person's values from a JSON file."""
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"the record {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise InputError(f"the record {path} is not JSON.") from error
+    if not isinstance(values, dict):
+        raise InputError(f"the record {path} must be a JSON object of attributes and values.")
+    return values
+
+
+async def _trouble(_request: Request, error: Exception) -> Response:
+    if isinstance(error, InputError):
+        return JSONResponse({"error": str(error)}, 400, _HEADERS)
+    return JSONResponse({"error": str(error)}, 503, {**_HEADERS, "retry-after": "5"})

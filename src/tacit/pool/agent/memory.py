@@ -1,0 +1,106 @@
+"""What a device remembers of a pool: the least it was promised, periods and their keys, and tokens to spend.
+
+One JSON file that only its owner can read, written before what it says is relied on.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from tacit.errors import InputError
+from tacit.files import atomic_file
+from tacit.pool.channel.join import JoinFile, Promise
+from tacit.pool.protocol.counting import PeriodMemory
+
+
+def usual_place(join: JoinFile) -> Path:
+    """Where a device keeps what it remembers of a pool."""
+    folder = Path(platformdirs.user_data_dir("tacit", appauthor=False)) / "pools"
+    return folder / f"{join.identities['pool'][:16]}.json"
+
+
+@dataclass
+class DeviceMemory:
+    """What was promised, the highest period, the digests of keys by period, and tokens by period."""
+
+    path: Path
+    promise: Promise
+    period: PeriodMemory = field(default_factory=PeriodMemory)
+    keys: dict[int, str] = field(default_factory=dict)
+    tokens: dict[int, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def opened(
+        cls, path: Path, join: JoinFile, k: int | None = None, window: float | None = None
+    ) -> DeviceMemory:
+        """Read what is remembered, and refuse a pool that promises less.
+
+        Args:
+            k: the least k that the person accepts; what was promised before unless given.
+            window: the longest w that the person accepts, likewise.
+        """
+        found = cls(path, Promise(join.rules.k, join.rules.window))
+        if path.exists():
+            try:
+                given = json.loads(path.read_text(encoding="utf-8"))
+                found.promise = Promise(int(given["k"]), float(given["window"]))
+                found.period = PeriodMemory(int(given["period"]), str(given["key"]))
+                found.keys = {int(at): str(key) for at, key in given["keys"].items()}
+                found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InputError(
+                    f"what is remembered of the pool in {path} cannot be read.", "Move it away to begin anew."
+                ) from error
+        least = found.promise.k if k is None else k
+        longest = found.promise.window if window is None else window
+        Promise(least, longest).check(join)
+        found.promise = Promise(join.rules.k, join.rules.window)
+        found.write()
+        return found
+
+    def learn_keys(self, keys: Mapping[int, bytes]) -> None:
+        """Take in the issuer's keys by period.
+
+        Raises:
+            InputError: a period that is known has another key now.
+        """
+        digests = {at: hashlib.sha256(key).hexdigest() for at, key in keys.items()}
+        if any(self.keys.get(at, digest) != digest for at, digest in digests.items()):
+            raise InputError(
+                "the issuer's key of a period has changed.",
+                "Somebody gives this device a key of its own, to recognise it by: nothing was sent.",
+            )
+        self.keys = {at: key for at, key in (self.keys | digests).items() if at >= self.period.number}
+
+    def enter(self, period: int) -> None:
+        """Go on to a period that the pool announced; numbers never fall.
+
+        Raises:
+            InputError: an earlier number comes again, or a second key for the same number.
+        """
+        before = self.period
+        self.period = before.accept(period, self.keys.get(period, ""))
+        if self.period != before:
+            self.tokens = {at: token for at, token in self.tokens.items() if at >= period}
+            self.write()
+
+    def write(self) -> None:
+        """Write the file."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        said = {
+            "k": self.promise.k,
+            "window": self.promise.window,
+            "period": self.period.number,
+            "key": self.period.key,
+            "keys": self.keys,
+            "tokens": {at: base64.b64encode(token).decode() for at, token in self.tokens.items()},
+        }
+        with atomic_file(self.path, mode=0o600) as temporary:
+            temporary.write_text(json.dumps(said), encoding="utf-8")

@@ -1,0 +1,289 @@
+"""The service's gateway: it opens the texts of a batch, logs them whole or not at all, and asks the engine.
+
+The pool sends batches, signed with its identity: for each query a node of the tree and a sealed text. Every
+text is opened and checked before anything is logged (:mod:`tacit.pool.protocol.gateway` has the rule). The
+engine gets each text with the node's region in words, as ``person``. It never gets a leaf, a token or an
+address; the answer goes back sealed for the device that asked, all answers with one length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import signal
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from multiprocessing.managers import BaseManager
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tacit.bodies import read_body
+from tacit.errors import InputError
+from tacit.pool.channel import oblivious
+from tacit.pool.channel.join import Announcement, Identity, JoinFile, is_signed
+from tacit.pool.protocol.gateway import Answer, GatewayLog, Logged
+from tacit.pool.protocol.template import Template
+from tacit.pool.server.front import HEADERS, KeyRing, digest_of, opened_with, public_keys, server
+
+LARGEST_BATCH = 64 << 20
+_SECONDS = 20.0
+_ASKED_AT_ONCE = 32
+_KEPT_ANSWERS = 64 << 20
+_LONGEST_QUERY = 2_000
+
+
+class GatewayState:
+    """What all workers of a gateway share: its keys, the log's rule, and answers that may be asked again."""
+
+    def __init__(self) -> None:
+        self._ring = KeyRing()
+        self._log = GatewayLog()
+        self._answers: dict[str, list[bytes]] = {}
+        self._bytes = 0
+
+    def held(self) -> list[tuple[int, str]]:
+        """The keys, the newest first."""
+        return self._ring.held()
+
+    def take(
+        self,
+        number: str,
+        session: str,
+        deadline: float,
+        unreadable: Sequence[int],
+        seen: Sequence[tuple[int, bytes]],
+        now: float,
+    ) -> tuple[Answer, bool]:
+        """Log a batch, or say why not; and whether it was logged just now.
+
+        A text that was logged in another batch cannot be read a second time.
+        """
+        written = False
+
+        def write(_time: float) -> None:
+            nonlocal written
+            written = True
+            for identifier, digest in seen:
+                self._ring.note(identifier, digest)
+
+        repeated = [place for place, (at, digest) in enumerate(seen) if self._ring.knows(at, digest)]
+        return self._log.take(number, session, deadline, [*unreadable, *repeated], now, write), written
+
+    def keep(self, number: str, answers: list[bytes]) -> None:
+        """Keep the answers to a batch, for a repeat."""
+        self._answers[number] = answers
+        self._bytes += sum(map(len, answers))
+        while self._bytes > _KEPT_ANSWERS and len(self._answers) > 1:
+            self._bytes -= sum(map(len, self._answers.pop(next(iter(self._answers)))))
+
+    def kept(self, number: str) -> list[bytes] | None:
+        """The answers to a batch that was logged before."""
+        return self._answers.get(number)
+
+
+class _Shared(BaseManager):
+    """A process of its own that holds the state for several workers."""
+
+
+_Shared.register("GatewayState", GatewayState)
+
+
+def shared_state() -> tuple[GatewayState, Callable[[], None]]:
+    """A state for several workers, and what ends the process that holds it."""
+    manager = _Shared()
+    manager.start(signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    found: GatewayState = manager.GatewayState()  # type: ignore[attr-defined]
+    return found, manager.shutdown
+
+
+def _question(template: Template, opened: bytes) -> dict[str, Any]:
+    """What a sealed text asks the engine."""
+    request = oblivious.read_request(opened)
+    try:
+        asked = json.loads(_inflated(request.content))
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise InputError("a sealed text must be a JSON object.") from error
+    if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
+        raise InputError("a sealed text must have a query.")
+    named = asked.setdefault("named", [])
+    if (
+        len(asked["query"]) > _LONGEST_QUERY
+        or not isinstance(named, list)
+        or not set(named) <= set(template.names)
+    ):
+        raise InputError("a sealed text is too long, or names attributes that the template does not have.")
+    return asked
+
+
+def _inflated(data: bytes) -> bytes:
+    """Unpack within the limit of an honest text: 64 times its packed size."""
+    unpack = zlib.decompressobj()
+    found = unpack.decompress(data, 64 * oblivious.QUERY_SIZE)
+    if unpack.unconsumed_tail:
+        raise InputError("a sealed text is too long.")
+    return found
+
+
+def packed_answer(answer: Mapping[str, Any]) -> bytes:
+    """The answer in the size that all have; results that do not fit are left out, from the last."""
+    said = dict(answer)
+    while True:
+        content = zlib.compress(json.dumps(said).encode(), 9)
+        try:
+            return oblivious.BinaryResponse(200, (), content).to_bytes(oblivious.ANSWER_SIZE)
+        except oblivious.OversizeError:
+            results = said.get("results")
+            if not isinstance(results, list) or not results:
+                said = {name: said[name] for name in ("node", "time") if name in said}
+                said |= {"status": 502, "error": "the engine's answer is too long"}
+            else:
+                said["results"] = results[: len(results) * 3 // 4]
+                said["cut"] = True
+
+
+class Gateway:
+    """One worker of a service's gateway.
+
+    Args:
+        join: the pool that it serves.
+        identity: the gateway's own.
+        engine: the address of the engine's search.
+        state: shared by all workers; a new one for one worker.
+        transport: how the engine is reached.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        join: JoinFile,
+        identity: Identity,
+        engine: str,
+        *,
+        state: GatewayState | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if identity.public != join.identities["gateway"]:
+            raise InputError("this is not the identity that the join file names for its gateway.")
+        self.join, self.identity, self.engine, self.clock = join, identity, engine, clock
+        self.state = state or GatewayState()
+        self._client = httpx.AsyncClient(
+            transport=transport, timeout=_SECONDS, follow_redirects=False, trust_env=False
+        )
+        self._turn = asyncio.Semaphore(_ASKED_AT_ONCE)
+        template, tree = join.template, join.tree
+        everybody = template.values(template.domain)
+        self._person = [
+            {name: said for name, said in template.values(region).items() if said != everybody[name]}
+            for region in tree.regions
+        ]
+
+    async def keys(self, _request: Request) -> Response:
+        """The key to seal texts for, drawn at this start and signed by the gateway's identity."""
+        said = Announcement("gateway", self.join.digest, public_keys(self.state.held()))
+        return JSONResponse(said.as_dict(self.identity), headers=HEADERS)
+
+    async def batch(self, request: Request) -> Response:
+        """A batch of queries from the pool, signed by it: logged whole or not at all."""
+        body = await read_body(request, LARGEST_BATCH)
+        if not is_signed(self.join.identities["pool"], body, request.headers.get("tacit-signature")):
+            return JSONResponse({"error": "only the pool sends batches"}, 401, HEADERS)
+        try:
+            given = json.loads(body)
+            number, session, deadline = str(given["number"]), str(given["session"]), float(given["deadline"])
+            nodes = [int(item["node"]) for item in given["items"]]
+            sealed = [base64.b64decode(item["sealed"]) for item in given["items"]]
+            if not all(0 <= node < len(self.join.tree) for node in nodes):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError("a batch has a number, a session, a deadline and items.") from error
+        answer, answers = await self._take(number, session, deadline, nodes, sealed)
+        said = {"answer": type(answer).__name__, **_fields(answer)}
+        said["answers"] = [base64.b64encode(each).decode() for each in answers]
+        return JSONResponse(said, headers=HEADERS)
+
+    async def _take(
+        self, number: str, session: str, deadline: float, nodes: list[int], sealed: list[bytes]
+    ) -> tuple[Answer, list[bytes]]:
+        held = self.state.held()
+        opened: list[tuple[oblivious.OpenedRequest, dict[str, Any]] | None] = []
+        for each in sealed:
+            try:
+                found = opened_with(held, each)
+                opened.append((found, _question(self.join.template, found.data)))
+            except InputError:
+                opened.append(None)
+        unreadable = [place for place, found in enumerate(opened) if found is None]
+        good = [found for found in opened if found is not None]
+        seen = (
+            []
+            if unreadable
+            else [(s[0], digest_of(found)) for s, (found, _) in zip(sealed, good, strict=True)]
+        )
+        answer, fresh = self.state.take(number, session, deadline, unreadable, seen, self.clock())
+        if not isinstance(answer, Logged):
+            return answer, []
+        if not fresh:
+            return answer, await self._kept(number)
+        asking = [
+            self._ask(found, asked, node, answer.time)
+            for (found, asked), node in zip(good, nodes, strict=True)
+        ]
+        answers = list(await asyncio.gather(*asking))
+        self.state.keep(number, answers)
+        return answer, answers
+
+    async def _kept(self, number: str) -> list[bytes]:
+        """The answers to a batch that came before, which may still be under way; none if they are gone."""
+        for _ in range(int(_SECONDS / 0.1)):
+            answers = self.state.kept(number)
+            if answers is not None:
+                return answers
+            await asyncio.sleep(0.1)
+        return []
+
+    async def _ask(
+        self, opened: oblivious.OpenedRequest, asked: dict[str, Any], node: int, moment: float
+    ) -> bytes:
+        """Ask the engine under the node's region."""
+        person, names = self._person[node], asked.pop("named")
+        words = self.join.template.values(self.join.tree.regions[node])
+        asked["query"] = " ".join([asked["query"], *(words[name] for name in names)])
+        asked["person"] = person  # whatever came: only the pool says what may be known
+        said: dict[str, Any] = {"node": node, "time": moment, "status": 200}
+        async with self._turn:
+            try:
+                answer = await self._client.post(self.engine, json=asked)
+                found = answer.json()
+                said |= found if isinstance(found, dict) else {}
+                said["status"] = answer.status_code
+            except (httpx.HTTPError, ValueError) as error:
+                said |= {"status": 502, "error": f"the engine does not answer ({type(error).__name__})"}
+        said |= {"node": node, "time": moment}
+        return opened.seal_response(packed_answer(said))
+
+    def app(self) -> Starlette:
+        """The ASGI application."""
+
+        @asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with self._client:
+                yield
+
+        routes = [
+            Route("/keys", self.keys, methods=["GET"]),
+            Route("/batch", self.batch, methods=["POST"]),
+        ]
+        return server("Tacit service gateway", routes, lifespan=lifespan)
+
+
+def _fields(answer: Answer) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in answer.__slots__}

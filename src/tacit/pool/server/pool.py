@@ -1,0 +1,382 @@
+"""The pool as a server: a relay that counts. It opens leaf and token of each deposit, and never a text.
+
+Sealed inside Oblivious HTTP, a device asks for four things: ``/deposit`` takes a query and answers at once
+with its ticket, ``/collect`` asks whether the answer is there, ``/withdraw`` takes a query back, and
+``/standing`` says what is promised, which period it is, and how many people ask. When a query goes out is the
+machine's decision (:mod:`tacit.pool.protocol.counting`); this module gives it time, letters and a way to the
+gateway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tacit.errors import InputError, ParameterError
+from tacit.files import atomic_file
+from tacit.pool.channel import oblivious, tokens
+from tacit.pool.channel.join import Announcement, Identity, JoinFile, token_challenge
+from tacit.pool.protocol import gateway as log
+from tacit.pool.protocol.counting import Action, QueryCounter, Send, Why, next_period
+from tacit.pool.server import front
+from tacit.pool.server.workers import MemoryStore, PoolStore, RedisStore
+
+_EVERY = 0.5
+"""Seconds between two looks at the clock."""
+_SET_BACK = 2.0
+"""Seconds by which a clock may be corrected backwards without further ado."""
+_TRIES = 3
+_PAUSE = 1.0
+_GATEWAY_SECONDS = 25.0
+_SEALED = oblivious.QUERY_SIZE + 128
+_TOKEN = 512
+
+
+class TokenKeys:
+    """The issuer's keys by period, as its directory has them; the first key of a period stays."""
+
+    def __init__(self, join: JoinFile, client: httpx.AsyncClient) -> None:
+        self._join, self._client = join, client
+        self._keys: dict[int, tokens.VerifyingKey] = {}
+        self._asked = float("-inf")
+        self._turn = asyncio.Lock()
+
+    async def of(self, period: int) -> tokens.VerifyingKey | None:
+        """The key of a period; asks the issuer, at most once a second, if it is not known."""
+        async with self._turn:
+            now = time.monotonic()
+            if period not in self._keys and now - self._asked >= _PAUSE:
+                self._asked = now
+                with contextlib.suppress(httpx.HTTPError, InputError, ValueError):
+                    answer = await self._client.get(f"{self._join.issuer}/keys")
+                    said = Announcement.parse(answer.json(), "issuer", self._join)
+                    found = {at: tokens.VerifyingKey.from_bytes(key) for at, key in said.tokens.items()}
+                    self._keys = {at: self._keys.get(at, key) for at, key in found.items()}
+        return self._keys.get(period)
+
+
+class Pool:
+    """A pool, to be served by any ASGI server.
+
+    ::
+
+        uvicorn.run(tacit.Pool("pool.join", "pool.secret").app())
+
+    Args:
+        join: the join file, or its path.
+        secret: the file with the pool's identity, which signed the join file. The highest period that was
+            used is kept beside it.
+        redis: where several workers keep what they share; one worker keeps it in memory.
+    """
+
+    def __init__(self, join: JoinFile | str | Path, secret: str | Path, *, redis: str | None = None) -> None:
+        self.join = join if isinstance(join, JoinFile) else JoinFile.read(join)
+        self.identity = Identity.kept(Path(secret))
+        if self.identity.public != self.join.identities["pool"]:
+            raise ParameterError("`secret` is not the identity that signed the join file.", "Name its file.")
+        self.mark = Path(secret).with_name(Path(secret).name + ".period")
+        """Holds the highest period that was used."""
+        self.redis = redis
+
+    def __repr__(self) -> str:
+        rules = self.join.rules
+        return f"Pool(k={rules.k}, window={rules.window:g} s, {len(self.join.tree.leaves)} leaves)"
+
+    def app(self) -> Starlette:
+        """Make the ASGI application of one worker."""
+        return pool_app(self)
+
+
+def pool_app(
+    pool: Pool,
+    *,
+    store: PoolStore | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Starlette:
+    """The application of one worker.
+
+    Args:
+        store: what it shares with others; the pool's own unless given.
+        transport: how gateway and issuer are reached.
+        clock: seconds since 1970.
+    """
+    shared = store or (MemoryStore() if pool.redis is None else RedisStore(pool.redis, pool.join.digest[:16]))
+    return _Worker(pool, shared, transport, clock).app()
+
+
+class _Worker:
+    """One worker: it opens sealed requests, and drives the machine while it is its turn."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        store: PoolStore,
+        transport: httpx.AsyncBaseTransport | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.join, self.identity, self.store, self.clock = pool.join, pool.identity, store, clock
+        self.name = secrets.token_hex(8)
+        self._mark = pool.mark
+        self._client = httpx.AsyncClient(
+            transport=transport, timeout=_GATEWAY_SECONDS, follow_redirects=False, trust_env=False
+        )
+        self._token_keys = None if pool.join.issuer is None else TokenKeys(pool.join, self._client)
+        self._counter: QueryCounter | None = None
+        self._sealed: dict[str, str] = {}
+        self._sending: set[asyncio.Task[None]] = set()
+        self._looked = float("-inf")
+        endpoints = (
+            front.Endpoint(
+                "/deposit",
+                self.deposit,
+                {
+                    "ticket": front.NAME,
+                    "token": front.base64_of(_TOKEN),
+                    "period": front.WHOLE,
+                    "leaf": front.WHOLE,
+                    "sealed": front.base64_of(_SEALED),
+                },
+            ),
+            front.Endpoint("/collect", self.collect, {"ticket": front.NAME}),
+            front.Endpoint("/withdraw", self.withdraw, {"ticket": front.NAME}),
+            front.Endpoint("/standing", self.standing, {}),
+        )
+        self.endpoints = endpoints
+        self._front = front.SealedFront(store, endpoints, (oblivious.REQUEST_SIZE, oblivious.REPLY_SIZE))
+
+    # -- what devices ask ----------------------------------------------------------------------------
+
+    async def deposit(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Take a query in; the ticket asks for its answer."""
+        ticket, period = given["ticket"], given["period"]
+        standing = await self.store.standing()
+        if standing is None:
+            return {"state": "refused", "why": Why.FULL, "period": period}
+        if period != standing["period"]:
+            return {"state": "refused", "why": Why.PERIOD, "period": standing["period"]}
+        token = await self._admitted(given["token"], period)
+        letter = ["deposit", ticket, token, period, given["leaf"], given["sealed"]]
+        if not await self.store.post(letter):
+            return {"state": "refused", "why": Why.FULL, "period": period}
+        return {"state": "held", "ticket": ticket, "period": period}
+
+    async def _admitted(self, text: str, period: int) -> str:
+        """Name a token that was issued for this period; without an issuer, any token will do."""
+        token = base64.b64decode(text, validate=True)
+        if self._token_keys is not None:
+            key = await self._token_keys.of(period)
+            if key is None or not tokens.token_holds(key, token_challenge(self.join, period), token):
+                raise InputError("a deposit needs a token of the issuer for this period.")
+        elif len(token) < 16:
+            raise InputError("a token has at least 16 bytes.")
+        return hashlib.sha256(token).hexdigest()[:32]
+
+    async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Say whether the answer to a query is there, and give it."""
+        result = await self.store.settled(given["ticket"])
+        if result is None:
+            await self.store.post(["polled", given["ticket"]])
+            return {"state": "held"}
+        return result
+
+    async def withdraw(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Take a query back that has not gone out yet."""
+        await self.store.post(["gave up", given["ticket"]])
+        return {"state": "withdrawn"}
+
+    async def standing(self, _given: dict[str, Any]) -> dict[str, Any]:
+        """Say what is promised, which period it is, and how many people asked within the window."""
+        said = await self.store.standing() or {"period": None, "people": 0}
+        rules = self.join.rules
+        return said | {"k": rules.k, "window": rules.window, "tree": self.join.tree.digest}
+
+    # -- driving the machine ---------------------------------------------------------------------------
+
+    async def drive(self) -> None:
+        """Drive the machine while it is this worker's turn, until cancelled."""
+        while True:
+            try:
+                if await self.store.drives(self.name):
+                    await self._step()
+                else:
+                    self._forget()
+                    await asyncio.sleep(_EVERY)
+            except Exception as error:  # whatever the store's client raises: it may come back
+                if not _store_is_away(error):
+                    raise
+                self._forget()  # what it held may be gone, and another may drive by now
+                await asyncio.sleep(_EVERY)
+
+    def _forget(self) -> None:
+        self._counter = None
+        self._sealed.clear()
+        for task in self._sending:
+            task.cancel()
+
+    async def _step(self) -> None:
+        now = self.clock()
+        if now < self._looked - _SET_BACK:  # a period would last longer than it says: begin anew
+            self._forget()
+        rules, counter = self.join.rules, self._counter
+        if counter is None or int(now // rules.period) > counter.period:
+            number = await self._next_period(now)
+            if counter is None:
+                counter = self._counter = QueryCounter(self.join.tree, rules)
+            await self._do(counter.open_period(number, now))
+            self._looked = float("-inf")
+        if now - self._looked >= _EVERY or now < self._looked:
+            await self._do(counter.tick(now))
+            await self.store.say({"period": counter.period, "people": counter.people(now)})
+            self._looked = now
+        for letter in await self.store.letters(_EVERY):
+            await self._read(counter, letter)
+
+    async def _next_period(self, now: float) -> int:
+        """A number that never came before: it is on disk, and in the store, before it is used."""
+        last = int(self._mark.read_text()) if self._mark.exists() else 0
+        number = next_period(max(last, await self.store.mark(0)), now, self.join.rules.period)
+        with atomic_file(self._mark) as temporary:
+            temporary.write_text(f"{number}\n", encoding="ascii")
+        await self.store.mark(number)
+        return number
+
+    async def _read(self, counter: QueryCounter, letter: list[Any]) -> None:
+        kind, ticket, *rest = letter
+        now = self.clock()
+        if kind == "deposit":
+            token, period, leaf, sealed = rest
+            self._sealed.setdefault(ticket, sealed)
+            await self._do(counter.deposit(ticket, token, period, leaf, now))
+        elif kind == "gave up":
+            counter.gave_up(ticket)
+            if not counter.polled(ticket, now):
+                self._sealed.pop(ticket, None)
+        elif not counter.polled(ticket, now) and await self.store.settled(ticket) is None:
+            await self._refuse(ticket, Why.FORGOTTEN)
+
+    async def _do(self, actions: tuple[Action, ...]) -> None:
+        for action in actions:
+            if isinstance(action, Send):
+                sealed = [self._sealed[item.ticket] for item in action.batch.items]
+                task = asyncio.create_task(self._send(action, sealed))
+                self._sending.add(task)
+                task.add_done_callback(self._sending.discard)
+            else:
+                await self._refuse(action.ticket, action.why)
+
+    async def _refuse(self, ticket: str, why: Why) -> None:
+        self._sealed.pop(ticket, None)
+        counter = self._counter
+        period = None if counter is None else counter.period
+        await self.store.settle(ticket, {"state": "refused", "why": why.value, "period": period})
+
+    async def _send(self, action: Send, sealed: list[str]) -> None:
+        """Send a batch to the gateway, unchanged while no answer comes, and note what it said."""
+        batch, counter = action.batch, self._counter
+        items = [{"node": item.node, "sealed": text} for item, text in zip(batch.items, sealed, strict=True)]
+        content = {
+            "number": batch.number,
+            "session": batch.session,
+            "deadline": batch.deadline,
+            "items": items,
+        }
+        body = json.dumps(content).encode()
+        headers = {"content-type": "application/json", "tacit-signature": self.identity.sign(body)}
+        found: Mapping[str, Any] | None = None
+        for pause in (*[_PAUSE] * (_TRIES - 1), 0.0):
+            with contextlib.suppress(httpx.HTTPError, ValueError):
+                answer = await self._client.post(f"{self.join.gateway}/batch", content=body, headers=headers)
+                if answer.status_code == 200:
+                    found = answer.json()
+                    break
+            await asyncio.sleep(pause)
+        if counter is None or counter is not self._counter:
+            return
+        said = None if found is None else _answer(found)
+        now = self.clock()
+        if isinstance(said, log.Logged) and found is not None:
+            answers = found.get("answers") or [None] * len(batch.items)
+            for item, text in zip(batch.items, answers, strict=True):
+                self._sealed.pop(item.ticket, None)
+                result = {"state": "answered", "answer": text} if text else {"state": "unanswered"}
+                await self.store.settle(item.ticket, result)
+        if said is None:
+            await self._do(counter.lost(batch.number, now))
+        else:
+            await self._do(counter.answered(batch.number, said, now))
+
+    # -- serving ------------------------------------------------------------------------------------
+
+    async def keys(self, _request: Request) -> Response:
+        """The key to seal requests for, drawn at this start and signed by the pool's identity."""
+        said = Announcement("pool", self.join.digest, front.public_keys(await self.store.secrets()))
+        return JSONResponse(said.as_dict(self.identity), headers=front.HEADERS)
+
+    async def take(self, request: Request) -> Response:
+        """A sealed request (message/ohttp-req), answered by a sealed response of one length."""
+        try:
+            return await self._front.take(request)
+        except Exception as error:
+            if not _store_is_away(error):
+                raise
+            headers = {"retry-after": "1", **front.HEADERS}
+            return JSONResponse({"error": "the pool's store is away"}, 503, headers)
+
+    def app(self) -> Starlette:
+        """The ASGI application."""
+
+        @asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            driving = asyncio.create_task(self.drive())
+            try:
+                async with self._client:
+                    yield
+            finally:
+                driving.cancel()
+                for task in self._sending:
+                    task.cancel()
+                await asyncio.gather(driving, *self._sending, return_exceptions=True)
+
+        routes = [
+            Route("/", self.take, methods=["POST"]),
+            Route("/keys", self.keys, methods=["GET"]),
+        ]
+        return front.server("Tacit pool", routes, inner=self.endpoints, lifespan=lifespan)
+
+
+_ANSWERS: dict[str, Any] = {
+    kind.__name__: kind for kind in (log.Logged, log.Late, log.Elsewhere, log.Unreadable)
+}
+
+
+def _answer(found: Mapping[str, Any]) -> log.Answer | None:
+    """What the gateway said; None if it cannot be understood."""
+    try:
+        kind = _ANSWERS[found["answer"]]
+        session, moment = str(found["session"]), float(found["time"])
+        if kind is log.Unreadable:
+            return log.Unreadable(session, moment, tuple(int(place) for place in found["places"]))
+        made: log.Answer = kind(session, moment)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return made
+
+
+def _store_is_away(error: Exception) -> bool:
+    return isinstance(error, OSError) or type(error).__module__.startswith("redis")

@@ -1,0 +1,264 @@
+"""What the workers of a pool share: keys, requests seen, a letter box, results, and who drives the machine.
+
+The pool's machine (:class:`tacit.pool.protocol.counting.QueryCounter`) lives in the memory of **one** worker,
+the driver; the others open sealed requests, check tokens, and put what came into the letter box. So taking
+the held queries and forming their batch is one step, and one worker sends it. When the driver dies or the
+store loses everything, another begins with an empty memory: queries wait, and the promise holds. Two drivers
+by mistake do no harm either, since each counts only what it saw logged itself.
+
+Keys and the requests they opened live and die together: a store that lost what it saw has lost its keys too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tacit.errors import InputError
+from tacit.pool.server.front import MOST_SEEN, KeyRing
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+MOST_LETTERS = 20_000
+MOST_RESULTS = 20_000
+KEPT = 30.0
+"""Seconds for which a result waits for its client."""
+
+_LEASE = 4_000
+"""Milliseconds for which a worker drives without saying so again."""
+
+
+class PoolStore(Protocol):
+    """A store, in memory or in Redis; it is also the pool's key ring."""
+
+    async def secrets(self) -> list[tuple[int, str]]:
+        """Identifier and secret of each key, the newest first."""
+        ...
+
+    async def first_time(self, identifier: int, digest: bytes) -> bool:
+        """Note a sealed request; False if it came before, or its key has gone."""
+        ...
+
+    async def drives(self, worker: str) -> bool:
+        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
+        ...
+
+    async def post(self, letter: list[Any]) -> bool:
+        """Put a letter into the box; False if it is full."""
+        ...
+
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """Take all letters out of the box, after ``wait`` seconds at most."""
+        ...
+
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """Keep a result for the client with this ticket."""
+        ...
+
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """The result for a ticket, if there is one."""
+        ...
+
+    async def say(self, standing: dict[str, Any]) -> None:
+        """Publish where the pool stands."""
+        ...
+
+    async def standing(self) -> dict[str, Any] | None:
+        """Where the pool stands; None while nobody drives."""
+        ...
+
+    async def mark(self, period: int) -> int:
+        """Raise the highest period that was used to ``period``; the highest then."""
+        ...
+
+
+class MemoryStore(KeyRing):
+    """A store for one worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._letters: deque[list[Any]] = deque()
+        self._posted = asyncio.Event()
+        self._results: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._standing: dict[str, Any] | None = None
+        self._mark = 0
+
+    async def drives(self, worker: str) -> bool:
+        """As :class:`PoolStore` has it."""
+        del worker
+        return True
+
+    async def post(self, letter: list[Any]) -> bool:
+        """As :class:`PoolStore` has it."""
+        if len(self._letters) >= MOST_LETTERS:
+            return False
+        self._letters.append(letter)
+        self._posted.set()
+        return True
+
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """As :class:`PoolStore` has it."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._posted.wait(), wait)
+        self._posted.clear()
+        found, self._letters = self._letters, deque()
+        return list(found)
+
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        now = time.monotonic()
+        self._results.pop(ticket, None)
+        self._results[ticket] = (now + KEPT, result)
+        while self._results:
+            oldest = next(iter(self._results))
+            if self._results[oldest][0] > now and len(self._results) <= MOST_RESULTS:
+                break
+            del self._results[oldest]
+
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        until, result = self._results.get(ticket, (0.0, None))
+        return result if until > time.monotonic() else None
+
+    async def say(self, standing: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        self._standing = standing
+
+    async def standing(self) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        return self._standing
+
+    async def mark(self, period: int) -> int:
+        """As :class:`PoolStore` has it."""
+        self._mark = max(self._mark, period)
+        return self._mark
+
+
+_LEAD = """
+local driver = redis.call('GET', KEYS[1])
+if driver and driver ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
+_SEEN = """
+local keys = KEYS[1] .. 'keys'
+local newest, at = redis.call('LINDEX', keys, 0), false
+for _, held in ipairs(redis.call('LRANGE', keys, 0, 1)) do
+  if string.match(held, '^%d+') == ARGV[1] then at = held end
+end
+if not at then return 0 end
+local seen = KEYS[1] .. 'seen:' .. at
+if redis.call('SADD', seen, ARGV[2]) == 0 then return 0 end
+if at == newest and redis.call('SCARD', seen) >= tonumber(ARGV[3]) then
+  redis.call('LPUSH', keys, ARGV[4])
+  local old = redis.call('LINDEX', keys, 2)
+  if old then redis.call('UNLINK', KEYS[1] .. 'seen:' .. old) end
+  redis.call('LTRIM', keys, 0, 1)
+end
+return 1
+"""
+
+_POST = """
+if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+return 1
+"""
+
+_TAKE = """
+local found = redis.call('LRANGE', KEYS[1], 0, -1)
+redis.call('UNLINK', KEYS[1])
+return found
+"""
+
+_MARK = """
+local known = tonumber(redis.call('GET', KEYS[1]) or '0')
+if tonumber(ARGV[1]) > known then redis.call('SET', KEYS[1], ARGV[1]); return tonumber(ARGV[1]) end
+return known
+"""
+
+
+class RedisStore:
+    """A store in Redis, which must keep nothing on disk; see :class:`PoolStore` for what each method does.
+
+    Args:
+        url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
+        name: the pool's name; pools of different names share a Redis without meeting.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        import redis.asyncio
+
+        try:
+            self._redis: Redis = redis.asyncio.Redis.from_url(url, decode_responses=True, socket_timeout=5.0)
+        except ValueError as error:
+            raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
+        self._base = f"tacit:{name}:"
+        scripts = (_LEAD, _SEEN, _POST, _TAKE, _MARK)
+        self._scripts = {text: self._redis.register_script(text) for text in scripts}
+
+    async def _run(self, script: str, key: str, *arguments: str | int | bytes) -> Any:
+        return await self._scripts[script](keys=[self._base + key], args=list(arguments))
+
+    async def secrets(self) -> list[tuple[int, str]]:
+        """Identifier and secret of each key; the first worker that finds none draws one."""
+        found = await self._redis.lrange(self._base + "keys", 0, 1)
+        if not found:
+            await self._run(_POST, "keys", _fresh_key(secrets.randbelow(256)), 1)
+            found = await self._redis.lrange(self._base + "keys", 0, 1)
+        pairs = [str(held).split(" ") for held in found]
+        return [(int(identifier), secret) for identifier, secret in pairs]
+
+    async def first_time(self, identifier: int, digest: bytes) -> bool:
+        """As :class:`PoolStore` has it."""
+        following = _fresh_key((identifier + 1) % 256)
+        return bool(await self._run(_SEEN, "", identifier, digest.hex(), MOST_SEEN, following))
+
+    async def drives(self, worker: str) -> bool:
+        """As :class:`PoolStore` has it."""
+        return bool(await self._run(_LEAD, "driver", worker, _LEASE))
+
+    async def post(self, letter: list[Any]) -> bool:
+        """As :class:`PoolStore` has it."""
+        return bool(await self._run(_POST, "letters", json.dumps(letter), MOST_LETTERS))
+
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """As :class:`PoolStore` has it."""
+        begun = time.monotonic()
+        while True:
+            found = await self._run(_TAKE, "letters")
+            if found or time.monotonic() - begun >= wait:
+                return [json.loads(letter) for letter in found]
+            await asyncio.sleep(0.02)
+
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        await self._redis.set(f"{self._base}result:{ticket}", json.dumps(result), ex=int(KEPT))
+
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        found = await self._redis.get(f"{self._base}result:{ticket}")
+        return None if found is None else dict(json.loads(found))
+
+    async def say(self, standing: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        await self._redis.set(self._base + "standing", json.dumps(standing), px=_LEASE)
+
+    async def standing(self) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        found = await self._redis.get(self._base + "standing")
+        return None if found is None else dict(json.loads(found))
+
+    async def mark(self, period: int) -> int:
+        """As :class:`PoolStore` has it."""
+        return int(await self._run(_MARK, "period", period))
+
+
+def _fresh_key(identifier: int) -> str:
+    return f"{identifier} {secrets.token_hex(32)}"

@@ -1,0 +1,373 @@
+"""A pool with all its parties: who sees what, what is held, what is sent once, and what a restart undoes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.pool_parties import Parties, parties
+
+from tacit.errors import InputError
+from tacit.pool.agent import agent as agent_module
+from tacit.pool.agent.agent import Agent, HeldError
+from tacit.pool.channel import oblivious
+from tacit.pool.channel.join import Identity
+from tacit.pool.server import front
+from tacit.pool.server import gateway as gateway_module
+from tacit.pool.server import relay as relay_module
+from tacit.pool.server.pool import Pool, pool_app
+
+TOGETHER: list[dict[str, object]] = [{"age": 30 + n, "place": "Redmond"} for n in range(4)]
+
+
+def run(folder: Path, work: Any, **options: Any) -> Any:
+    async def running() -> Any:
+        async with parties(folder, **options) as found:
+            return await work(found)
+
+    return asyncio.run(running())
+
+
+def test_each_party_sees_its_part_and_nothing_else(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        answers = await pool.ask_together(TOGETHER, query="canary redmond")
+        assert [each["guarded"] for each in answers] == [True] * 4
+        assert {each["person"]["place"] for each in answers} == {"Washington"}
+        assert all(each["results"] for each in answers)
+        for asked in pool.asked:
+            assert asked["query"].startswith("canary") and asked["query"].endswith("Washington")
+            assert set(asked) == {"query", "person"} and "redmond" not in asked["query"].lower()
+        received = {host: b"".join(each.body for each in seen) for host, seen in pool.seen.items()}
+        addresses = {host: {each.address for each in seen} for host, seen in pool.seen.items()}
+        everybody = {f"10.0.0.{number}" for number in range(1, 5)}
+        assert addresses["relay.test"] == everybody
+        assert addresses["pool.test"] == {"relay"} and addresses["gateway.test"] == {"relay", "pool"}
+        for host in ("relay.test", "pool.test", "gateway.test"):
+            assert b"canary" not in received[host], host
+        headers = str([each.headers for host in ("pool.test", "gateway.test") for each in pool.seen[host]])
+        assert not any(address in headers for address in everybody)
+        assert "forwarded" not in headers.lower() and "x-real-ip" not in headers.lower()
+        assert b"10.0.0." not in b"".join(received.values())
+
+    run(tmp_path, work)
+
+
+def test_requests_and_answers_have_one_length_whatever_they_say(tmp_path: Path) -> None:
+    """Padding in the client and in both gateways: deposits, polls, short and long texts and answers."""
+    lengths: dict[str, set[int]] = {}
+
+    async def work(pool: Parties) -> None:
+        whole = Parties.network
+
+        class Measured(httpx.AsyncBaseTransport):
+            def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+                self.inner = inner
+
+            async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+                answer = await self.inner.handle_async_request(request)
+                if request.method == "POST":
+                    lengths.setdefault("request", set()).add(len(await request.aread()))
+                    lengths.setdefault("answer", set()).add(len(await answer.aread()))
+                return answer
+
+        pool.network = lambda address: Measured(whole(pool, address))  # type: ignore[method-assign, assignment]
+        await pool.ask_together(TOGETHER, query="x" * 300)
+        await pool.ask_together(TOGETHER, query="y")
+        batches = [json.loads(each.body) for each in pool.seen["gateway.test"] if each.path == "/batch"]
+        lengths["text"] = {len(item["sealed"]) for batch in batches for item in batch["items"]}
+
+    run(tmp_path, work)
+    assert {name: len(found) for name, found in lengths.items()} == {"request": 1, "answer": 1, "text": 1}
+
+
+def test_nothing_of_the_http_client_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Header fields of a client would tell devices apart; what is sealed has the content's type alone."""
+    opened: list[oblivious.BinaryRequest] = []
+    usual = oblivious.read_request
+    monkeypatch.setattr(oblivious, "read_request", lambda data: opened.append(usual(data)) or opened[-1])
+    run(tmp_path, lambda pool: pool.ask_together(TOGETHER))
+    assert {path for each in opened for path in [each.path]} >= {b"/deposit", b"/collect", b"/search"}
+    for each in opened:
+        assert {name for name, _ in each.fields} <= {b"content-type"} and not each.authority
+
+
+def test_a_query_of_too_few_people_is_held_and_never_sent(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        answers = await pool.ask_together(TOGETHER[:2], patience=1.0)
+        assert all(isinstance(each, HeldError) for each in answers)
+        assert "fewer than 3 people" in str(answers[0]) and "tea" not in str(answers[0])
+        assert pool.asked == []
+        await asyncio.sleep(0.3)
+        answers = await pool.ask_together(TOGETHER[2:], patience=1.0)
+        assert all(isinstance(each, HeldError) for each in answers), "who gave up does not count"
+        assert pool.asked == []
+
+    run(tmp_path, work)
+
+
+def test_who_goes_away_takes_the_query_back(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        async with pool.agent(1, TOGETHER[0]) as agent:
+            asking = asyncio.create_task(agent.search("withdrawn"))
+            await asyncio.sleep(0.8)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        answers = await pool.ask_together(TOGETHER[1:3], patience=1.0)
+        assert all(isinstance(each, HeldError) for each in answers) and pool.asked == []
+        await pool.ask_together(TOGETHER)
+        assert "withdrawn" not in str(pool.asked)
+
+    run(tmp_path, work)
+
+
+def test_a_query_leaves_at_a_random_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sent at once, its moment at the relay would be its moment at the service (the delay is the choice)."""
+    drawn: list[tuple[float, float]] = []
+    slept: list[float] = []
+
+    class Drawing:
+        def uniform(self, a: float, b: float) -> float:
+            drawn.append((a, b))
+            return 0.123
+
+    usual = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await usual(min(seconds, 0.05))
+
+    monkeypatch.setattr(agent_module, "_RANDOM", Drawing())
+
+    async def work(pool: Parties) -> None:
+        async with pool.agent(1, TOGETHER[0], delay=7.0, patience=0.3) as agent:
+            monkeypatch.setattr(agent_module.asyncio, "sleep", sleep)
+            before = len(pool.seen.get("relay.test", []))
+            asking = asyncio.create_task(agent.search("tea"))
+            await usual(0)
+            assert drawn == [(0, 7.0)] and slept == [0.123]
+            assert len(pool.seen.get("relay.test", [])) == before, "nothing leaves before its moment"
+            await asyncio.gather(asking, return_exceptions=True)
+        monkeypatch.setattr(agent_module.asyncio, "sleep", usual)
+
+    run(tmp_path, work)
+    assert Agent.__init__.__kwdefaults__["delay"] > 0
+
+
+def test_a_bad_text_does_not_keep_others_from_going_out(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        garbage = oblivious.seal_request(oblivious.GatewayKey().configuration, bytes(2_048))
+
+        async def bad(number: int) -> None:
+            async with pool.agent(number, TOGETHER[0]) as agent:
+                period = (await agent.standing())["period"]
+                said = {
+                    "ticket": f"{number:032x}",
+                    "token": base64.b64encode(bytes([number]) * 32).decode(),
+                    "period": period,
+                    "leaf": agent.leaf,
+                    "sealed": base64.b64encode(garbage.data).decode(),
+                }
+                await agent._ask("/deposit", said)
+                for _ in range(40):
+                    found = await agent._ask("/collect", {"ticket": f"{number:032x}"})
+                    if found["state"] != "held":
+                        break
+                    await asyncio.sleep(0.1)
+                assert (found["state"], found["why"]) == ("refused", "unreadable")
+
+        answers, *_ = await asyncio.gather(pool.ask_together(TOGETHER[:3]), bad(50), bad(51))
+        assert [each["guarded"] for each in answers] == [True] * 3
+        assert len(pool.asked) == 3, "a batch with a bad text is not asked at all, and asked anew without it"
+
+    run(tmp_path, work)
+
+
+def test_a_batch_whose_answer_was_lost_is_logged_once(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        await pool.ask_together(TOGETHER)
+        batch = next(each for each in reversed(pool.seen["gateway.test"]) if each.path == "/batch")
+        asked = len(pool.asked)
+        async with httpx.AsyncClient(transport=pool.network("pool")) as client:
+            address = "http://gateway.test/batch"
+            first = (await client.post(address, content=batch.body, headers=batch.headers)).json()
+            again = (await client.post(address, content=batch.body, headers=batch.headers)).json()
+            assert first == again and first["answer"] == "Logged" and len(first["answers"]) > 0
+            assert len(pool.asked) == asked, "the engine is not asked again"
+            given = json.loads(batch.body) | {"number": "another"}
+            body = json.dumps(given).encode()
+            signed = Identity.kept(tmp_path / "pool.secret").sign(body)
+            other = await client.post(address, content=body, headers={"tacit-signature": signed})
+            assert other.json()["answer"] == "Unreadable", "a text goes out once"
+            assert (await client.post(address, content=body, headers=batch.headers)).status_code == 401
+            assert len(pool.asked) == asked
+
+    run(tmp_path, work)
+
+
+def test_what_was_sealed_before_a_restart_opens_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "KEPT", 0.0)
+
+    async def work(pool: Parties) -> None:
+        answers = await pool.ask_together(TOGETHER)
+        assert all(each["guarded"] for each in answers)
+        before = [each for each in pool.seen["pool.test"] if each.method == "POST"]
+        mark = int((tmp_path / "pool.secret.period").read_text())
+        app = pool_app(Pool(pool.join, tmp_path / "pool.secret"), transport=pool.network("pool"))
+        async with app.router.lifespan_context(app):
+            pool.apps["pool.test"] = app
+            async with httpx.AsyncClient(transport=pool.network("relay")) as client:
+                for each in before:
+                    answer = await client.post("http://pool.test/", content=each.body, headers=each.headers)
+                    assert answer.status_code == 400
+            async with pool.agent(9, TOGETHER[0]) as agent:
+                period = (await agent.standing())["period"]
+            assert mark < period <= int((tmp_path / "pool.secret.period").read_text())
+
+    run(tmp_path, work)
+
+
+def test_a_sealed_request_is_opened_once(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        await pool.ask_together(TOGETHER)
+        sent = [each for each in pool.seen["pool.test"] if each.method == "POST"]
+        async with httpx.AsyncClient(transport=pool.network("relay")) as client:
+            for each in sent[:5]:
+                kind = {"content-type": "Message/OHTTP-req; x=y"}
+                answer = await client.post("http://pool.test/", content=each.body, headers=kind)
+                assert answer.status_code == 400 and "second time" in answer.text
+            for body, kind, status in (
+                (b"", oblivious.REQUEST_TYPE, 400),
+                (bytes(20_000), oblivious.REQUEST_TYPE, 413),
+                (sent[0].body, "text/plain", 415),
+                (b"\xff" * 4_151, oblivious.REQUEST_TYPE, 400),
+            ):
+                for host in ("pool.test", "relay.test"):
+                    answer = await client.post(
+                        f"http://{host}/", content=body, headers={"content-type": kind}
+                    )
+                    assert answer.status_code == status, (host, status)
+
+    run(tmp_path, work)
+
+
+def test_what_is_sealed_but_makes_no_sense_is_refused_in_a_sealed_answer(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        async with pool.agent(1, TOGETHER[0]) as agent:
+            key = await agent._key("pool")
+            for path, content in (
+                (b"/deposit\r\nx: y", b"{}"),
+                (b"/\x00", b"{}"),
+                (b"http://elsewhere/deposit", b"{}"),
+                (b"/deposit", b"nonsense"),
+                (b"/deposit", b"[]"),
+                (b"/collect", b'{"ticket": 5}'),
+                (b"/collect", b'{"ticket": "' + b"[" * 900 + b'"}'),
+                (b"/standing", b"[" * 1_500),
+            ):
+                request = oblivious.BinaryRequest(b"POST", b"https", b"", path, (), content)
+                sealed = oblivious.seal_request(key, request.to_bytes(oblivious.REQUEST_SIZE))
+                answer = await agent._http.post(
+                    pool.join.relay, content=sealed.data, headers={"content-type": oblivious.REQUEST_TYPE}
+                )
+                assert answer.status_code == 200
+                opened = oblivious.read_response(sealed.open_response(answer.content))
+                assert opened.status in (400, 404) and not opened.content
+
+    run(tmp_path, work)
+
+
+def test_keys_come_from_one_copy_that_the_party_signed(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        async def keys() -> bytes:
+            async with httpx.AsyncClient(transport=pool.network("x")) as client:
+                return (await client.get("http://relay.test/keys/gateway")).content
+
+        copies = {await keys() for _ in range(10)}
+        asked = [each for each in pool.seen["gateway.test"] if each.path == "/keys"]
+        assert len(copies) == len(asked) == 1, "a key of one's own would reach the relay alone"
+        forged = Identity.kept(tmp_path / "forger.secret", make=True)
+        said = json.loads(copies.pop())
+        from tacit.pool.channel.join import Announcement
+
+        announced = Announcement("gateway", pool.join.digest, base64.b64decode(said["key"]))
+        with pytest.raises(InputError, match="signature of the keys of the gateway is wrong"):
+            Announcement.parse(announced.as_dict(forged), "gateway", pool.join)
+        own = Identity.kept(tmp_path / "gateway.secret")
+        with pytest.raises(InputError, match="serves another pool"):
+            Announcement.parse(Announcement("gateway", "x", b"").as_dict(own), "gateway", pool.join)
+
+    run(tmp_path, work)
+
+
+def test_a_full_key_gives_way_to_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front, "MOST_SEEN", 6)
+    ring = front.KeyRing()
+    first = ring.held()
+    for number in range(6):
+        assert ring.note(first[0][0], bytes([number]))
+        assert not ring.note(first[0][0], bytes([number]))
+    assert len(ring.held()) == 2 and ring.held()[1] == first[0]
+    newest = ring.held()[0]
+    for number in range(6):
+        assert ring.note(newest[0], bytes([number]))
+    assert first[0] not in ring.held() and len(ring.held()) == 2, "memory is bounded by two keys"
+    assert not ring.note(first[0][0], b"new")
+
+    async def work(pool: Parties) -> None:
+        answers = await pool.ask_together(TOGETHER)
+        assert all(each["guarded"] for each in answers)
+
+    run(tmp_path, work)
+
+
+def test_a_direct_query_needs_the_word(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        async with pool.agent(7, TOGETHER[0], patience=0.2) as agent:
+            with pytest.raises(HeldError):
+                await agent.search("tea")
+        assert not any(each.address == "10.0.0.7" for each in pool.seen.get("engine.test", []))
+        async with pool.agent(7, TOGETHER[0], patience=0.2, otherwise="direct") as agent:
+            answer = await agent.search("tea")
+        assert answer["guarded"] is False and answer["person"] == {}
+        assert pool.seen["engine.test"][-1].address == "10.0.0.7" and pool.asked[-1] == {"query": "tea"}
+
+    run(tmp_path, work, direct="http://engine.test/search")
+    for refused in run(tmp_path, lambda pool: pool.ask_together(TOGETHER, otherwise="direct")):
+        assert isinstance(refused, InputError) and "names no address" in str(refused)
+
+
+def test_the_agent_answers_as_a_search_server_does(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        async with pool.agent(5, TOGETHER[0]) as agent:
+            web = httpx.AsyncClient(transport=httpx.ASGITransport(agent.app()), base_url="http://agent")
+            asked = {"query": "java", "topics": ["coffee"], "person": {"name": "Thelma"}}
+            found, *_ = await asyncio.gather(web.post("/search", json=asked), pool.ask_together(TOGETHER[1:]))
+            assert found.status_code == 200 and found.json()["results"]
+            sent = next(each for each in pool.asked if each["query"] == "java")
+            assert sent["topics"] == ["coffee"] and "name" not in sent["person"]
+            await asyncio.sleep(1.0)  # the number of people is told twice a second
+            said = (await web.get("/standing")).json()
+            assert said["standing"]["people"] == 3 and said["last"]["person"] == found.json()["person"]
+            assert (await web.get("/search")).status_code == 400
+            assert (await web.post("/search", content=b"x")).status_code == 400
+
+    run(tmp_path, work)
+
+
+def test_answers_are_cut_to_the_size_that_all_have() -> None:
+    rows = [{"url": f"http://{n}.test", "content": random.Random(n).randbytes(200).hex()} for n in range(100)]
+    packed = gateway_module.packed_answer({"node": 0, "time": 1.0, "status": 200, "results": rows})
+    assert len(packed) == oblivious.ANSWER_SIZE
+    said = json.loads(zlib.decompress(oblivious.read_response(packed).content))
+    assert 10 < len(said["results"]) < 100 and said["cut"] and said["results"] == rows[: len(said["results"])]
+    other = gateway_module.packed_answer({"node": 0, "text": random.Random(1).randbytes(9_000).hex()})
+    assert json.loads(zlib.decompress(oblivious.read_response(other).content))["status"] == 502
