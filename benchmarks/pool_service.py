@@ -31,13 +31,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.lean_http import Connections, LeanClient
-from tests.pool_traffic import served_pool, served_with_relay, traffic
-
 from tacit.pool.agent.runner import Announcement
 from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, HpkeSealing, Rules, SecondMessage
 from tacit.pool.protocol.table import whole_domain
 from tacit.pool.server.machine import PoolMachine, together, valid_records
+from tests.lean_http import Connections, LeanClient
+from tests.pool_traffic import served_pool, served_with_relay, traffic
+
 from tacit.pool.server.store import MemoryStore
 from tacit.pool.simulation.population import adult
 from tacit.pool.simulation.verification import verify_log

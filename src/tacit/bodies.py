@@ -43,7 +43,9 @@ async def read_body(request: Request, most: int) -> bytes:
         async with limit:
             _READING[limit] = None
             if len(_READING) > _AT_A_TIME:
-                next(iter(_READING)).reschedule(asyncio.get_running_loop().time())
+                oldest = next(iter(_READING))
+                del _READING[oldest]
+                oldest.reschedule(asyncio.get_running_loop().time())
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:

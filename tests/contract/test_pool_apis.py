@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +16,7 @@ from starlette.applications import Starlette
 from tests.pool_parties import make_join
 from tests.served_app import served_app
 
+from tacit import bodies
 from tacit.pool.channel.join import Identity, JoinFile
 from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.issuer import Issuer, IssuerFile

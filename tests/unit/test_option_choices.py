@@ -17,7 +17,7 @@ from tacit.evaluate import task_names
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.profiles import WEIGHTS
 from tacit.groups.representative import REPRESENTATIVES
-from tacit.pool.agent.machine import Without
+from tacit.pool.agent.agent import Otherwise
 from tacit.pool.simulation.traffic import LEAVERS, MODES
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.release.registry import MECHANISMS, mechanism_class
@@ -41,7 +41,7 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(generalise.SendingName), Sending),
         (get_args(simulate.ModeName), MODES),
         (get_args(simulate.LeaversName), LEAVERS),
-        (get_args(pool_agent.WithoutRegion), get_args(Without)),
+        (get_args(pool_agent.OtherwiseName), get_args(Otherwise)),
         (get_args(get_args(group.Criterion)[0]), CRITERIA),
         (get_args(get_args(group.Representative)[0]), REPRESENTATIVES),
         (get_args(get_args(group.Weights)[0]), WEIGHTS),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.pool.protocol.table import losses
 from tacit.pool.protocol.template import (
     Region,
     Template,
@@ -17,6 +16,7 @@ from tacit.pool.protocol.template import (
     read_template,
     without_values,
 )
+from tacit.pool.protocol.tree import losses
 from tacit.pool.simulation.population import adult, read_population
 
 FIGURE_4 = {

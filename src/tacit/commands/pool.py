@@ -23,6 +23,8 @@ JoinPath = Annotated[
 ]
 Secret = Annotated[Path, typer.Option(help="The file with this party's identity.")]
 Workers = Annotated[int, typer.Option(help="Number of processes.", min=1)]
+OtherwiseName = Literal["hold", "direct"]
+"""As :data:`tacit.pool.agent.agent.Otherwise`, which takes long to load."""
 PANEL = Panel.POOL
 
 
@@ -326,7 +328,7 @@ def join(
         float, typer.Option(help="Send after a random time of at most so many seconds.", min=0)
     ] = 1.0,
     otherwise: Annotated[
-        Literal["hold", "direct"],
+        OtherwiseName,
         typer.Option(
             help="A query that k people did not share in time: hold it, or ask the engine directly."
         ),

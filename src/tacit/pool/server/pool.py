@@ -34,7 +34,7 @@ from tacit.pool.channel.join import Announcement, Identity, JoinFile, token_chal
 from tacit.pool.protocol import gateway as log
 from tacit.pool.protocol.counting import Action, QueryCounter, Send, Why, next_period
 from tacit.pool.server import front
-from tacit.pool.server.workers import MemoryStore, PoolStore, RedisStore
+from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore
 
 _EVERY = 0.5
 """Seconds between two looks at the clock."""

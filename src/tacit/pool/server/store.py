@@ -1,312 +1,264 @@
-"""What a pool remembers: one epoch, in memory or in Redis, and nothing older.
+"""What the workers of a pool share: keys, requests seen, a letter box, results, and who drives the machine.
 
-Each change is one step, compared against the epoch's present phase: several workers may run the same pool,
-and a worker that dies leaves nothing half done. In Redis every change is one script that Redis runs as a
-whole, and all keys expire by themselves. Redis should keep nothing on disk (``--save '' --appendonly no``).
+The pool's machine (:class:`tacit.pool.protocol.counting.QueryCounter`) lives in the memory of **one** worker,
+the driver; the others open sealed requests, check tokens, and put what came into the letter box. So taking
+the held queries and forming their batch is one step, and one worker sends it. When the driver dies or the
+store loses everything, another begins with an empty memory: queries wait, and the promise holds. Two drivers
+by mistake do no harm either, since each counts only what it saw logged itself.
+
+Keys and the requests they opened live and die together: a store that lost what it saw has lost its keys too.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
-import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import secrets
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import InputError
-from tacit.pool.protocol.messages import FirstMessage, Phase, Reply, SecondMessage
+from tacit.pool.server.front import MOST_SEEN, KeyRing
 
 if TYPE_CHECKING:
-    from redis import Redis
+    from redis.asyncio import Redis
+
+MOST_LETTERS = 20_000
+MOST_RESULTS = 20_000
+KEPT = 30.0
+"""Seconds for which a result waits for its client."""
+
+_LEASE = 4_000
+"""Milliseconds for which a worker drives without saying so again."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where the pool stands: the epoch, its phase, and when the phase began and ends."""
+class PoolStore(Protocol):
+    """A store, in memory or in Redis; it is also the pool's key ring."""
 
-    epoch: int
-    phase: Phase
-    since: float
-    until: float
+    async def secrets(self) -> list[tuple[int, str]]:
+        """Identifier and secret of each key, the newest first."""
+        ...
+
+    async def first_time(self, identifier: int, digest: bytes) -> bool:
+        """Note a sealed request; False if it came before, or its key has gone."""
+        ...
+
+    async def drives(self, worker: str) -> bool:
+        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
+        ...
+
+    async def post(self, letter: list[Any]) -> bool:
+        """Put a letter into the box; False if it is full."""
+        ...
+
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """Take all letters out of the box, after ``wait`` seconds at most."""
+        ...
+
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """Keep a result for the client with this ticket."""
+        ...
+
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """The result for a ticket, if there is one."""
+        ...
+
+    async def say(self, standing: dict[str, Any]) -> None:
+        """Publish where the pool stands."""
+        ...
+
+    async def standing(self) -> dict[str, Any] | None:
+        """Where the pool stands; None while nobody drives."""
+        ...
+
+    async def mark(self, period: int) -> int:
+        """Raise the highest period that was used to ``period``; the highest then."""
+        ...
 
 
-class MemoryStore:
-    """What a pool remembers, inside one process; with the process it is gone.
-
-    Everything but :meth:`advance` concerns the present epoch alone.
-    """
+class MemoryStore(KeyRing):
+    """A store for one worker."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._standing: Standing | None = None
-        self._documents: dict[str, str] = {}
-        self._forget()
+        super().__init__()
+        self._letters: deque[list[Any]] = deque()
+        self._posted = asyncio.Event()
+        self._results: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._standing: dict[str, Any] | None = None
+        self._mark = 0
 
-    def _forget(self) -> None:
-        self._counted: dict[str, int] = {}
-        self._counts: dict[int, int] = {}
-        self._sealed: dict[int, dict[str, str]] = {}
-        self._asked: set[int] = set()
-        self._latest = float("-inf")
+    async def drives(self, worker: str) -> bool:
+        """As :class:`PoolStore` has it."""
+        del worker
+        return True
 
-    def look(self, now: float) -> float:
-        """Note that a worker's clock says ``now``; the latest time that any clock said in this epoch."""
-        with self._lock:
-            self._latest = max(self._latest, now)
-            return self._latest
+    async def post(self, letter: list[Any]) -> bool:
+        """As :class:`PoolStore` has it."""
+        if len(self._letters) >= MOST_LETTERS:
+            return False
+        self._letters.append(letter)
+        self._posted.set()
+        return True
 
-    def standing(self) -> Standing | None:
-        """Where the pool stands; None before its first epoch, or when the store has lost everything."""
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """As :class:`PoolStore` has it."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._posted.wait(), wait)
+        self._posted.clear()
+        found, self._letters = self._letters, deque()
+        return list(found)
+
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        now = time.monotonic()
+        self._results.pop(ticket, None)
+        self._results[ticket] = (now + KEPT, result)
+        while self._results:
+            oldest = next(iter(self._results))
+            if self._results[oldest][0] > now and len(self._results) <= MOST_RESULTS:
+                break
+            del self._results[oldest]
+
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        until, result = self._results.get(ticket, (0.0, None))
+        return result if until > time.monotonic() else None
+
+    async def say(self, standing: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        self._standing = standing
+
+    async def standing(self) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
         return self._standing
 
-    def advance(
-        self,
-        seen: Standing | None,
-        then: Standing,
-        documents: Mapping[str, str],
-        asked: set[int] | None = None,
-    ) -> bool:
-        """Go from ``seen`` to ``then``, if the pool still stands there; was it so?
-
-        With a new epoch all messages and documents of the old one are forgotten. ``documents`` are kept
-        for the epoch (the table, the keys); ``asked`` are the groups that may identify themselves.
-        """
-        with self._lock:
-            if self._standing != seen:
-                return False
-            if seen is None or seen.epoch != then.epoch:
-                self._forget()
-                self._documents = {}
-            self._documents.update(documents)
-            if asked is not None:
-                self._asked = set(asked)
-            self._standing = then
-            return True
-
-    def document(self, name: str) -> str | None:
-        """A document of the epoch."""
-        return self._documents.get(name)
-
-    def first(self, message: FirstMessage, capacity: int) -> Reply:
-        """Take M1 if the epoch counts; a token counts once."""
-        with self._lock:
-            if not self._stands(message.epoch, Phase.COUNT):
-                return Reply.GONE
-            known = self._counted.get(message.token)
-            if known is not None:
-                return Reply.REPEATED if known == message.group else Reply.REFUSED
-            if len(self._counted) >= capacity:
-                return Reply.FULL
-            self._counted[message.token] = message.group
-            self._counts[message.group] = self._counts.get(message.group, 0) + 1
-            return Reply.ACCEPTED
-
-    def counts(self) -> dict[int, int]:
-        """How many tokens each group counted."""
-        with self._lock:
-            return dict(self._counts)
-
-    def second(self, message: SecondMessage) -> Reply:
-        """Take M2 if the group is asked and its token counted for it; the first record of a token stays."""
-        with self._lock:
-            if not self._stands(message.epoch, Phase.IDENTIFY):
-                return Reply.GONE
-            if message.group not in self._asked or self._counted.get(message.token) != message.group:
-                return Reply.REFUSED
-            sealed = self._sealed.setdefault(message.group, {})
-            if message.token in sealed:
-                return Reply.REPEATED
-            sealed[message.token] = message.sealed
-            return Reply.ACCEPTED
-
-    def batches(self, least: int) -> dict[int, list[str]]:
-        """The sealed records of the groups that have at least ``least`` of them, in the order of tokens.
-
-        Of other groups nothing is handed over, not even how many there are.
-        """
-        with self._lock:
-            return {
-                group: [sealed[token] for token in sorted(sealed)]
-                for group, sealed in self._sealed.items()
-                if len(sealed) >= least
-            }
-
-    def _stands(self, epoch: int, phase: Phase) -> bool:
-        return self._standing is not None and (self._standing.epoch, self._standing.phase) == (epoch, phase)
+    async def mark(self, period: int) -> int:
+        """As :class:`PoolStore` has it."""
+        self._mark = max(self._mark, period)
+        return self._mark
 
 
-_ADVANCE = """
-local base, seen, after, fresh, life = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local stands = redis.call('GET', base .. 'standing') or ''
-if stands ~= seen then return 0 end
-if fresh == '1' then
-  for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
-    redis.call('UNLINK', base .. 'sealed:' .. group)
-  end
-  for _, name in ipairs({'groups', 'counted', 'counts', 'asked', 'documents', 'clock'}) do
-    redis.call('UNLINK', base .. name)
-  end
-end
-for name, text in pairs(cjson.decode(ARGV[5])) do redis.call('HSET', base .. 'documents', name, text) end
-redis.call('PEXPIRE', base .. 'documents', life)
-if ARGV[6] ~= '' then
-  redis.call('UNLINK', base .. 'asked')
-  for group in string.gmatch(ARGV[6], '[^,]+') do redis.call('SADD', base .. 'asked', group) end
-  redis.call('PEXPIRE', base .. 'asked', life)
-end
-redis.call('SET', base .. 'standing', after, 'PX', life)
+_LEAD = """
+local driver = redis.call('GET', KEYS[1])
+if driver and driver ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 
-_LOOK = """
-local latest = redis.call('GET', KEYS[1] .. 'clock')
-if latest and tonumber(latest) >= tonumber(ARGV[1]) then return latest end
-redis.call('SET', KEYS[1] .. 'clock', ARGV[1], 'PX', ARGV[2])
-return ARGV[1]
-"""
-
-_FIRST = """
-local base, group, token = KEYS[1], ARGV[2], ARGV[3]
-local stands = redis.call('GET', base .. 'standing')
-if not stands or string.sub(stands, 1, #ARGV[1]) ~= ARGV[1] then return 'gone' end
-local known = redis.call('HGET', base .. 'counted', token)
-if known then if known == group then return 'repeated' else return 'refused' end end
-if redis.call('HLEN', base .. 'counted') >= tonumber(ARGV[4]) then return 'full' end
-redis.call('HSET', base .. 'counted', token, group)
-redis.call('HINCRBY', base .. 'counts', group, 1)
-if redis.call('HLEN', base .. 'counted') == 1 then
-  redis.call('PEXPIRE', base .. 'counted', ARGV[5])
-  redis.call('PEXPIRE', base .. 'counts', ARGV[5])
+_SEEN = """
+local keys = KEYS[1] .. 'keys'
+local newest, at = redis.call('LINDEX', keys, 0), false
+for _, held in ipairs(redis.call('LRANGE', keys, 0, 1)) do
+  if string.match(held, '^%d+') == ARGV[1] then at = held end
 end
-return 'accepted'
-"""
-
-_SECOND = """
-local base, group, token = KEYS[1], ARGV[2], ARGV[3]
-local stands = redis.call('GET', base .. 'standing')
-if not stands or string.sub(stands, 1, #ARGV[1]) ~= ARGV[1] then return 'gone' end
-if redis.call('SISMEMBER', base .. 'asked', group) == 0 then return 'refused' end
-if redis.call('HGET', base .. 'counted', token) ~= group then return 'refused' end
-local sealed = base .. 'sealed:' .. group
-if redis.call('HSETNX', sealed, token, ARGV[4]) == 0 then return 'repeated' end
-redis.call('SADD', base .. 'groups', group)
-redis.call('PEXPIRE', sealed, ARGV[5])
-redis.call('PEXPIRE', base .. 'groups', ARGV[5])
-return 'accepted'
-"""
-
-_BATCHES = """
-local base, found = KEYS[1], {}
-for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
-  local sealed = base .. 'sealed:' .. group
-  if redis.call('HLEN', sealed) >= tonumber(ARGV[1]) then
-    found[#found + 1] = group
-    found[#found + 1] = redis.call('HGETALL', sealed)
-  end
+if not at then return 0 end
+local seen = KEYS[1] .. 'seen:' .. at
+if redis.call('SADD', seen, ARGV[2]) == 0 then return 0 end
+if at == newest and redis.call('SCARD', seen) >= tonumber(ARGV[3]) then
+  redis.call('LPUSH', keys, ARGV[4])
+  local old = redis.call('LINDEX', keys, 2)
+  if old then redis.call('UNLINK', KEYS[1] .. 'seen:' .. old) end
+  redis.call('LTRIM', keys, 0, 1)
 end
+return 1
+"""
+
+_POST = """
+if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+return 1
+"""
+
+_TAKE = """
+local found = redis.call('LRANGE', KEYS[1], 0, -1)
+redis.call('UNLINK', KEYS[1])
 return found
+"""
+
+_MARK = """
+local known = tonumber(redis.call('GET', KEYS[1]) or '0')
+if tonumber(ARGV[1]) > known then redis.call('SET', KEYS[1], ARGV[1]); return tonumber(ARGV[1]) end
+return known
 """
 
 
 class RedisStore:
-    """A store in Redis; see :class:`MemoryStore` for what each method does.
+    """A store in Redis, which must keep nothing on disk; see :class:`PoolStore` for what each method does.
 
     Args:
         url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
         name: the pool's name; pools of different names share a Redis without meeting.
-        lifetime: seconds after which everything expires unless the pool goes on.
     """
 
-    def __init__(self, url: str, name: str = "pool", lifetime: float = 600.0) -> None:
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
+    def __init__(self, url: str, name: str) -> None:
+        import redis.asyncio
 
         try:
-            self._redis: Redis = redis.Redis.from_url(
-                url, decode_responses=True, socket_timeout=5.0, retry=Retry(NoBackoff(), 1)
-            )
+            self._redis: Redis = redis.asyncio.Redis.from_url(url, decode_responses=True, socket_timeout=5.0)
         except ValueError as error:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self._base = f"tacit:{name}:"
-        self._life = str(int(lifetime * 1000))
-        scripts = (_LOOK, _ADVANCE, _FIRST, _SECOND, _BATCHES)
+        scripts = (_LEAD, _SEEN, _POST, _TAKE, _MARK)
         self._scripts = {text: self._redis.register_script(text) for text in scripts}
 
-    def _run(self, script: str, *arguments: str | int) -> Any:
-        return self._scripts[script](keys=[self._base], args=list(arguments))
+    async def _run(self, script: str, key: str, *arguments: str | int | bytes) -> Any:
+        return await self._scripts[script](keys=[self._base + key], args=list(arguments))
 
-    def now(self) -> float:
-        """Redis's own clock: the one that all workers share."""
-        seconds, micros = self._redis.time()
-        return float(seconds) + float(micros) / 1e6
+    async def secrets(self) -> list[tuple[int, str]]:
+        """Identifier and secret of each key; the first worker that finds none draws one."""
+        found = await self._redis.lrange(self._base + "keys", 0, 1)
+        if not found:
+            await self._run(_POST, "keys", _fresh_key(secrets.randbelow(256)), 1)
+            found = await self._redis.lrange(self._base + "keys", 0, 1)
+        pairs = [str(held).split(" ") for held in found]
+        return [(int(identifier), secret) for identifier, secret in pairs]
 
-    def look(self, now: float) -> float:
-        """The latest time that any clock said in this epoch."""
-        return float(self._run(_LOOK, repr(now), self._life))
+    async def first_time(self, identifier: int, digest: bytes) -> bool:
+        """As :class:`PoolStore` has it."""
+        following = _fresh_key((identifier + 1) % 256)
+        return bool(await self._run(_SEEN, "", identifier, digest.hex(), MOST_SEEN, following))
 
-    def standing(self) -> Standing | None:
-        """Where the pool stands."""
-        text = self._redis.get(self._base + "standing")
-        if not isinstance(text, str):
-            return None
-        epoch, phase, since, until = text.split(" ")
-        return Standing(int(epoch), Phase(phase), float(since), float(until))
+    async def drives(self, worker: str) -> bool:
+        """As :class:`PoolStore` has it."""
+        return bool(await self._run(_LEAD, "driver", worker, _LEASE))
 
-    def advance(
-        self,
-        seen: Standing | None,
-        then: Standing,
-        documents: Mapping[str, str],
-        asked: set[int] | None = None,
-    ) -> bool:
-        """Go from ``seen`` to ``then``, if the pool still stands there."""
-        fresh = seen is None or seen.epoch != then.epoch
-        named = "" if asked is None else ",".join(map(str, sorted(asked))) or "none"
-        return bool(
-            self._run(
-                _ADVANCE,
-                "" if seen is None else _text(seen),
-                _text(then),
-                "1" if fresh else "0",
-                self._life,
-                json.dumps(dict(documents)),
-                named,
-            )
-        )
+    async def post(self, letter: list[Any]) -> bool:
+        """As :class:`PoolStore` has it."""
+        return bool(await self._run(_POST, "letters", json.dumps(letter), MOST_LETTERS))
 
-    def document(self, name: str) -> str | None:
-        """A document of the epoch."""
-        found = self._redis.hget(self._base + "documents", name)
-        return found if isinstance(found, str) else None
+    async def letters(self, wait: float) -> list[list[Any]]:
+        """As :class:`PoolStore` has it."""
+        begun = time.monotonic()
+        while True:
+            found = await self._run(_TAKE, "letters")
+            if found or time.monotonic() - begun >= wait:
+                return [json.loads(letter) for letter in found]
+            await asyncio.sleep(0.02)
 
-    def first(self, message: FirstMessage, capacity: int) -> Reply:
-        """Take M1 if the epoch counts."""
-        where = f"{message.epoch} {Phase.COUNT} "
-        return Reply(self._run(_FIRST, where, message.group, message.token, capacity, self._life))
+    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        await self._redis.set(f"{self._base}result:{ticket}", json.dumps(result), ex=int(KEPT))
 
-    def counts(self) -> dict[int, int]:
-        """How many tokens each group counted."""
-        found: Any = self._redis.hgetall(self._base + "counts")
-        return {int(group): int(number) for group, number in found.items()}
+    async def settled(self, ticket: str) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        found = await self._redis.get(f"{self._base}result:{ticket}")
+        return None if found is None else dict(json.loads(found))
 
-    def second(self, message: SecondMessage) -> Reply:
-        """Take M2 if the group is asked and its token counted for it."""
-        where = f"{message.epoch} {Phase.IDENTIFY} "
-        return Reply(self._run(_SECOND, where, message.group, message.token, message.sealed, self._life))
+    async def say(self, standing: dict[str, Any]) -> None:
+        """As :class:`PoolStore` has it."""
+        await self._redis.set(self._base + "standing", json.dumps(standing), px=_LEASE)
 
-    def batches(self, least: int) -> dict[int, list[str]]:
-        """The sealed records of the groups that have at least ``least`` of them."""
-        found = self._run(_BATCHES, least)
-        batches = {}
-        for group, flat in zip(found[::2], found[1::2], strict=True):
-            sealed = dict(zip(flat[::2], flat[1::2], strict=True))
-            batches[int(group)] = [sealed[token] for token in sorted(sealed)]
-        return batches
+    async def standing(self) -> dict[str, Any] | None:
+        """As :class:`PoolStore` has it."""
+        found = await self._redis.get(self._base + "standing")
+        return None if found is None else dict(json.loads(found))
+
+    async def mark(self, period: int) -> int:
+        """As :class:`PoolStore` has it."""
+        return int(await self._run(_MARK, "period", period))
 
 
-PoolStore = MemoryStore | RedisStore
-
-
-def _text(standing: Standing) -> str:
-    return f"{standing.epoch} {standing.phase} {standing.since!r} {standing.until!r}"
+def _fresh_key(identifier: int) -> str:
+    return f"{identifier} {secrets.token_hex(32)}"
