@@ -1,171 +1,188 @@
-"""The running pool: messages a second and their times with many agents, and how long a new table takes.
+"""Thousands of real agents on loopback: relay, pool, service gateway and engine as processes of their own.
 
-Claims, on loopback, with server and agents on the same machine:
+Prints how many queries were answered and held, errors, how long an answer took (median, 99th percentile)
+beside the floor (the engine asked directly in the same run), each server's memory in the middle and at the
+end, and how many entries break Definition 2 (brute force over the agents' own records). Agents share one
+process and one set of connections, and remember the pool in memory: their disks are not measured.
 
-- with 10,000 agents that follow the broadcast of one worker, first and second messages are answered at a
-  rate, and within times, that are printed beside a floor measured in the same run: the same server
-  answering ``GET /v1/standing``, which does nothing, on the same number of connections;
-- a window's update (opening sealed records, partition, table) at 44,000 and 250,000 people online takes time
-  in proportion to the people; opening the records is most of it. The floor is the partition alone.
-
-With ``--traffic``: 1,000 agents ask under the running pool and its relay for three minutes, a tenth of them
-vanish, and the verifier reads what they asked. No query fails Definition 2; those that fail Definition 3 are
-counted.
-
-Run: ``python benchmarks/pool_service.py [--quick] [--updates | --traffic]`` (``--quick``: a tenth of
-everything).
+Run: ``python benchmarks/pool_service.py [--people 2000] [--seconds 600] [--every 60] [--quick]``
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import resource
+import contextlib
+import json
+import random
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from tacit.pool.agent.runner import Announcement
-from tacit.pool.protocol.messages import UNGROUPED, FirstMessage, HpkeSealing, Rules, SecondMessage
-from tacit.pool.protocol.table import whole_domain
-from tacit.pool.server.machine import PoolMachine, together, valid_records
-from tests.lean_http import Connections, LeanClient
-from tests.pool_traffic import served_pool, served_with_relay, traffic
-
-from tacit.pool.server.store import MemoryStore
+from tacit.pool.agent.agent import Agent, HeldError
+from tacit.pool.channel.join import JoinFile
 from tacit.pool.simulation.population import adult
-from tacit.pool.simulation.verification import verify_log
+
+ENGINE = """
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+async def search(request):
+    return JSONResponse({"results": [{"url": "http://a.test", "title": "a", "content": "b" * 200}] * 10})
+app = Starlette(routes=[Route("/search", search, methods=["GET", "POST"])])
+uvicorn.run(app, port=PORT, log_level="critical", access_log=False)
+"""
 
 
-def spread(times: list[float]) -> str:
-    """Median, 99th percentile and largest, in milliseconds."""
-    found = np.percentile(np.array(times) * 1000, [50, 99, 100])
-    return f"median {found[0]:.1f} ms, p99 {found[1]:.1f} ms, largest {found[2]:.1f} ms"
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
 
 
-async def until(stream: AsyncGenerator[Announcement, None], phase: str) -> None:
-    """Wait until the broadcast says that ``phase`` has begun."""
-    async for said in stream:
-        if said.phase == phase:
-            return
+@contextlib.contextmanager
+def parties(
+    folder: Path, k: int, window: float, people: int
+) -> Iterator[tuple[JoinFile, dict[str, int], str]]:
+    """The servers, started by their commands: the join file, process ids, the engine's address."""
+    ports = {name: free_port() for name in ("relay", "serve", "gateway", "engine")}
+    address = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+    tacit = [sys.executable, "-m", "tacit", "pool"]
+    made = ["create", "pool.join", "--k", str(k), "--window", str(window), "--people", str(people)]
+    made += ["--relay", address["relay"], "--pool", address["serve"], "--gateway", address["gateway"]]
+    subprocess.run([*tacit, *made], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    engine = [sys.executable, "-c", ENGINE.replace("PORT", str(ports["engine"]))]
+    running = {"engine": subprocess.Popen(engine, cwd=folder)}
+    more = {"gateway": ["--engine", f"{address['engine']}/search"], "serve": [], "relay": []}
+    for name, options in more.items():
+        words = [*tacit, name, "pool.join", "--port", str(ports[name]), *options]
+        running[name] = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        for port in ports.values():
+            while socket.socket().connect_ex(("127.0.0.1", port)):
+                time.sleep(0.1)
+        found = {name: process.pid for name, process in running.items()}
+        yield JoinFile.read(folder / "pool.join"), found, f"{address['engine']}/search"
+    finally:
+        for process in running.values():
+            process.send_signal(signal.SIGTERM)
+        for process in running.values():
+            process.wait(20)
 
 
-async def load(address: str, agents: int, connections: int) -> None:
-    """All agents listen, then send their first and second messages as fast as the pool takes them."""
-    shared = Connections(address, connections)
-    client = LeanClient(shared)
-    terms = await client.terms()
-    streams = [LeanClient(shared).follow() for _ in range(agents)]
-    begun = time.perf_counter()
-    for start in range(0, agents, 200):
-        await asyncio.gather(*[anext(stream) for stream in streams[start : start + 200]])
-    print(f"{agents:,} agents listen after {time.perf_counter() - begun:.1f} s")
-
-    shared.times.clear()
-    begun = time.perf_counter()
-    await asyncio.gather(*[shared.ask("GET", "/v1/standing") for _ in range(agents)])
-    lowest = agents / (time.perf_counter() - begun)
-    print(
-        f"floor, GET /v1/standing: {lowest:,.0f} a second; {spread(shared.times)} with {connections} at once"
-    )
-
-    table, key, _, _ = await client.table(terms.template)
-    records = adult().draw(agents, np.random.default_rng(1)).tolist()
-    sealing = HpkeSealing()
-    sealed = [sealing.seal(key, table.epoch, UNGROUPED, tuple(row)) for row in records]
-    for phase, make in (
-        ("count", lambda n: FirstMessage(table.epoch, UNGROUPED, f"{n:032x}")),
-        ("identify", lambda n: SecondMessage(table.epoch, UNGROUPED, f"{n:032x}", sealed[n])),
-    ):
-        await asyncio.gather(*[until(stream, phase) for stream in streams])
-        shared.times.clear()
-        begun = time.perf_counter()
-        replies = await asyncio.gather(*[client.send(make(number)) for number in range(agents)])
-        taken = time.perf_counter() - begun
-        accepted = sum(reply is not None and reply.value == "accepted" for reply in replies)
-        print(
-            f"{phase}: {accepted:,} of {agents:,} messages accepted at {agents / taken:,.0f} a second "
-            f"({agents / taken / lowest:.2f} of the floor); {spread(shared.times)} with {connections} at once"
-        )
-    for stream in streams:
-        await stream.aclose()
-    shared.close()
-    await asyncio.sleep(0.2)
+def megabytes(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1_024
 
 
-def update(people: int) -> None:
-    """One window's update with ``people`` online, through the pool itself."""
-    population, sealing = adult(), HpkeSealing()
-    records = population.draw(people, np.random.default_rng(2)).tolist()
-    rules = Rules(k=30, window=10_000.0, form=1_000.0, capacity=people)
-    pool = PoolMachine(rules, population.template, MemoryStore(), sealing=sealing)
-    standing = pool.tick(1_000.0)
-    public = pool.publication()
-    assert public is not None
-    pool.tick(standing.until)
-    for number in range(people):
-        pool.first(FirstMessage(standing.epoch, UNGROUPED, f"{number:032x}"))
-    pool.tick(standing.until + rules.count)
-    for number, row in enumerate(records):
-        sealed = sealing.seal(public.public_key, standing.epoch, UNGROUPED, tuple(row))
-        pool.second(SecondMessage(standing.epoch, UNGROUPED, f"{number:032x}", sealed))
-    begun, spent = time.perf_counter(), time.process_time()
-    pool.tick(standing.until + rules.count + rules.identify)
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - spent
-    formed = pool.publication()
-    assert formed is not None and formed.table.epoch == standing.epoch + 1
-    old = whole_domain(1, population.template)
-    confirmed = valid_records({UNGROUPED: map(tuple, records)}, old, population.template, 30)
-    spent = time.process_time()
-    together(old, confirmed, 2, population.template, 30)
-    floor = time.process_time() - spent
-    print(
-        f"update with {people:,} people online: {seconds:.2f} s (processor {cpu:.2f} s), "
-        f"{len(formed.table):,} groups; partition alone {floor:.3f} s; whole / partition {cpu / floor:.0f}"
-    )
+async def measure(
+    join: JoinFile, folder: Path, processes: dict[str, int], people: int, seconds: float, every: float
+) -> dict[str, object]:
+    template, chosen = join.template, random.Random(1)
+    rows = adult().draw(people, np.random.default_rng(1)).tolist()
+    counts: Counter[str] = Counter()
+    times: list[float] = []
+    entries: list[tuple[float, int, int]] = []
+    shared = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=200, max_keepalive_connections=100))
+    until = time.monotonic() + seconds
+
+    async def live(number: int, row: list[int]) -> None:
+        record = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}
+        memory = folder / f"{number}.json"
+        agent = Agent(join, record, memory=memory, delay=0.0, patience=30.0, transport=shared)
+        await agent.__aenter__()
+        await asyncio.sleep(chosen.uniform(0, every))
+        while time.monotonic() < until:
+            begun = time.monotonic()
+            try:
+                answer = await agent.search(f"query {number}")
+                counts["answered"] += 1
+                times.append(time.monotonic() - begun)
+                assert agent.last is not None
+                entries.append((answer["time"], number, agent.last["node"]))
+            except HeldError:
+                counts["held"] += 1
+            except Exception as error:
+                counts[f"error {type(error).__name__}: {error}"[:90]] += 1
+            await asyncio.sleep(chosen.expovariate(1 / every))
+
+    async def watch() -> dict[str, float]:
+        await asyncio.sleep(seconds / 2)
+        return {name: megabytes(process) for name, process in processes.items()}
+
+    halfway, *_ = await asyncio.gather(watch(), *(live(number, row) for number, row in enumerate(rows)))
+    await shared.aclose()
+    end = {name: megabytes(process) for name, process in processes.items()}
+    ordered = sorted(times) or [0.0]
+    return {
+        "counts": dict(counts),
+        "median": round(ordered[len(ordered) // 2], 3),
+        "p99": round(ordered[int(len(ordered) * 0.99)], 3),
+        "megabytes": {name: [round(halfway[name]), round(end[name])] for name in end},
+        "breaches": breaches(join, rows, entries),
+    }
 
 
-def check_traffic(agents: int, seconds: float) -> None:
-    """Real agents against the running pool and relay, and the verifier over their queries."""
-    k, window = 20, 30.0
-    timing = ["--window", str(window), "--count", "4", "--identify", "4", "--form", "2", "--skew", "2"]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served_with_relay(k, Path(folder) / "secret", *timing) as (address, _),
-    ):
-        log, states = asyncio.run(traffic(address, adult(), agents, seconds, every=5.0, crash=0.1))
-    verdict = verify_log(log, k, window)
-    print(
-        f"{agents:,} agents, {seconds:g} s, k = {k}, w = {window:g} s: {verdict.entries:,} queries, "
-        f"{verdict.guarded:,} with a region; {verdict.identified:,} of these fail Definition 2, "
-        f"{verdict.unequal:,} Definition 3; fewest people who match {verdict.fewest}; states {states}"
-    )
+def breaches(join: JoinFile, rows: list[list[int]], entries: list[tuple[float, int, int]]) -> int:
+    """How many entries fewer than k people match within w, by their true records."""
+    corners, records = join.tree.corners, np.array(rows)
+    moments = np.array([entry[0] for entry in entries])
+    senders = np.array([entry[1] for entry in entries])
+    nodes = np.array([entry[2] for entry in entries])
+    found = 0
+    for moment, sender, _ in entries:
+        near = np.abs(moments - moment) <= join.rules.window
+        low, high = corners[nodes[near]][:, 0], corners[nodes[near]][:, 1]
+        match = ((records[sender] >= low) & (records[sender] <= high)).all(axis=1)
+        found += len(set(senders[near][match].tolist())) < join.rules.k
+    return found
+
+
+async def floor(engine: str) -> float:
+    """The median time of asking the engine directly."""
+    async with httpx.AsyncClient() as http:
+        times = []
+        for _ in range(200):
+            begun = time.monotonic()
+            await http.post(engine, json={"query": "x"})
+            times.append(time.monotonic() - begun)
+    return sorted(times)[100]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--updates", action="store_true", help="only the updates of a window")
-    parser.add_argument("--traffic", action="store_true", help="only the check of real traffic")
-    parser.add_argument("--quick", action="store_true", help="1,000 agents; updates at 4,400 people")
-    chosen = parser.parse_args()
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if chosen.traffic:
-        check_traffic(100 if chosen.quick else 1_000, 30.0 if chosen.quick else 180.0)
-        return
-    agents = 1_000 if chosen.quick else min(10_000, hard - 500)
-    timing = ["--window", "500", "--count", "60", "--identify", "60", "--form", "20", "--skew", "10"]
-    if not chosen.updates:
-        with served_pool("--k", "30", *timing) as (address, _):
-            asyncio.run(load(address, agents, 64))
-    for people in (4_400,) if chosen.quick else (44_000, 250_000):
-        update(people)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--every", type=float, default=60.0)
+    parser.add_argument("--quick", action="store_true", help="200 people for 30 seconds, one query in 10")
+    given = parser.parse_args()
+    if given.quick:
+        given.people, given.seconds, given.every = 200, 30.0, 10.0
+    window = 120.0
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    asking = given.people * (1 - np.exp(-2 * window / given.every))
+    with (
+        tempfile.TemporaryDirectory(dir=memory) as name,
+        parties(Path(name), 30, window, int(asking)) as started,
+    ):
+        join, processes, engine = started
+        found = asyncio.run(measure(join, Path(name), processes, given.people, given.seconds, given.every))
+        found["floor"] = round(asyncio.run(floor(engine)), 4)
+    print(
+        json.dumps(
+            {"people": given.people, "seconds": given.seconds, "every": given.every, **found}, indent=1
+        )
+    )
 
 
 if __name__ == "__main__":
