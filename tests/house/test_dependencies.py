@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DISTRIBUTIONS = packages_distributions()
 
-EXTRAS = {"web": ["web"], "pool": ["pool"], "evaluate": ["report"], "bodies.py": ["web", "pool"]}
+EXTRAS = {"pool": ["pool"], "evaluate": ["report"]}
 """The extras with which a room is installed: what it imports is in each of them, or always installed."""
 
 OF_THE_CALLER = {"pandas", "polars"}
@@ -67,7 +67,11 @@ def imported_below(*folders: str) -> set[str]:
 
 
 ALWAYS = declared(PROJECT["project"]["dependencies"])
-OPTIONAL = {extra: declared(found) for extra, found in PROJECT["project"]["optional-dependencies"].items()}
+OPTIONAL = {
+    extra: declared(found)
+    for extra, found in PROJECT["project"]["optional-dependencies"].items()
+    if extra != "all"
+}
 GROUPS = {group: declared(found) for group, found in PROJECT["dependency-groups"].items()}
 
 
@@ -82,6 +86,11 @@ def test_every_import_of_the_source_is_declared_with_its_room() -> None:
             if name not in {"tacit", *OF_THE_CALLER} and not all(name in each for each in installed)
         }
     assert undeclared == set()
+
+
+def test_all_means_every_extra() -> None:
+    (everything,) = PROJECT["project"]["optional-dependencies"]["all"]
+    assert set(everything.removeprefix("tacit[").removesuffix("]").split(",")) == set(OPTIONAL)
 
 
 def test_every_import_of_tests_and_scripts_is_declared() -> None:

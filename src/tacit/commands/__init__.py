@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import errno
 import importlib
+import importlib.metadata
 import pkgutil
+import re
 import signal
 import sys
 from typing import Any
@@ -96,6 +98,17 @@ def _panel(module: Any) -> Panel:
     return Panel(getattr(module, "PANEL", Panel.MORE))
 
 
+def _extra_with(module: str) -> str | None:
+    """The extra of this package that installs ``module``; None when it belongs to none."""
+    wanted = module.partition(".")[0].replace("_", "-")
+    for requirement in importlib.metadata.requires("tacit") or ():
+        name, _, marker = requirement.partition(";")
+        found = re.search(r"extra == ['\"](\w+)['\"]", marker)
+        if found and found[1] != "all" and re.match(rf"{re.escape(wanted)}\b", name.strip()):
+            return found[1]
+    return None
+
+
 def _on_terminate(_signal: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
@@ -124,6 +137,13 @@ def main() -> None:
     except MemoryError:
         stderr().print("[bold red]error:[/] the memory that this process may take is used up.")
         stderr().print("Allow it more (ulimit -v), or give a smaller --memory where the command has it.")
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        extra = _extra_with(error.name or "")
+        if extra is None:
+            raise
+        stderr().print(f"[bold red]error:[/] this command needs {error.name}, which is not installed here.")
+        stderr().print(f"Install tacit\\[{extra}], or tacit\\[all].")
         sys.exit(1)
     except SystemExit as stop:  # Typer turns Ctrl-C into an exit with 130
         if stop.code == STOPPED:
