@@ -126,7 +126,7 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BatchItem:
     """A query of a batch: its ticket, and the node whose region it carries."""
 
     ticket: str
@@ -147,7 +147,7 @@ class Batch:
     number: str
     session: str
     deadline: float
-    items: tuple[Item, ...]
+    items: tuple[BatchItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ class QueryCounter:
         self._held: dict[str, _Held] = {}
         """Those of the tickets that are not on their way."""
         self._each: Counter[str] = Counter()
-        self._batches: dict[str, tuple[Item, ...]] = {}
+        self._batches: dict[str, tuple[BatchItem, ...]] = {}
 
     def open_period(self, number: int, now: float) -> Actions:
         """Begin a period; queries held with tokens of the last one must be deposited again.
@@ -440,7 +440,7 @@ class QueryCounter:
             self._end(each.ticket)
         return refused
 
-    def _again(self, items: Iterable[Item], now: float) -> Actions:
+    def _again(self, items: Iterable[BatchItem], now: float) -> Actions:
         """Hold the queries of a batch that was not logged again, and see what can go out."""
         ended: Actions = ()
         for ticket in (item.ticket for item in items if item.ticket in self._tickets):
@@ -544,7 +544,7 @@ class QueryCounter:
     def _send(self, tickets: Sequence[str], node: int, oldest: float, now: float) -> Actions:
         """Form a batch; it may be logged while what was counted lies within the window."""
         number = self._draw()
-        items = tuple(Item(ticket, node) for ticket in sorted(tickets))
+        items = tuple(BatchItem(ticket, node) for ticket in sorted(tickets))
         for ticket in tickets:
             self._held.pop(ticket).batch = number
         self._batches[number] = items
@@ -606,7 +606,7 @@ class QueryCounter:
             if not batch:
                 found._held[ticket] = held
         found._batches = {
-            number: tuple(Item(ticket, node) for ticket, node in items)
+            number: tuple(BatchItem(ticket, node) for ticket, node in items)
             for number, items in given["batches"].items()
         }
         return found

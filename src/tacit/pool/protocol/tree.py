@@ -285,6 +285,26 @@ def grow_tree(records: Codes, template: Template, k: int, people: float) -> Tree
     return Tree(template, tuple(_cut(records, template, least, template.domain)))
 
 
+def template_records(template: Template, number: int = 20_000) -> Codes:
+    """Make up public records where there are none: the parts of each topic weigh the same, at every level.
+
+    For :func:`grow_tree`. Real people are not spread so evenly: watch the sizes of leaves, and merge.
+    """
+    random = np.random.default_rng(0)
+    columns = []
+    for attribute, declared in zip(template.attributes, template.declared["attribute"], strict=True):
+        shares = _shares(declared.get("taxonomy") or [None] * len(attribute), 1.0)
+        columns.append(random.choice(len(attribute), size=number, p=shares))
+    return np.stack(columns, axis=1).astype(np.uint16)
+
+
+def _shares(part: Mapping[str, Any] | list[Any], weight: float) -> list[float]:
+    """The weight of each value below a part of a taxonomy."""
+    if isinstance(part, list):
+        return [weight / len(part)] * len(part)
+    return [share for below in part.values() for share in _shares(below, weight / len(part))]
+
+
 def losses(corners: Corners, template: Template) -> tuple[Floats, Floats]:
     """What each region loses: its information loss IL and its normalised certainty penalty NCP.
 
