@@ -127,11 +127,13 @@ def peak_megabytes(pid: int) -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def admitted(opening: str) -> list[tuple[bytes, bytes]]:
-    """The headers of a browser that was opened with the printed address."""
-    response = httpcore.request("GET", opening)
-    cookie = dict(response.headers)[b"set-cookie"].partition(b";")[0]
-    return [(b"Cookie", cookie), (b"Sec-Fetch-Site", b"none"), (b"Host", opening.split("/")[2].encode())]
+def admitted(opening: str) -> tuple[str, list[tuple[bytes, bytes]]]:
+    """Where the private pages lie, and the headers of a browser opened with the printed address."""
+    cookie, *attributes = dict(httpcore.request("GET", opening).headers)[b"set-cookie"].split(b"; ")
+    path = next(one.partition(b"=")[2].decode() for one in attributes if one.startswith(b"Path="))
+    host = opening.split("/")[2]
+    headers = [(b"Cookie", cookie), (b"Sec-Fetch-Site", b"none"), (b"Host", host.encode())]
+    return f"http://{host}{path}", headers
 
 
 def main() -> None:
@@ -149,7 +151,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 process, opening = started(page, folder, engine_port, kind)
                 try:
-                    through, headers = f"{opening.partition('/open')[0]}/search?q=", admitted(opening)
+                    inside, headers = admitted(opening)
+                    through = f"{inside}search?q="
                     asyncio.run(added(direct, through, headers, 3, 12))  # connections and caches
                     for tabs, bars in BARS.items():
                         before = processor_seconds(process.pid)

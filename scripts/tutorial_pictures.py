@@ -94,12 +94,12 @@ def main() -> None:
             )
             window = context.new_page()
             window.goto(page.opening)
-            window.wait_for_url(page.address + "/")
+            window.wait_for_url(page.inside + "/")
             shoot(window, f"front{ending}", folder)
             if not page.site.guard.history(limit=1):
                 teach(page)
             for query in ("java", "cup", "port", "bass", "java"):
-                window.goto(f"{page.address}/search?q={query}")
+                window.goto(f"{page.inside}/search?q={query}")
             shoot(window, f"results{ending}", folder)
             window.locator(".why summary").first.click()
             window.locator("#sent summary").click()
@@ -107,7 +107,7 @@ def main() -> None:
             shoot(window.locator("#sent"), f"sent{ending}", folder)
             for name, path in PAGES.items():
                 if "--all" in sys.argv or name in {"profile", "exposure"}:
-                    window.goto(page.address + path)
+                    window.goto(page.inside + path)
                     shoot(window, f"{name}{ending}", folder, full_page=bool(ending))
             context.close()
         browser.close()

@@ -28,6 +28,11 @@ class ServedPage:
     profile: Path
 
     @property
+    def inside(self) -> str:
+        """The address under which the private pages lie."""
+        return self.address + self.site.admission.place
+
+    @property
     def opening(self) -> str:
         """The address with the secret of this start."""
         return self.site.admission.address
@@ -36,7 +41,7 @@ class ServedPage:
     def browser(self) -> Iterator[httpx.Client]:
         """A client that was let in, and that says of itself what a browser would."""
         with httpx.Client(
-            base_url=self.address, trust_env=False, headers={"Sec-Fetch-Site": "same-origin"}, timeout=60
+            base_url=self.inside, trust_env=False, headers={"Sec-Fetch-Site": "same-origin"}, timeout=60
         ) as client:
             assert client.get(self.opening).status_code == 200
             yield client

@@ -58,7 +58,7 @@ class Window:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", self._asked)
         self.page.goto(server.opening)
-        self.page.wait_for_url(server.address + "/")
+        self.page.wait_for_url(server.inside + "/")
 
     def _asked(self, request: Any) -> None:
         if (
@@ -68,7 +68,7 @@ class Window:
             self.outside.append(request.url)
 
     def go(self, path: str) -> Any:
-        self.page.goto(self.server.address + path)
+        self.page.goto(self.server.inside + path)
         return self.page
 
     def search(self, query: str) -> Any:

@@ -51,11 +51,40 @@ def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
 
 @pytest.mark.parametrize("path", PRIVATE)
 def test_nothing_private_is_answered_without_the_cookie(page: ServedPage, path: str) -> None:
-    answer = httpx.get(page.address + path, trust_env=False)
-    assert answer.status_code == 403
-    assert "not known here" in answer.text
-    wrong = httpx.get(page.address + path, cookies={page.site.admission.cookie: "x" * 43}, trust_env=False)
-    assert wrong.status_code == 403
+    wrong = {page.site.admission.cookie: "x" * 43}
+    for address in (page.address, page.inside):
+        for cookies in ({}, wrong):
+            answer = httpx.get(address + path, cookies=cookies, trust_env=False)
+            assert answer.status_code == 403
+            assert "not known here" in answer.text
+
+
+@pytest.mark.parametrize("site", [None, "none", "same-origin", "same-site", "cross-site"])
+def test_who_has_no_cookie_is_not_told_where_the_private_place_is(page: ServedPage, site: str | None) -> None:
+    """Who knew it could send the browser to the same path on another port, and be sent the cookie."""
+    headers = {} if site is None else {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    for path in [*PRIVATE, *CHANGES, "/open?key=x", "/opensearch/x.xml", "/static/tacit.js", "/nowhere"]:
+        for method in ("GET", "POST"):
+            answer = httpx.request(method, page.address + path, headers=headers, trust_env=False)
+            told = answer.text + str(answer.headers)
+            assert page.site.admission.place not in told and page.site.admission.place[4:] not in told
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+def test_the_cookie_is_of_no_use_outside_the_private_place(
+    browser: httpx.Client, page: ServedPage, path: str
+) -> None:
+    cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    assert httpx.get(page.inside + path, headers=cookie, trust_env=False).status_code in {200, 400}
+    outside = httpx.get(page.address + path, headers=cookie, trust_env=False)
+    assert outside.status_code == 403 and "not known here" in outside.text
+
+
+def test_a_cookie_that_a_neighbour_set_does_not_hide_our_own(browser: httpx.Client, page: ServedPage) -> None:
+    (name, own), *_ = browser.cookies.items()
+    for cookies in (f"{name}={own}; {name}=tossed", f"{name}=tossed; {name}={own}"):
+        answer = httpx.get(page.inside + "/profile", headers={"Cookie": cookies}, trust_env=False)
+        assert answer.status_code == 200
 
 
 @pytest.mark.parametrize("host", ["", *HOSTS])
@@ -108,7 +137,7 @@ def test_our_own_origin_without_the_right_token_changes_nothing(
             f"{path}?form={token}", data={"sure": "erase"}, headers={"Origin": page.address}
         )
         assert answer.status_code == 403
-    unsaid = httpx.post(page.address + path, cookies=dict(browser.cookies), trust_env=False)
+    unsaid = httpx.post(page.inside + path, cookies=dict(browser.cookies), trust_env=False)
     assert unsaid.status_code == 403
 
 
@@ -144,12 +173,14 @@ def test_every_answer_carries_the_policy(browser: httpx.Client, page: ServedPage
         assert "access-control-allow-origin" not in headers
         if not path.startswith(("/static", "/favicon")):
             assert headers["cache-control"] == "no-store"
+        assert headers["x-dns-prefetch-control"] == "off"
     assert httpx.get(page.address + "/nowhere", trust_env=False).headers["x-frame-options"] == "DENY"
 
 
 def test_the_cookie_is_strict_and_hidden_from_script(page: ServedPage) -> None:
     said = httpx.get(page.opening, trust_env=False).headers["set-cookie"].lower()
     assert "samesite=strict" in said and "httponly" in said and "domain" not in said
+    assert f"path={page.site.admission.place}/;".lower() in said + ";"
     wrong = httpx.get(page.address + "/open?key=wrong", trust_env=False)
     assert wrong.status_code == 403 and "set-cookie" not in wrong.headers
 
@@ -191,7 +222,7 @@ def test_suggestions_need_their_own_secret_and_open_nothing_else(page: ServedPag
     described = httpx.get(f"{page.address}/opensearch/{key}.xml", trust_env=False)
     assert f"/suggest/{key}?q={{searchTerms}}" in described.text
     assert httpx.get(f"{page.address}/opensearch/wrong.xml", trust_env=False).status_code == 404
-    assert httpx.get(f"{page.address}/profile?key={key}", trust_env=False).status_code == 403
+    assert httpx.get(f"{page.inside}/profile?key={key}", trust_env=False).status_code == 403
 
 
 def test_script_in_what_an_engine_says_is_text(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def _refusal(site: Site) -> Callable[[Request, str], Response]:
         again = request.url.path if kind == "foreign" and request.method == "GET" else ""
         if again and request.url.query:
             again += f"?{request.url.query}"
-        return site.render(request, "door.html", 403, kind=kind, again=again)
+        return site.render(request, "door.html", 200 if kind == "elsewhere" else 403, kind=kind, again=again)
 
     return refuse
 
@@ -81,9 +81,10 @@ def _browser_routes(site: Site) -> list[Route]:
         if token is None:
             return site.render(request, "door.html", 403, kind="unknown", again="")
         # A page, not a redirect: a redirect that began outside would not carry a strict cookie.
-        answer = site.render(request, "door.html", kind="open", again="")
+        place = site.admission.place
+        answer = site.render(request, "door.html", kind="open", again="", place=place)
         name, age = site.admission.cookie, COOKIE_DAYS * 86_400
-        answer.set_cookie(name, token, max_age=age, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(name, token, max_age=age, httponly=True, samesite="strict", path=f"{place}/")
         return answer
 
     async def describe(request: Request) -> Response:
@@ -92,6 +93,7 @@ def _browser_routes(site: Site) -> list[Route]:
         description = site.fragment(
             "opensearch.xml",
             origin=f"http://{request.headers['host']}",
+            place=site.admission.place,
             key=site.admission.suggestion_key,
             post=site.settings.post,
         )

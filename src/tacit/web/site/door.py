@@ -1,14 +1,19 @@
 """Who may talk to the page: a browser that was opened with the address printed at the start, and nobody else.
 
-The address carries a secret that is new at every start. It is exchanged for a cookie that the browser
-keeps; the profile file holds only the cookie's digest. From the cookie follows the token that every form
-carries, so that a page of another site, which can make the browser send requests but cannot read ours, has
-none.
+The address carries a secret that is new at every start. It is exchanged for a cookie; the profile file holds
+only the cookie's digest. Browsers send a cookie to every port of a host, so a server next door, on
+another port of 127.0.0.1, would be sent it too. So the cookie belongs to a *place*: a path with a secret,
+under which all that is private lies. A browser sends the cookie to addresses below that path alone, and what
+does not know the path cannot make it go there: pages of another port see neither our addresses (Referrer-
+Policy) nor our storage, which browsers keep apart by port. The path without the cookie opens nothing, nor
+does the cookie without the path. Who opens the bare address is led to the place by our own script, from the
+storage of this very port.
 
-Against names that are made to point here (DNS rebinding): the Host must be this server's own. Against pages
-of other sites: Origin and Sec-Fetch-Site must name this server, and changes carry a token. Against script
-in whatever an engine returns: a Content-Security-Policy without inline script, and no source but this
-server.
+From the cookie follows the token that every form carries. A neighbour can *set* cookies of our name; they are
+looked at beside ours and are worth nothing. Against names that are made to point here (DNS rebinding): the
+Host must be this server's own. Against pages of other sites and ports: Origin and Sec-Fetch-Site must name
+this server, and changes carry a token. Against script in whatever an engine returns: a
+Content-Security-Policy without inline script, and no source but this server.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request, cookie_parser
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -36,7 +41,7 @@ class Admission:
 
     Args:
         state: where known browsers are kept.
-        port: the port of the server; cookies do not tell ports apart, so their name must.
+        port: the port of the server; cookies do not tell ports apart, so their name does.
     """
 
     def __init__(self, state: PageState, port: int) -> None:
@@ -46,12 +51,18 @@ class Admission:
         self.opening = secrets.token_urlsafe(24)
         """The secret of this start."""
         self.cookie = f"tacit-{port}"
-        known = state.setting("suggestion key")
-        if known is None:
-            known = secrets.token_urlsafe(24)
-            state.set("suggestion key", known)
-        self.suggestion_key = known
+        self.place = f"/at-{self._kept('place', 12)}"
+        """The path under which all private pages lie; kept, so that bookmarks and cookies stay good."""
+        self.suggestion_key = self._kept("suggestion key", 24)
         """What the browser's search box presents, which sends no cookie; it opens suggestions only."""
+
+    def _kept(self, name: str, size: int) -> str:
+        """A secret of the profile file, made once."""
+        known = self._state.setting(name)
+        if known is None:
+            known = secrets.token_urlsafe(size)
+            self._state.set(name, known)
+        return known
 
     @property
     def address(self) -> str:
@@ -115,6 +126,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "geolocation=(), camera=(), microphone=(), browsing-topics=()",
     "Cache-Control": "no-store",
+    "X-DNS-Prefetch-Control": "off",
 }
 
 _OPEN_TO_ALL = ("/static/", "/open", "/suggest/", "/opensearch/", "/favicon.ico")
@@ -138,6 +150,7 @@ class Shield:
         self._refusal = refusal
         port = admission.port
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._place = admission.place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it here."""
@@ -147,17 +160,24 @@ class Shield:
         if scope["type"] != "http":
             return
 
+        inside = scope["path"].startswith(f"{self._place}/")
+        if inside:
+            scope = {**scope, "path": scope["path"].removeprefix(self._place)}
+
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                location = headers.get("location", "")
+                if inside and location.startswith("/") and not location.startswith(f"{self._place}/"):
+                    headers["location"] = self._place + location
             await send(message)
 
-        refused = self._examine(scope)
+        refused = self._examine(scope, inside=inside)
         await (refused or self._app)(scope, receive, send_guarded)
 
-    def _examine(self, scope: Scope) -> Response | None:
+    def _examine(self, scope: Scope, *, inside: bool) -> Response | None:
         """The refusal of a request; None where it is passed on."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
@@ -173,19 +193,26 @@ class Shield:
         foreign = site not in {None, "same-origin", "none"}
         if scope["method"] not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("Only GET and POST are answered.\n", 405)
-        if path.startswith(_OPEN_TO_ALL):
+        if path.startswith(_OPEN_TO_ALL) and not inside:
             page = headers.get("sec-fetch-mode") == "navigate"
             return PlainTextResponse("Not for other sites.\n", 403) if foreign and not page else None
         if foreign:
             return self._refusal(Request(scope), "foreign")
-        cookie = cookie_parser(headers.get("cookie", "")).get(self._admission.cookie, "")
-        if not cookie or not self._admission.knows(cookie):
+        if not inside:  # the browser's own doing, if it says so; our script then knows where to go
+            return self._refusal(Request(scope), "unknown" if site is None else "elsewhere")
+        cookie = next(filter(self._admission.knows, self._cookies(headers)), None)
+        if cookie is None:
             return self._refusal(Request(scope), "unknown")
-        scope.setdefault("state", {})["cookie"] = cookie
+        scope["state"] = {**scope.get("state", {}), "place": self._place}
         scope["state"]["form_token"] = self._admission.form_token(cookie)
         if scope["method"] == "POST":
             return self._examine_change(scope, headers, cookie, origin, site)
         return None
+
+    def _cookies(self, headers: Headers) -> list[str]:
+        """All cookies of our name: one set by a neighbour must not hide the browser's own."""
+        pairs = [pair.partition("=") for pair in headers.get("cookie", "").split(";")]
+        return [value.strip() for name, _, value in pairs if name.strip() == self._admission.cookie]
 
     def _examine_change(
         self, scope: Scope, headers: Headers, cookie: str, origin: str | None, site: str | None

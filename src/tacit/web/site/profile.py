@@ -76,6 +76,7 @@ class _ProfilePage:
                 more=max(0, len(below) - _MOST_CHILDREN),
                 weights=WEIGHTS,
                 form_token=request.state.form_token,
+                place=request.state.place,
                 path=[],
                 levels={},
             )

@@ -84,7 +84,7 @@ class _ResultPages:
         results = page.plain if plain else page.personal
         shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
 
-        same = "/search?" + urlencode({"q": page.query})
+        same = f"{self._site.admission.place}/search?" + urlencode({"q": page.query})
 
         def link(number: int = part, *, plain: bool = plain) -> str:
             return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
@@ -112,13 +112,15 @@ class _ResultPages:
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
         """Where a result's link leads."""
         name = _entry_name(one.result.url)
-        address, place = (f"/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
+        base = self._site.admission.place
+        address, place = (f"{base}/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
         if not name and self._site.settings.strip_tracking:
             address = without_tracking(address)
         if not self._site.settings.remember_clicks:
             return _Target(address, address, "", place, place[:1].upper())
         by_way = f"{page.key}/{one.number}"
-        return _Target(address, f"/go/{by_way}", f"/clicked/{by_way}", place, place[:1].upper())
+        letter = place[:1].upper()
+        return _Target(address, f"{base}/go/{by_way}", f"{base}/clicked/{by_way}", place, letter)
 
     async def go(self, request: Request) -> Response:
         """Record a click and go on to the result."""

@@ -62,7 +62,7 @@ class _SettingsPage:
             own=[rule for rule in rules if rule.source == "own"],
             lists=[(source, sum(rule.source == source for rule in rules)) for source in sources],
             actions=list(Action),
-            address=f"http://127.0.0.1:{site.admission.port}/search?q=%s",
+            address=f"http://127.0.0.1:{site.admission.port}{site.admission.place}/search?q=%s",
         )
 
     async def change(self, request: Request) -> Response:

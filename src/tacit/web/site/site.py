@@ -136,7 +136,7 @@ class Site:
             notice_key=key,
             suggestion_key=self.admission.suggestion_key,
             version=__version__,
-            **{"query": "", **values},
+            **{"query": "", "place": getattr(request.state, "place", ""), **values},
         )
         return HTMLResponse(body, status)
 

@@ -2,7 +2,18 @@
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
-  const token = document.body.dataset.form || "";
+  const token = document.body.dataset.form || "", place = document.body.dataset.place || "";
+
+  // The bare address knows nothing; the way to the private place is kept in this port's own storage.
+  try {
+    if (place) localStorage.setItem("tacit-place", place);
+    const known = localStorage.getItem("tacit-place") || "";
+    if (document.body.classList.contains("elsewhere") && /^\/at-[\w-]+$/.test(known)) {
+      location.replace(known + location.pathname + location.search + location.hash);
+      return;
+    }
+  } catch { /* storage is turned off: the full address works */ }
+
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const make = (name, properties = {}, ...inside) => {
@@ -97,7 +108,7 @@
       waiting = setTimeout(async () => {
         if (!typed.trim()) return show([]);
         try {
-          const answer = await fetch(`/suggest?q=${encodeURIComponent(typed)}`);
+          const answer = await fetch(`${place}/suggest?q=${encodeURIComponent(typed)}`);
           const [asked, words] = await answer.json();
           if (asked === typed && document.activeElement === box) show(words);
         } catch { show([]); }
@@ -121,7 +132,7 @@
     let list = one(":scope > ul", node);
     if (!open && !list) {
       list = make("ul");
-      const answer = await fetch(`/profile/children?topic=${encodeURIComponent(node.dataset.label)}`);
+      const answer = await fetch(`${place}/profile/children?topic=${encodeURIComponent(node.dataset.label)}`);
       list.innerHTML = await answer.text(); // made by this server from escaped names; the policy forbids script anyway
       node.append(list);
     }
@@ -142,7 +153,7 @@
     const look = async () => {
       const state = await (await fetch(progress.dataset.progress)).json();
       one(".done", progress).textContent = state.done.toLocaleString("en");
-      if (state.finished) location.assign("/data"); else setTimeout(look, 700);
+      if (state.finished) location.assign(`${place}/data`); else setTimeout(look, 700);
     };
     setTimeout(look, 700);
   }
