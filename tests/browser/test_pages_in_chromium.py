@@ -152,7 +152,7 @@ def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_pa
             first = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
             assert any("beverage" in topic for topic in first["topics"])
             assert '"topics"' in shown
-            assert "risk" in window.page.locator(".sent-tree").inner_text()
+            assert "Exactly what left this machine" in window.page.locator("#sent .turn").inner_text()
             window.go("/profile?find=beverage")
             row = window.page.locator(".node", has=window.page.locator('[title$="/beverage.n.01"]')).first
             with window.page.expect_navigation():
@@ -163,7 +163,7 @@ def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_pa
             assert not any("coffee" in topic for topic in second.get("topics", []))
             assert second != first
             window.go("/exposure")
-            assert "Cumulative risk" in window.page.locator("section.engine").inner_text()
+            assert "with interests" in window.page.locator("section.engine").inner_text()
             window.close()
 
 
@@ -209,7 +209,7 @@ def test_by_keyboard_alone(window: Window) -> None:
     for key in "jjk":
         page.keyboard.press(key)
     assert page.locator(".result.chosen").count() == 1
-    assert page.evaluate("document.activeElement.textContent") == titles(page)[0]
+    assert page.evaluate("document.activeElement.innerText") == titles(page)[0]
     page.keyboard.press("w")
     assert page.locator(".result").first.locator("details[open]").count() == 1
     page.keyboard.press("s")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import time
+import tracemalloc
 
 import anyio
 import pytest
@@ -91,11 +93,28 @@ def test_a_huge_answer_is_cut_off(declared: bool) -> None:
     assert delivered < 50
 
 
-def test_a_compressed_answer_is_refused_so_that_none_can_unpack_into_a_huge_one() -> None:
-    with local_server(lambda *_: http_answer(GOOD, Content_Encoding="gzip")) as server:
+def test_a_compressed_answer_is_unpacked_no_further_than_its_limit() -> None:
+    with local_server(
+        lambda *_: http_answer(gzip.compress(GOOD.encode()), Content_Encoding="gzip")
+    ) as server:
+        assert len(ask(server.address).results) == 1
+        assert b"\r\nAccept-Encoding: gzip\r\n" in server.requests[0]
+    bomb = gzip.compress(b" " * 50_000_000)
+    with local_server(lambda *_: http_answer(bomb, Content_Encoding="gzip")) as server:
+        tracemalloc.start()
         answer = ask(server.address)
-        assert b"\r\nAccept-Encoding: identity\r\n" in server.requests[0]
-    assert "compresses" in answer.problem
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert "larger than" in answer.problem
+        assert most < 10_000_000
+
+
+@pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "zstd"])
+def test_an_answer_packed_otherwise_or_damaged_is_refused(coding: str) -> None:
+    with local_server(lambda *_: http_answer(GOOD, Content_Encoding=coding)) as server:
+        assert "not asked for" in ask(server.address).problem
+    with local_server(lambda *_: http_answer(GOOD, Content_Encoding="gzip")) as server:
+        assert "damaged" in ask(server.address).problem
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from tacit.web.server import opening_page
 
 PRIVATE = """/ /search?q=java /profile /profile/children?topic=entity.n.01 /exposure /data
 /exposure/requests.txt /data/export /data/progress
-/settings /suggest?q=j /read/coffee.n.01 /go/x/1""".split()
+/settings /suggest?q=j /read/coffee.n.01 /go/x/1 /picture/x/1""".split()
 CHANGES = """/profile/sensitive /profile/forget /profile/forget-page /undo/x /exposure/forget /data/import
 /data/browser /data/erase /data/sign-out /settings /settings/engine /settings/engine/change /settings/rule
-/settings/rules/import /settings/rule/remove /clicked/x/1 /search""".split()
+/settings/rules/import /settings/rule/remove /settings/lens /clicked/x/1 /search""".split()
 HOSTS = """evil.example evil.example:{port} 127.0.0.1 127.0.0.1.evil.example:{port}
 localhost.evil.example:{port} [::1]:{port} 0.0.0.0:{port}""".split()
 
@@ -46,7 +46,9 @@ def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
     open_to_all = {"/open", "/opensearch", "/suggest", "/static", "/favicon.ico"}
     for route in page_application(page.site).routes:
         path = re.sub(r"/\{.*", "", getattr(route, "path", ""))
-        assert path in known | open_to_all or path in {"/read", "/go", "/clicked", "/undo", ""}, path
+        assert path in known | open_to_all or path in {"/read", "/go", "/picture", "/clicked", "/undo", ""}, (
+            path
+        )
 
 
 @pytest.mark.parametrize("path", PRIVATE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -28,7 +29,10 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path) -> None:
         told = json.loads(text)
         address = told["address"].partition("/open")[0]
         with httpx.Client(base_url=address, trust_env=False, headers={"Sec-Fetch-Site": "none"}) as client:
-            assert client.get(told["address"]).status_code == 200
+            opened = client.get(told["address"])
+            place = re.search(r"/at-[\w-]+", opened.text)
+            assert opened.status_code == 200 and place is not None
+            client.base_url = client.base_url.join(place[0])
             assert "zanzibar" in client.get("/search?q=zanzibar").text.lower()
             posted = client.post("/search", data={"q": "zanzibar"})
             assert posted.status_code == 200

@@ -17,6 +17,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from tacit.errors import InputError
+from tacit.web.addresses import ascii_host
 
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*", re.IGNORECASE)
 _MATCH = re.compile(r"(\*|https?|ftp)://(\*|(?:\*\.)?[^/*:]+)(?::\d+)?(/.*)?")
@@ -121,7 +122,7 @@ class RuleBook:
         for expression, rule in self._expressions:
             if expression.search(url):
                 return rule
-        labels = (urlsplit(url).hostname or "").lower().split(".") if self._hosts else []
+        labels = ascii_host(urlsplit(url).hostname or "").split(".") if self._hosts else []
         suffixes = (".".join(labels[start:]) for start in range(len(labels)))
         return next((self._hosts[suffix] for suffix in suffixes if suffix in self._hosts), None)
 

@@ -3,17 +3,19 @@
 What is sent is decided and on the disk before anything leaves. Answers of several engines are fused by
 reciprocal ranks: a result gains ``1 / (60 + rank)`` from each engine that returned it (Cormack, Clarke and
 Büttcher, SIGIR 2009). Result pages are cached in memory for a while, so that going back, turning a page or
-looking at the other order sends nothing again.
+looking at the other order sends nothing again; a click or a site rule reorders them there. Who goes beyond
+the last result asks the engines for more, which follow those that were shown.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -22,8 +24,11 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 
 from tacit.device import ClickedPage, Guard, Placement, Protection
+from tacit.errors import InputError
+from tacit.text import STOP_WORDS, words
+from tacit.web.addresses import ascii_host
 from tacit.web.engines import interface
-from tacit.web.engines.catalogue import upstream_of
+from tacit.web.engines.catalogue import SearXNG, upstream_of
 from tacit.web.engines.client import EngineClient
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
@@ -82,6 +87,8 @@ def _plain(place: int, addressed: tuple[str, interface.SearchResult]) -> int:
 
 _KEPT_PAGES = 200
 _KEPT_SECONDS = 900.0
+_MOST_BATCHES = 10
+_PATIENCE_FOR_SUGGESTIONS = 1.0
 
 LocalEngine = Callable[[str], Sequence[interface.SearchResult]]
 
@@ -105,6 +112,7 @@ class ShownResult(NamedTuple):
     """Under which the page knows it, whatever the order."""
     result: interface.SearchResult
     host: str
+    """As DNS has it, for site rules."""
     engines: tuple[str, ...]
     rank: int
     was: int
@@ -112,8 +120,18 @@ class ShownResult(NamedTuple):
     reason: str
     because: tuple[ClickedPage, ...] = ()
     rule: SiteRule | None = None
-    before: int | None = None
-    """Its rank without any profile, where an engine personalised it too and the reason does not say it."""
+    turn: EngineTurn | None = None
+    """Of the engine that named it first."""
+
+
+@dataclass(frozen=True)
+class AnswerBatch:
+    """What the engines answered at one time: the first results, or more of them later."""
+
+    turns: tuple[EngineTurn, ...]
+    fused: tuple[FusedResult, ...]
+    plain: tuple[FusedResult, ...]
+    """In the order without any profile."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +140,24 @@ class FoundPage:
 
     key: str
     query: str
-    turns: tuple[EngineTurn, ...]
+    wanted: interface.Wanted
+    handed: str
+    """The bang that an engine was given to read."""
+    batches: tuple[AnswerBatch, ...]
     personal: tuple[ShownResult, ...]
     plain: tuple[ShownResult, ...]
     blocked: int
+    more: bool
+    """Whether the engines may have more results."""
     milliseconds: float
     made: float
+    arranged: int
+    """The number of changes after which the order was made."""
+
+    @cached_property
+    def turns(self) -> tuple[EngineTurn, ...]:
+        """Everything that was asked for these results."""
+        return tuple(turn for batch in self.batches for turn in batch.turns)
 
     @cached_property
     def moved(self) -> int:
@@ -138,6 +168,11 @@ class FoundPage:
     def because(self) -> int:
         """How many results the history supports."""
         return sum(bool(shown.because) for shown in self.personal)
+
+    @cached_property
+    def asides(self) -> tuple[interface.Aside, ...]:
+        """What engines said beside their first results."""
+        return tuple(turn.answer.aside for turn in self.batches[0].turns)
 
     def result(self, number: int) -> ShownResult | None:
         """The result of that number."""
@@ -168,8 +203,9 @@ class SearchService:
         self._suggestions = suggestions
         self._local = local
         self._pages: OrderedDict[str, FoundPage] = OrderedDict()
-        self._latest: dict[str, str] = {}
+        self._latest: dict[tuple[str, interface.Wanted, str], str] = {}
         self._changes = 0
+        self._arrangements = 0
         self.client = EngineClient(proxy=proxy)
 
     async def close(self) -> None:
@@ -177,19 +213,25 @@ class SearchService:
         await self.client.close()
 
     def forget_pages(self) -> None:
-        """Forget the pages in memory: the profile, the rules or the engines have changed."""
+        """Forget the pages in memory: the profile or the engines have changed."""
         self._changes += 1
         self._pages.clear()
         self._latest.clear()
+
+    def rearrange(self) -> None:
+        """Order the pages in memory anew when they are shown next: a click or a site rule was added."""
+        self._arrangements += 1
 
     def page(self, key: str) -> FoundPage | None:
         """A page that was found a while ago."""
         found = self._pages.get(key)
         return found if found is not None and time.monotonic() - found.made < _KEPT_SECONDS else None
 
-    def known(self, query: str) -> FoundPage | None:
+    def known(
+        self, query: str, wanted: interface.Wanted = interface.FIRST_PAGE, handed: str = ""
+    ) -> FoundPage | None:
         """The latest page for a query, if it is not too old."""
-        return self.page(self._latest.get(query, ""))
+        return self.page(self._latest.get((query, wanted, handed), ""))
 
     async def search(
         self,
@@ -197,33 +239,120 @@ class SearchService:
         engines: Sequence[interface.EngineDescription],
         rules: RuleBook,
         settings: Settings,
+        wanted: interface.Wanted = interface.FIRST_PAGE,
+        handed: str = "",
     ) -> FoundPage:
         """Ask all engines and arrange what they answer."""
         begun, changes = time.monotonic(), self._changes
-        turns = [EngineTurn(engine) for engine in engines if engine.enabled]
-        self._guard.bound = settings.exposure_bound
-        await asyncio.gather(*(self._take(turn, query, settings.delta) for turn in turns))
-        answers = [turn.answer for turn in turns]
-        fused = fuse(answers)
-        reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
-        plain = fuse(answers, unpersonalised=True) if reordered else fused
-        page = await to_thread.run_sync(self._arranged, query, turns, fused, plain, rules, settings, begun)
+        page = FoundPage(
+            secrets.token_urlsafe(12), query, wanted, handed, (), (), (), 0, False, 0.0, begun, -1
+        )
+        batch = await self._ask(page, engines, settings, wanted)
+        await to_thread.run_sync(self._suggestions.remember, query, datetime.now(UTC).isoformat())
+        page = await to_thread.run_sync(self._arranged, replace(page, batches=(batch,)), rules, settings)
+        page = replace(
+            page,
+            more=self._may_have_more(batch, batch, page.wanted),
+            milliseconds=(time.monotonic() - begun) * 1000,
+            made=time.monotonic(),
+        )
         self._keep(page, findable=changes == self._changes)
+        return page
+
+    async def more(
+        self,
+        page: FoundPage,
+        engines: Sequence[interface.EngineDescription],
+        rules: RuleBook,
+        settings: Settings,
+    ) -> FoundPage:
+        """The page with the next results of the engines that have some, after those it has."""
+        if not page.more:
+            return page
+        wanted = replace(page.wanted, page=len(page.batches) + 1)
+        batch = await self._ask(page, engines, settings, wanted)
+        present = {one.address for before in page.batches for one in before.plain}
+        new = AnswerBatch(
+            batch.turns,
+            tuple(one for one in batch.fused if one.address not in present),
+            tuple(one for one in batch.plain if one.address not in present),
+        )
+        longer = replace(
+            page,
+            batches=(*page.batches, new),
+            more=len(page.batches) + 1 < _MOST_BATCHES and self._may_have_more(batch, new, wanted),
+        )
+        longer = await to_thread.run_sync(self._arranged, longer, rules, settings)
+        if page.key in self._pages:
+            self._pages[page.key] = longer
+        return longer
+
+    def _may_have_more(self, batch: AnswerBatch, new: AnswerBatch, wanted: interface.Wanted) -> bool:
+        following = replace(wanted, page=wanted.page + 1)
+        asked = [turn for turn in batch.turns if turn.engine.carriage is not interface.Carriage.HERE]
+        return bool(new.plain) and any(
+            turn.answer.results and upstream_of(turn.engine).takes(following) for turn in asked
+        )
+
+    async def completions(self, typed: str, engines: Sequence[interface.EngineDescription]) -> list[str]:
+        """What the first SearXNG suggests for the beginning of a query; it sees what was typed."""
+        engine = next((one for one in engines if one.enabled and one.kind == "searxng"), None)
+        upstream = upstream_of(engine) if engine is not None else None
+        if engine is None or not isinstance(upstream, SearXNG):
+            return []
+
+        async def record(address: str, wire: bytes) -> None:
+            await to_thread.run_sync(self._sent.record, engine.name, None, address, wire)
+
+        request = upstream.suggestions_request(typed)
+        try:
+            body = await self.client.fetch(
+                request, local=engine.local, record=record, seconds=_PATIENCE_FOR_SUGGESTIONS
+            )
+            told = json.loads(body)[1]
+            return [text for one in told[:8] if (text := interface.plain_text(one, 200))]
+        except (InputError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+            return []
+
+    async def fresh(self, page: FoundPage, rules: RuleBook, settings: Settings) -> FoundPage:
+        """The page in the order of now, without asking anyone again."""
+        if page.arranged == self._arrangements:
+            return page
+        page = await to_thread.run_sync(self._arranged, page, rules, settings)
+        if page.key in self._pages:
+            self._pages[page.key] = page
         return page
 
     def _keep(self, page: FoundPage, *, findable: bool) -> None:
         """Keep a page for its links, and for who asks the same again unless things changed meanwhile."""
         self._pages[page.key] = page
         if findable:
-            self._latest[page.query] = page.key
+            self._latest[page.query, page.wanted, page.handed] = page.key
         while len(self._pages) > _KEPT_PAGES:
             key, old = self._pages.popitem(last=False)
-            if self._latest.get(old.query) == key:
-                del self._latest[old.query]
+            if self._latest.get((old.query, old.wanted, old.handed)) == key:
+                del self._latest[old.query, old.wanted, old.handed]
 
-    async def _take(self, turn: EngineTurn, query: str, delta: float) -> None:
+    async def _ask(
+        self,
+        page: FoundPage,
+        engines: Sequence[interface.EngineDescription],
+        settings: Settings,
+        wanted: interface.Wanted,
+    ) -> AnswerBatch:
+        """What all engines answer that have what is wanted."""
+        self._guard.bound = settings.exposure_bound
+        turns = [EngineTurn(engine) for engine in engines if engine.enabled and _has(engine, wanted)]
+        await asyncio.gather(*(self._take(turn, page, wanted, settings.delta) for turn in turns))
+        answers = [turn.answer for turn in turns]
+        fused = tuple(fuse(answers))
+        reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
+        plain = tuple(fuse(answers, unpersonalised=True)) if reordered else fused
+        return AnswerBatch(tuple(turns), fused, plain)
+
+    async def _take(self, turn: EngineTurn, page: FoundPage, wanted: interface.Wanted, delta: float) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
-        engine = turn.engine
+        engine, query = turn.engine, page.query
         if engine.carriage is interface.Carriage.HERE:
             begun = time.monotonic()
             results = await to_thread.run_sync(self._local, query)
@@ -238,7 +367,8 @@ class SearchService:
             exposed = interface.Exposed(
                 tuple(protection.message["topics"]), preferences, leaf_words(protection.topics)
             )
-        request = upstream.request(query, exposed)
+        words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
+        request = upstream.request(words, exposed, wanted)
 
         async def record(address: str, wire: bytes) -> None:
             await to_thread.run_sync(self._sent.record, engine.name, protection.exposure, address, wire)
@@ -251,52 +381,125 @@ class SearchService:
             return self._guard.send_alone(query, upstream=engine.name)
         return self._guard.protect(query, upstream=engine.name, delta=delta)
 
-    def _arranged(
-        self,
-        query: str,
-        turns: Sequence[EngineTurn],
-        fused: Sequence[FusedResult],
-        plain: Sequence[FusedResult],
-        rules: RuleBook,
-        settings: Settings,
-        begun: float,
-    ) -> FoundPage:
+    def _arranged(self, page: FoundPage, rules: RuleBook, settings: Settings) -> FoundPage:
+        """The page with its results in both orders, batch after batch, so that none jumps back unseen."""
+        arranged, blocked = self._arrangements, 0
+        personal: list[ShownResult] = []
+        plain: list[ShownResult] = []
+        before = 0
+        for batch in page.batches:
+            numbers = {one.address: before + number for number, one in enumerate(batch.plain)}
+            before += len(numbers)
+            arrangement = _Arrangement(page.query, batch, rules, numbers, len(plain))
+            found = arrangement.made(self._placed(page.query, batch, settings))
+            personal += found[0]
+            plain += found[1]
+            blocked += len(batch.plain) - len(found[1])
+        return replace(page, personal=tuple(personal), plain=tuple(plain), blocked=blocked, arranged=arranged)
+
+    def _placed(self, query: str, batch: AnswerBatch, settings: Settings) -> list[Placement]:
         rows = [
             {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet, "fused": one}
-            for one in fused
+            for one in batch.fused
         ]
-        self._suggestions.remember(query, datetime.now(UTC).isoformat())
-        placed: list[Placement] = self._guard.explain(query, rows) if settings.personalise and rows else []
+        return self._guard.explain(query, rows) if settings.personalise and rows else []
+
+
+def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:
+    if engine.carriage is interface.Carriage.HERE:
+        return wanted.category == "general" and wanted.page == 1
+    return upstream_of(engine).takes(wanted)
+
+
+@dataclass(frozen=True)
+class _Arrangement:
+    """Puts the results of one batch in order and says why each stands where it does."""
+
+    query: str
+    batch: AnswerBatch
+    rules: RuleBook
+    numbers: dict[str, int]
+    first: int
+    """How many results stand before these."""
+
+    def made(self, placed: Sequence[Placement]) -> tuple[list[ShownResult], list[ShownResult]]:
+        """The results in personal order and in the engines' order, without those that rules block."""
         why = {one.result["fused"].address: one for one in placed}
-        kept, blocked = rules.arranged([(one.result.url, one) for one in plain])
-        number_of = {one.address: number for number, one in enumerate(kept)}
+        kept, _ = self.rules.arranged([(one.result.url, one) for one in self.batch.plain])
+        was = {one.address: self.first + place for place, one in enumerate(kept, start=1)}
+        unruled = {one.address: self.first + place for place, one in enumerate(self.batch.plain, start=1)}
+        ordered = [one.result["fused"] for one in placed] or list(self.batch.fused)
+        personal, _ = self.rules.arranged([(one.result.url, one) for one in ordered])
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
             placement = why.get(one.address)
-            number = number_of[one.address]
-            was = number + 1
+            because = placement.because if placement is not None else ()
+            rule = self.rules.rule_for(one.result.url)
+            moved = rank, was[one.address]
+            turns = {turn.engine.name: turn for turn in self.batch.turns}
             return ShownResult(
-                number=number,
+                number=self.numbers[one.address],
                 result=one.result,
-                host=one.address.partition("/")[0].partition("?")[0],
+                host=ascii_host(urlsplit(one.result.url).hostname or ""),
                 engines=tuple(one.ranks),
                 rank=rank,
-                was=was,
-                before=was if placement is not None and placement.was != was != rank else None,
-                reason=placement.reason if placement is not None else "In the engines' order.",
-                because=placement.because if placement is not None else (),
-                rule=rules.rule_for(one.result.url),
+                was=was[one.address],
+                reason=self._reason(one.result, moved, unruled[one.address], because, rule),
+                because=because,
+                rule=rule,
+                turn=next((turns[name] for name in one.ranks if name in turns), None),
             )
 
-        ordered = [one.result["fused"] for one in placed] or list(fused)
-        personal, _ = rules.arranged([(one.result.url, one) for one in ordered])
-        return FoundPage(
-            key=secrets.token_urlsafe(12),
-            query=query,
-            turns=tuple(turns),
-            personal=tuple(shown(one, rank) for rank, one in enumerate(personal, start=1)),
-            plain=tuple(shown(one, rank) for rank, one in enumerate(kept, start=1)),
-            blocked=len(blocked),
-            milliseconds=(time.monotonic() - begun) * 1000,
-            made=time.monotonic(),
+        numbered = self.first + 1
+        return (
+            [shown(one, rank) for rank, one in enumerate(personal, start=numbered)],
+            [shown(one, rank) for rank, one in enumerate(kept, start=numbered)],
         )
+
+    def _reason(
+        self,
+        result: interface.SearchResult,
+        moved: tuple[int, int],
+        unruled: int,
+        because: Sequence[ClickedPage],
+        rule: SiteRule | None,
+    ) -> str:
+        """Why a result stands where it does: what follows from its move, never against it."""
+        rank, was = moved
+        parts = []
+        if rule is not None:
+            parts.append(f"Your rule: {rule.action} {rule.pattern}.")
+        elif was != unruled:
+            parts.append("Your rules for other sites moved it.")
+        if rank < was and because:
+            shared = shared_words(self.query, result, because)
+            about = f" about {', '.join(shared)}" if shared else ""
+            parts.append(f"Moved up from {was}, since you opened pages{about}.")
+        elif rank != was and self.batch.fused != self.batch.plain:
+            way = "up" if rank < was else "down"
+            parts.append(
+                f"Moved {way} from {was}: an engine was sent topics, or you opened pages like others."
+            )
+        elif rank < was:
+            parts.append(f"Moved up from {was}: results that stood before it moved down.")
+        elif rank > was:
+            parts.append(f"Moved down from {was}: what stands before it now is nearer to pages you opened.")
+        elif because:
+            parts.append("Where the engines put it; you also opened pages like it.")
+        else:
+            parts.append("Where the engines put it.")
+        return " ".join(parts)
+
+
+_MOST_SHARED = 4
+
+
+def shared_words(query: str, result: interface.SearchResult, because: Sequence[ClickedPage]) -> list[str]:
+    """The words that a result shares with the pages that speak for it, the query's own left out."""
+    asked = STOP_WORDS | set(words(query))
+    read: dict[str, None] = {}
+    for page in because:
+        read |= dict.fromkeys(words(page.title))
+    own = dict.fromkeys(words(f"{result.title} {result.snippet}"))
+    found = [word for word in own if word in read and word not in asked and len(word) > 2 and word.isalpha()]
+    return found[:_MOST_SHARED]

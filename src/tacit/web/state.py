@@ -20,9 +20,9 @@ from typing import Any
 from tacit.device import ExposureBound
 from tacit.device.profile.store import FORGOTTEN_PERIOD
 from tacit.errors import InputError, TacitError
-from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
-from tacit.web.engines.interface import Carriage, EngineDescription
-from tacit.web.rules import Action, SiteRule
+from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data, named_apart
+from tacit.web.engines.interface import LANGUAGES, SAFE, Carriage, EngineDescription
+from tacit.web.rules import Action, SiteRule, check_pattern
 
 _SCHEMA = f"""
 {FORGOTTEN_PERIOD};
@@ -196,11 +196,22 @@ class Settings:
     """Whether the search box sends by POST, which keeps queries out of the browser's history."""
     query_in_title: bool = False
     new_tab: bool = False
+    pictures: bool = False
+    """Whether small pictures that lie with neither the engine nor its answer are fetched."""
+    engine_suggestions: bool = False
+    """Whether a SearXNG is asked for completions of what is typed."""
+    language: str = ""
+    """The language that searches are narrowed to unless another is chosen."""
+    safe: str = ""
+    """How strictly engines leave out what is not for children."""
 
     def __post_init__(self) -> None:
         for name in ("delta", "bound"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be in [0, 1]; found {getattr(self, name):g}.")
+        for name, known in (("language", LANGUAGES), ("safe", SAFE)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} is none of the choices.", "Choose one from the list.")
         if not 1 <= self.days <= 36_500:
             raise InputError(f"days must be in [1, 36500]; found {self.days}.")
 
@@ -238,11 +249,12 @@ def engines(state: PageState) -> list[EngineDescription]:
     return found
 
 
-def save_engine(state: PageState, engine: EngineDescription) -> None:
-    """Add an engine at the end, or change the one of that name."""
-    check_engine(engine)
+def save_engine(state: PageState, engine: EngineDescription) -> EngineDescription:
+    """Add an engine at the end, or change the one of that name and address."""
+    engine = named_apart(check_engine(engine), engines(state))
     present = {one.name: one for one in engines(state)}  # the embedded one is stored once something is chosen
     _store(state, list((present | {engine.name: engine}).values()))
+    return engine
 
 
 def remove_engine(state: PageState, name: str) -> None:
@@ -298,3 +310,28 @@ def remove_rules(state: PageState, rules: Sequence[SiteRule]) -> None:
             "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
             [(one.pattern, one.source) for one in rules],
         )
+
+
+_LENSES = "lenses"
+_MOST_SITES = 200
+
+
+def lenses(state: PageState) -> dict[str, list[str]]:
+    """The named sets of sites that a search can be narrowed to."""
+    found: dict[str, list[str]] = json.loads(state.setting(_LENSES) or "{}")
+    return found
+
+
+def save_lens(state: PageState, name: str, sites: Sequence[str]) -> None:
+    """Store a set of sites under a name; an empty set removes it.
+
+    Raises:
+        InputError: the name is empty or too long, or there are too many sites.
+    """
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= 40:
+        raise InputError(f"the name of a lens has 1 to 40 characters; found {len(name)}.")
+    if len(sites) > _MOST_SITES:
+        raise InputError(f"a lens has at most {_MOST_SITES} sites; found {len(sites)}.")
+    found = lenses(state) | {name: [check_pattern(site) for site in sites]}
+    state.set(_LENSES, json.dumps({one: sites for one, sites in found.items() if sites}))

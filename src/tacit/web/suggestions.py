@@ -48,9 +48,9 @@ class Suggestions:
         if own:
             pattern = beginning.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
             rows = self._state.rows(
-                "SELECT query FROM page_query WHERE query LIKE ? ESCAPE '\\' "
-                "ORDER BY times DESC, time DESC LIMIT ?",
-                (pattern, limit),
+                "SELECT query FROM page_query WHERE query LIKE ?1 ESCAPE '\\' OR query LIKE ?2 ESCAPE '\\' "
+                "ORDER BY query LIKE ?1 ESCAPE '\\' DESC, times DESC, time DESC LIMIT ?3",
+                (pattern, f"% {pattern}", limit),
             )
             found.update(dict.fromkeys(str(query) for (query,) in rows))
         first = bisect.bisect_left(self._asked_sorted, beginning)

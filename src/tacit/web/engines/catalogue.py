@@ -2,26 +2,28 @@
 
 Most engines are described by data: an address with ``{query}`` in it, and paths to the list of results and,
 within each, to the address, the title and the snippet. A path is names and numbers with dots between them;
-the address of a result may also be a template: ``https://host/wiki/?curid={pageid}``. Tacit search
-servers have a class of their own.
+the address of a result may also be a template: ``https://host/wiki/?curid={pageid}``. ``{offset}`` or
+``{page}`` ask for results beyond the first. SearXNG, which says more, and Tacit search servers have
+classes of their own.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
 from tacit.web.engines import interface
 
 MEDIAWIKI: Mapping[str, Any] = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
-    "&srprop=snippet&srlimit={count}&srsearch={query}",
+    "&srprop=snippet&srlimit={count}&sroffset={offset}&srsearch={query}",
     "results": "query.search",
     "title": "title",
     "link": "{base}/index.php?curid={pageid}",
@@ -33,6 +35,7 @@ OPENSEARCH: Mapping[str, Any] = {
     "path": "/_search",
     "body": {
         "size": "{count}",
+        "from": "{offset}",
         "_source": ["url", "title", "text"],
         "query": {"multi_match": {"query": "{query}", "fields": ["title^2", "text"]}},
     },
@@ -105,17 +108,32 @@ class DescribedEngine:
     def _template(self) -> str:
         return self.address + str(self.description.get("path", ""))
 
-    def request(self, query: str, exposed: interface.Exposed) -> interface.Outgoing:
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
         """The address (and body) with the query in its place."""
         words = expanded(query, exposed, self.carriage)
-        url = self._template.replace("{query}", quote_plus(words)).replace(
-            "{count}", str(interface.RESULTS_ASKED)
-        )
+        numbers = _numbers(wanted)
+        url = self._template.replace("{query}", quote_plus(words))
+        for name, number in numbers.items():
+            url = url.replace(name, str(number))
         headers = self.description.get("headers", {})
         if "body" not in self.description:
             return interface.outgoing_request("GET", url, headers)
-        body = json.dumps(_filled(self.description["body"], words), ensure_ascii=False).encode()
+        body = json.dumps(_filled(self.description["body"], words, numbers), ensure_ascii=False).encode()
         return interface.outgoing_request("POST", url, headers, body, "application/json")
+
+    def takes(self, wanted: interface.Wanted) -> bool:
+        """The whole web, and further pages where the description has a place for their number."""
+        written = self._template + json.dumps(self.description.get("body", ""))
+        return wanted.category == "general" and (
+            wanted.page == 1 or "{offset}" in written or "{page}" in written
+        )
+
+    def aside(self, body: bytes) -> interface.Aside:
+        """Nothing: a description says only where results stand."""
+        del body
+        return interface.NOTHING_ASIDE
 
     def read(self, body: bytes) -> list[interface.SearchResult]:
         """The results, in the engine's order; those without a usable address are left out."""
@@ -142,14 +160,148 @@ class DescribedEngine:
         return _PLACE.sub(fill, link)
 
 
-def _filled(template: object, query: str) -> object:
+def _numbers(wanted: interface.Wanted) -> dict[str, int]:
+    """What stands for the numbers in an address or a body."""
+    count = interface.RESULTS_ASKED
+    return {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
+
+
+def _filled(template: object, query: str, numbers: Mapping[str, int]) -> object:
     if isinstance(template, dict):
-        return {name: _filled(value, query) for name, value in template.items()}
+        return {name: _filled(value, query, numbers) for name, value in template.items()}
     if isinstance(template, list):
-        return [_filled(value, query) for value in template]
-    if template == "{count}":
-        return interface.RESULTS_ASKED
-    return template.replace("{query}", query) if isinstance(template, str) else template
+        return [_filled(value, query, numbers) for value in template]
+    if isinstance(template, str):
+        return numbers.get(template, template.replace("{query}", query))
+    return template
+
+
+class SearXNG(DescribedEngine):
+    """SearXNG, by its JSON interface: also pictures, news and films, filters, answers and boxes."""
+
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
+        """The address with the query and whatever of the filters was chosen."""
+        plain = super().request(query, exposed)
+        chosen = {
+            "categories": "" if wanted.category == "general" else wanted.category,
+            "time_range": wanted.time,
+            "language": wanted.language,
+            "safesearch": wanted.safe,
+            "pageno": str(wanted.page) if wanted.page > 1 else "",
+        }
+        added = urlencode({name: value for name, value in chosen.items() if value})
+        return replace(plain, url=f"{plain.url}&{added}") if added else plain
+
+    def takes(self, wanted: interface.Wanted) -> bool:
+        """Everything."""
+        del wanted
+        return True
+
+    def suggestions_request(self, typed: str) -> interface.Outgoing:
+        """What asks for completions of what was typed."""
+        return interface.outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
+
+    def read(self, body: bytes) -> list[interface.SearchResult]:
+        """The results, with their dates, pictures and the engines that found them."""
+        try:
+            rows = json.loads(body)["results"]
+        except (KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError("not the answer of a SearXNG") from error
+        if not isinstance(rows, list):
+            raise ValueError("no list of results")
+        found = []
+        for row in rows[: 4 * interface.RESULTS_ASKED]:
+            fields = row if isinstance(row, dict) else {}
+            one = interface.clean_result(fields.get("url"), fields.get("title"), fields.get("content"))
+            if one is not None:
+                found.append(_enriched(one, fields))
+        return found
+
+    def aside(self, body: bytes) -> interface.Aside:
+        """Answers, corrections, suggestions, boxes and who was silent, each as plain text."""
+        told = json.loads(body)
+        return interface.Aside(
+            answers=tuple(filter(None, map(_answer, _listed(told, "answers")))),
+            corrections=_lines(told, "corrections"),
+            suggestions=_lines(told, "suggestions"),
+            boxes=tuple(filter(None, map(_box, _listed(told, "infoboxes", 3)))),
+            silent=tuple(
+                interface.plain_text(one[0], 60)
+                for one in _listed(told, "unresponsive_engines")
+                if isinstance(one, list) and one and isinstance(one[0], str)
+            ),
+        )
+
+
+_MOST_ASIDE = 8
+_LONGEST_PICTURE = 200_000
+"""Characters of a picture that an answer carries itself."""
+
+
+def _listed(told: object, name: str, most: int = _MOST_ASIDE) -> list[Any]:
+    found = told.get(name) if isinstance(told, dict) else None
+    return found[:most] if isinstance(found, list) else []
+
+
+def _lines(told: object, name: str) -> tuple[str, ...]:
+    found = (interface.plain_text(one, 200) for one in _listed(told, name))
+    return tuple(dict.fromkeys(line for line in found if line))
+
+
+def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.SearchResult:
+    """A result with what else SearXNG says of it."""
+    date = row.get("publishedDate")
+    try:
+        moment = datetime.fromisoformat(date).date().isoformat() if isinstance(date, str) else ""
+    except ValueError:
+        moment = ""
+    pictures = (row.get(name) for name in ("thumbnail_src", "thumbnail", "img_src"))
+    picture = next((text for text in pictures if isinstance(text, str) and text), "")
+    if picture.startswith("//"):
+        picture = f"https:{picture}"
+    inside = picture.startswith("data:image/") and len(picture) <= _LONGEST_PICTURE
+    if not inside and interface.clean_result(picture, "", "") is None:
+        picture = ""
+    notes = (
+        interface.plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source")
+    )
+    return replace(
+        one,
+        date=moment,
+        found_by=_lines(row, "engines"),
+        picture=picture,
+        note=" · ".join(note for note in notes if note),
+    )
+
+
+def _answer(told: object) -> tuple[str, str] | None:
+    """A direct answer and the address of its source; older versions give the text alone."""
+    fields = told if isinstance(told, dict) else {"answer": told}
+    text = interface.plain_text(fields.get("answer"), 600)
+    source = interface.clean_result(fields.get("url"), "", "")
+    return (text, source.url if source else "") if text else None
+
+
+def _box(told: object) -> interface.InfoBox | None:
+    title = interface.plain_text(told.get("infobox"), 200) if isinstance(told, dict) else ""
+    if not isinstance(told, dict) or not title:
+        return None
+    facts = [
+        (interface.plain_text(one.get("label"), 80), interface.plain_text(str(one.get("value") or ""), 200))
+        for one in _listed(told, "attributes")
+        if isinstance(one, dict)
+    ]
+    rows = [one for one in _listed(told, "urls") if isinstance(one, dict)]
+    links = interface.clean_results((one.get("url"), one.get("title"), "") for one in rows)
+    return interface.InfoBox(
+        title,
+        interface.plain_text(told.get("content"), 800),
+        tuple(fact for fact in facts if all(fact)),
+        tuple(links),
+        interface.plain_text(told.get("engine"), 60),
+    )
 
 
 @dataclass(frozen=True)
@@ -159,8 +311,11 @@ class TacitServer:
     address: str
     carriage: interface.Carriage = interface.Carriage.PROFILE
 
-    def request(self, query: str, exposed: interface.Exposed) -> interface.Outgoing:
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
         """Query and profile in the body, where they do not end up in a server's log of addresses."""
+        del wanted
         message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
         if self.carriage is interface.Carriage.PROFILE and exposed.topics:
             message["topics"] = list(exposed.topics)
@@ -181,6 +336,15 @@ class TacitServer:
         except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
         return interface.clean_results(rows)
+
+    def takes(self, wanted: interface.Wanted) -> bool:
+        """Its best results, once."""
+        return wanted.category == "general" and wanted.page == 1
+
+    def aside(self, body: bytes) -> interface.Aside:
+        """Nothing: it answers with results alone."""
+        del body
+        return interface.NOTHING_ASIDE
 
 
 EMBEDDED = "embedded"
@@ -228,7 +392,8 @@ def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
         case "json":
             return DescribedEngine(engine.address, engine.description, engine.carriage)
     address = engine.address.rstrip("/").removesuffix(kind.suffix)
-    return DescribedEngine(address, kind.description, engine.carriage)
+    described = SearXNG if engine.kind == "searxng" else DescribedEngine
+    return described(address, kind.description, engine.carriage)
 
 
 def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
@@ -268,7 +433,7 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     try:
         return check_engine(
             interface.EngineDescription(
-                name=str(data.get("name") or urlsplit(address).hostname or name),
+                name=str(data.get("name") or _host_and_port(address) or name),
                 kind=name,
                 address=address,
                 carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
@@ -280,6 +445,23 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     except (TypeError, ValueError) as error:
         problem = "a field of the engine has the wrong form."
         raise InputError(problem, "See the reference of `tacit serve`.") from error
+
+
+def _host_and_port(address: str) -> str:
+    """What tells engines apart by their addresses."""
+    parts = urlsplit(address)
+    host = (parts.hostname or "").strip("[]")
+    return host if not host or parts.port is None else f"{host}:{parts.port}"
+
+
+def named_apart(
+    engine: interface.EngineDescription, others: Iterable[interface.EngineDescription]
+) -> interface.EngineDescription:
+    """The engine under a name that no other one has: ``name 2``, if another address has its own."""
+    taken = {one.name: one.address for one in others}
+    names = (engine.name, *(f"{engine.name[:55]} {number}" for number in range(2, len(taken) + 3)))
+    free = (name for name in names if taken.get(name, engine.address) == engine.address)
+    return replace(engine, name=next(free))
 
 
 def parse_engine(text: str) -> interface.EngineDescription:

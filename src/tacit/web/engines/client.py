@@ -14,6 +14,7 @@ import random
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -124,6 +125,7 @@ class EngineClient:
         try:
             body = await self._attempts(engine, request, record, begun + engine.timeout)
             results = await anyio.to_thread.run_sync(upstream.read, body)
+            aside = upstream.aside(body)
         except (TimeoutError, httpcore.TimeoutException):
             problem = f"it did not answer within {engine.timeout:g} seconds."
             refusal = _RefusedError(problem, "Try again, or turn it off.")
@@ -134,13 +136,26 @@ class EngineClient:
             refusal = _RefusedError(problem, "Check its kind, its address and its settings.")
         else:
             health.failures = 0
-            return Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
+            spent = (time.monotonic() - begun) * 1000
+            return Answer(engine.name, tuple(results), spent, aside=aside)
         health.failures += 1
         if health.failures >= self.limits.failures:
             rest = self.limits.rest * 2.0 ** (health.failures - self.limits.failures)
             health.until = time.monotonic() + min(rest, self.limits.longest_rest)
         spent = (time.monotonic() - begun) * 1000
         return Answer(engine.name, (), spent, refusal.problem, refusal.remedy)
+
+    async def fetch(self, request: Outgoing, *, local: bool, record: Recorder, seconds: float) -> bytes:
+        """The body that an address answers with, once; for pictures and completions.
+
+        Raises:
+            InputError: there is none that may be used.
+        """
+        engine = EngineDescription("", "", request.origin, local=local)
+        try:
+            return await self._followed(engine, request, record, time.monotonic() + seconds)
+        except (TimeoutError, httpcore.TimeoutException, _RefusedError) as error:
+            raise InputError("it could not be fetched.") from error
 
     async def _attempts(
         self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
@@ -214,13 +229,19 @@ class EngineClient:
         for name, value in response.headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
             headers[key] = f"{headers[key]}, {text}" if key in headers else text
-        if headers.get("content-encoding", "identity").lower() != "identity":
-            raise _RefusedError("it compresses its answer although that was not asked for.")
+        coding = headers.get("content-encoding", "identity").lower()
+        if coding not in {"identity", "gzip"}:
+            raise _RefusedError("it compresses its answer in a way that was not asked for.")
+        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16) if coding == "gzip" else None
         body = bytearray()
-        async for part in response.aiter_stream():
-            body += part
-            if len(body) > self.limits.body:
-                raise self._too_large()
+        try:
+            async for part in response.aiter_stream():
+                room = self.limits.body - len(body) + 1
+                body += part if unpacked is None else unpacked.decompress(part, room)
+                if len(body) > self.limits.body:
+                    raise self._too_large()
+        except zlib.error as error:
+            raise _RefusedError("its answer is damaged.", "Try again.") from error
         return headers, bytes(body)
 
     def _too_large(self) -> _RefusedError:
@@ -273,7 +294,10 @@ def _usable(status: int, headers: dict[str, str], body: bytes) -> bytes:
     if status in _RETRIED:
         wait = headers.get("retry-after", "0")
         pause = float(wait) if wait.isdigit() else 0.0
-        problem = "it asks for fewer requests (429)." if status == 429 else f"it is out of order ({status})."
+        if status == 429:
+            remedy = "Wait a little; if it is your SearXNG, put your address on its limiter’s pass list."
+            raise _RefusedError("it asks for fewer requests (429).", remedy, again=False)
+        problem = f"it is out of order ({status})."
         raise _RefusedError(problem, "Wait a little.", again=pause < 2, pause=pause)
     if status in {401, 403}:
         remedy = "SearXNG: allow the format json in its settings."

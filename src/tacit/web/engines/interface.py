@@ -50,8 +50,8 @@ def outgoing_request(
 ) -> Outgoing:
     """A request with the few headers that every engine gets: the same for all people.
 
-    No version, no language, no cookie and no referrer tell people apart. Compressed answers are not asked
-    for: a small answer could then unpack into a huge one.
+    No version, no language, no cookie and no referrer tell people apart. The three ``Accept`` headers are
+    those that SearXNG's limiter asks for; answers are unpacked no further than their limit.
     """
     if not url.isascii() or any(ord(letter) < 33 for letter in url):
         raise InputError("the address of an engine must be plain ASCII without spaces.", "Percent-encode it.")
@@ -64,8 +64,8 @@ def outgoing_request(
         raise InputError("the address of an engine must begin with http:// or https://.")
     if len(host) > _LONGEST_HOST:
         raise InputError(f"a host name has at most {_LONGEST_HOST} characters; found {len(host)}.")
-    usual = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": "tacit", "Accept": "*/*"}
-    usual["Accept-Encoding"] = "identity"
+    usual = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": "tacit"}
+    usual |= {"Accept": "application/json, text/html, */*", "Accept-Language": "*", "Accept-Encoding": "gzip"}
     if body:
         usual["Content-Type"] = content
         usual["Content-Length"] = str(len(body))
@@ -97,6 +97,75 @@ class SearchResult:
     snippet: str
     plain_place: int | None = None
     """Its place in the engine's own order before the engine personalised it, where the engine says."""
+    date: str = ""
+    """When it was published, as YYYY-MM-DD, where the engine says."""
+    found_by: tuple[str, ...] = ()
+    """The engines behind this one that found it."""
+    picture: str = ""
+    """The address of a small picture of it, or the picture itself as a ``data:`` address."""
+    note: str = ""
+    """What else there is to say of a picture, a film or a report: size, length, source."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for beside the words."""
+
+    category: str = "general"
+    time: str = ""
+    """Not older than a ``day``, ``week``, ``month`` or ``year``."""
+    language: str = ""
+    """A language, or one with a region: ``de``, ``de-AT``; all of them, if none is named."""
+    safe: str = ""
+    """How strictly to leave out what is not for children: 0, 1 or 2; as the engine does, if empty."""
+    page: int = 1
+    """Which part of an engine's results."""
+
+
+CATEGORIES = {"general": "All", "images": "Images", "videos": "Videos", "news": "News"}
+TIMES = {"": "Any time", "day": "Past day", "week": "Past week", "month": "Past month", "year": "Past year"}
+SAFE = {"": "Engine’s choice", "0": "Off", "1": "Moderate", "2": "Strict"}
+LANGUAGES = {
+    "": "Any language", "ar": "العربية", "cs": "Čeština", "da": "Dansk", "de": "Deutsch",
+    "de-AT": "Deutsch (Österreich)", "de-CH": "Deutsch (Schweiz)", "de-DE": "Deutsch (Deutschland)",
+    "el": "Ελληνικά", "en": "English", "en-AU": "English (Australia)", "en-CA": "English (Canada)",
+    "en-GB": "English (United Kingdom)", "en-IN": "English (India)", "en-US": "English (United States)",
+    "es": "Español", "es-ES": "Español (España)", "es-MX": "Español (México)", "fi": "Suomi",
+    "fr": "Français", "fr-CA": "Français (Canada)", "fr-CH": "Français (Suisse)",
+    "fr-FR": "Français (France)", "he": "עברית", "hi": "हिन्दी", "hu": "Magyar", "id": "Indonesia",
+    "it": "Italiano", "ja": "日本語",
+    "ko": "한국어", "nb": "Norsk", "nl": "Nederlands", "nl-BE": "Nederlands (België)", "pl": "Polski",
+    "pt": "Português", "pt-BR": "Português (Brasil)", "ro": "Română", "ru": "Русский", "sv": "Svenska",
+    "tr": "Türkçe", "uk": "Українська", "vi": "Tiếng Việt", "zh-CN": "中文 (中国)", "zh-TW": "中文 (台灣)",
+}  # fmt: skip
+"""Languages and regions a search can be narrowed to, with their own names."""
+
+
+@dataclass(frozen=True)
+class InfoBox:
+    """What an engine tells of the thing itself."""
+
+    title: str
+    text: str
+    facts: tuple[tuple[str, str], ...] = ()
+    links: tuple[SearchResult, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What an engine says beside its results."""
+
+    answers: tuple[tuple[str, str], ...] = ()
+    """Direct answers, each with the address of its source, if it has one."""
+    corrections: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    boxes: tuple[InfoBox, ...] = ()
+    silent: tuple[str, ...] = ()
+    """The engines behind this one that did not answer."""
+
+
+NOTHING_ASIDE = Aside()
 
 
 @dataclass(frozen=True)
@@ -109,6 +178,7 @@ class Answer:
     problem: str = ""
     """What went wrong, for the person to read; empty if nothing did. Never contains the query."""
     remedy: str = ""
+    aside: Aside = NOTHING_ASIDE
 
 
 def plain_text(marked: object, longest: int) -> str:
@@ -211,11 +281,23 @@ NOTHING_EXPOSED = Exposed()
 """The query goes alone."""
 
 
+FIRST_PAGE = Wanted()
+"""The first results of the whole web."""
+
+
 class Upstream(Protocol):
     """Writes requests to one kind of engine and reads its answers; no network, no state."""
 
-    def request(self, query: str, exposed: Exposed) -> Outgoing:
+    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
         """What to send for ``query`` with what is exposed of the profile."""
+        ...
+
+    def takes(self, wanted: Wanted) -> bool:
+        """Whether it has this category, and results beyond its first page if those are wanted."""
+        ...
+
+    def aside(self, body: bytes) -> Aside:
+        """What an answer says beside its results; it was read before."""
         ...
 
     def read(self, body: bytes) -> list[SearchResult]:

@@ -20,6 +20,8 @@ from tacit.web.site.door import COOKIE_DAYS, Shield
 from tacit.web.site.site import Site
 
 _LONGEST_BEGINNING = 200
+_MOST_SUGGESTED = 8
+_OWN_FIRST = 3
 
 
 def page_application(site: Site) -> Starlette:
@@ -103,6 +105,9 @@ def _browser_routes(site: Site) -> list[Route]:
         typed = request.query_params.get("q", "")[:_LONGEST_BEGINNING]
         own = site.settings.own_suggestions
         found = await to_thread.run_sync(lambda: site.suggestions.complete(typed, own=own))
+        if site.settings.engine_suggestions and typed.strip():
+            told = await site.service.completions(typed.strip(), site.engines)
+            found = list(dict.fromkeys([*found[:_OWN_FIRST], *told, *found]))[:_MOST_SUGGESTED]
         return JSONResponse([typed, found], media_type="application/x-suggestions+json")
 
     async def suggest_by_key(request: Request) -> Response:

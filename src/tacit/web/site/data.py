@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,8 +21,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tacit.errors import InputError, TacitError
+from tacit.web.engines.interface import EngineDescription
 from tacit.web.imports import Visit, browser_histories, visits_of
 from tacit.web.site.site import Site
+from tacit.web.state import engines, lenses
 
 
 @dataclass
@@ -172,7 +175,7 @@ class _DataPage:
         with self._site.state.transaction() as connection:
             for table in ("page_engine", "page_rule", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
-            connection.execute("DELETE FROM page_setting WHERE key = 'settings'")
+            connection.execute("DELETE FROM page_setting WHERE key IN ('settings', 'lenses')")
         try:
             self._site.guard.forget(everything=True)  # writes the file anew
         finally:
@@ -194,8 +197,57 @@ def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datet
         yield visit.query, {"url": visit.url, "title": visit.title, "snippet": visit.text}, visit.time
 
 
+_SECRET = re.compile(r"key|token|secret|passw|auth|signature|session|cookie", re.IGNORECASE)
+LEFT_OUT = "(left out)"
+
+
+def secrets_of(engines: Iterable[EngineDescription]) -> list[str]:
+    """The keys that engines were given: values of headers, and of parameters whose names say so."""
+    found: set[str] = set()
+
+    def gather(name: str, value: object) -> None:
+        if isinstance(value, dict):
+            for inner, below in value.items():
+                gather(str(inner), below)
+        elif isinstance(value, list):
+            for below in value:
+                gather(name, below)
+        elif isinstance(value, str) and _SECRET.search(name):
+            found.add(value)
+
+    for engine in engines:
+        headers = engine.description.get("headers", {})
+        found |= {str(value) for value in headers.values()} if isinstance(headers, dict) else set()
+        gather("", engine.description.get("body"))
+        for address in (engine.address, str(engine.description.get("path", ""))):
+            for piece in re.split(r"[?&]", address)[1:]:
+                gather(piece.partition("=")[0], piece.partition("=")[2])
+    return sorted((one for one in found if one and "{query}" not in one), key=len, reverse=True)
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """A text in which keys are left out."""
+    for secret in secrets:
+        text = text.replace(secret, LEFT_OUT)
+    return text
+
+
 def export_everything(site: Site) -> dict[str, Any]:
-    """All that the file holds about the person, ready for JSON."""
+    """All that the file holds about the person, ready for JSON; the keys of engines are left out."""
+    secrets = secrets_of([*site.engines, *engines(site.state)])
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: cleaned(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [cleaned(inner) for inner in value]
+        return without_secrets(value, secrets) if isinstance(value, str) else value
+
+    told = _everything(site)
+    return told | {name: cleaned(told[name]) for name in ("requests", "engines")}
+
+
+def _everything(site: Site) -> dict[str, Any]:
     state = site.state
     return {
         **site.guard.export(),
@@ -218,6 +270,7 @@ def export_everything(site: Site) -> dict[str, Any]:
             json.loads(str(text))
             for (text,) in state.rows("SELECT description FROM page_engine ORDER BY place")
         ],
+        "lenses": lenses(state),
         "rules": [
             {"action": rule.action, "pattern": rule.pattern, "source": rule.source}
             for rule in site.rules.rules

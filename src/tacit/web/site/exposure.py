@@ -10,7 +10,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
+from tacit.web.site.data import secrets_of, without_secrets
 from tacit.web.site.site import Site
+from tacit.web.state import engines
 from tacit.web.topics import leaf_labels, readable_topic
 
 _ON_A_PAGE = 50
@@ -57,15 +59,17 @@ class _ExposurePage:
         )
 
     async def text(self, request: Request) -> Response:
-        """All requests as they left, oldest first, each after a line that says when and to whom."""
+        """All requests as they left but for keys, each after a line that says when and to whom."""
         del request
         sent = await to_thread.run_sync(self._site.sent.all)
         pieces = [
             f"=== {one.time.isoformat()} to {one.engine} at {one.address}\n{one.text}\n"
             for one in reversed(sent)
         ]
+        secrets = secrets_of([*self._site.engines, *engines(self._site.state)])
         return PlainTextResponse(
-            "\n".join(pieces), headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'}
+            without_secrets("\n".join(pieces), secrets),
+            headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'},
         )
 
     async def forget(self, request: Request) -> Response:
@@ -86,6 +90,5 @@ class _ExposurePage:
         gone = self._site.guard.forget(upstream=engine).exposures
         return self._site.done(
             "/exposure",
-            f"{gone:,} records about {engine} are deleted here. It still knows what it received; "
-            "its cumulative risk starts again at zero.",
+            f"{gone:,} records about {engine} are deleted here. It still knows what it received.",
         )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from anyio import to_thread
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -13,14 +17,22 @@ from starlette.routing import Route
 from tacit.device import ClickedPage
 from tacit.errors import InputError
 from tacit.taxonomy import load_wordnet
-from tacit.web.engines.interface import Carriage
-from tacit.web.rules import without_tracking
+from tacit.text import STOP_WORDS, words
+from tacit.web.addresses import crumbs
+from tacit.web.bangs import read_bang
+from tacit.web.engines.interface import CATEGORIES, LANGUAGES, SAFE, TIMES, Carriage, Wanted
+from tacit.web.pictures import may_be_shown, picture_of, picture_type
+from tacit.web.rules import Action as RuleAction
+from tacit.web.rules import RuleBook, SiteRule, without_tracking
 from tacit.web.search import FoundPage, ShownResult
 from tacit.web.site.site import Site
+from tacit.web.state import Settings, lenses
 from tacit.world import wordnet_corpus
 
 _ON_A_PAGE = 10
+_PICTURES_ON_A_PAGE = 40
 _LONGEST_QUERY = 1_000
+_MOST_ASKED_SITES = 10
 
 
 def routes(site: Site) -> list[Route]:
@@ -31,6 +43,7 @@ def routes(site: Site) -> list[Route]:
         Route("/search", page.search, methods=["GET", "POST"]),
         Route("/go/{key}/{number:int}", page.go),
         Route("/clicked/{key}/{number:int}", page.clicked, methods=["POST"]),
+        Route("/picture/{key}/{number:int}", page.picture),
         Route("/read/{name}", page.read),
     ]
 
@@ -41,9 +54,21 @@ class _Target(NamedTuple):
     direct: str
     recorded: str
     beacon: str
-    place: str
-    letter: str
-    """What stands for the place in the small round sign before it."""
+    crumbs: list[str]
+    outside: bool
+    """Whether it leads to a site, for which there can be rules."""
+    picture: str
+    """The address under which this page shows a picture of it."""
+
+
+class _Choice(NamedTuple):
+    """What of a search's results is shown."""
+
+    plain: bool
+    part: int
+    size: int
+    """How many results a part has."""
+    lens: str
 
 
 class _ResultPages:
@@ -57,7 +82,6 @@ class _ResultPages:
             request,
             "front.html",
             documents=round(root.documents),
-            sensitive=len(self._site.guard.sensitive_topics()),
             requests=sum(self._site.sent.count().values()),
             engines=[engine for engine in self._site.engines if engine.enabled],
         )
@@ -67,60 +91,94 @@ class _ResultPages:
         asked = dict(request.query_params)
         if request.method == "POST":
             asked |= {name: str(value) for name, value in (await request.form(max_files=0)).items()}
-        query = " ".join(asked.get("q", "").split())
-        if not query:
+        typed = " ".join(asked.get("q", "").split())
+        if not typed:
             return RedirectResponse("/", 303)
-        if len(query) > _LONGEST_QUERY:
-            raise InputError(f"a query must be at most {_LONGEST_QUERY:,} characters; found {len(query):,}.")
-        page = self._site.service.known(query) if "again" not in asked else None
+        if len(typed) > _LONGEST_QUERY:
+            raise InputError(f"a query must be at most {_LONGEST_QUERY:,} characters; found {len(typed):,}.")
+        site = self._site
+        reads_bangs = any(engine.kind == "searxng" and engine.enabled for engine in site.engines)
+        bang = read_bang(typed, handed_on=reads_bangs)
+        if bang.leave:
+            return RedirectResponse(bang.leave, 303, headers={"Referrer-Policy": "no-referrer"})
+        lens = asked.get("lens", "") if asked.get("lens", "") in lenses(site.state) else ""
+        query = bang.query
+        if lens and asked.get("sites") == "on":
+            query = f"{query} {' OR '.join(f'site:{one}' for one in self._hosts(lens))}"
+        wanted = _wanted(asked | ({"category": bang.category} if bang.category else {}), site)
+        page = site.service.known(query, wanted, bang.handed) if "again" not in asked else None
         if page is None:
-            page = await self._site.service.search(
-                query, self._site.engines, self._site.rules, self._site.settings
+            page = await site.service.search(
+                query, site.engines, site.rules, site.settings, wanted, bang.handed
             )
-        return self._draw(request, page, plain=asked.get("order") == "plain", part=_part(asked.get("page")))
+        page = await site.service.fresh(page, site.rules, site.settings)
+        if bang.first and page.personal:
+            await self._record(page, page.personal[0])
+            direct = self._target(page, page.personal[0]).direct
+            return RedirectResponse(direct, 303, headers={"Referrer-Policy": "no-referrer"})
+        size = _PICTURES_ON_A_PAGE if wanted.category == "images" else _ON_A_PAGE
+        choice = _Choice(asked.get("order") == "plain", _part(asked.get("page")), size, lens)
+        if choice.part > max(1, -(-len(page.plain) // size)) and page.more:
+            page = await site.service.more(page, site.engines, site.rules, site.settings)
+        return self._draw(request, typed, page, choice)
 
-    def _draw(self, request: Request, page: FoundPage, *, plain: bool, part: int) -> Response:
-        settings = self._site.settings
-        results = page.plain if plain else page.personal
-        shown = results[(part - 1) * _ON_A_PAGE : part * _ON_A_PAGE]
+    def _hosts(self, lens: str) -> list[str]:
+        return [site for site in lenses(self._site.state)[lens] if "/" not in site][:_MOST_ASKED_SITES]
 
-        same = f"{self._site.admission.place}/search?" + urlencode({"q": page.query})
-
-        def link(number: int = part, *, plain: bool = plain) -> str:
-            return same + ("&order=plain" if plain else "") + (f"&page={number}" if number != 1 else "")
-
-        return self._site.render(
+    def _draw(self, request: Request, typed: str, page: FoundPage, choice: _Choice) -> Response:
+        site, settings = self._site, self._site.settings
+        results: list[ShownResult] = list(page.plain if choice.plain else page.personal)
+        sets = lenses(site.state)
+        if choice.lens:
+            book = RuleBook(SiteRule(RuleAction.RAISE, pattern) for pattern in sets[choice.lens])
+            results = [one for one in results if book.rule_for(one.result.url)]
+        parts = -(-len(results) // choice.size)
+        shown = results[(choice.part - 1) * choice.size : choice.part * choice.size]
+        link = _links(f"{site.admission.place}/search", typed, page.wanted, choice, settings)
+        return site.render(
             request,
             "results.html",
-            query=page.query,
+            query=typed,
             page=page,
             results=[
-                (one, one.result, self._target(page, one), () if plain else _read_before(one))
+                (one, one.result, self._target(page, one), () if choice.plain else _read_before(one))
                 for one in shown
             ],
             total=len(results),
-            part=part,
-            parts=-(-len(results) // _ON_A_PAGE),
-            plain=plain,
-            new_tab=settings.new_tab,
-            several=len(page.turns) > 1,
+            parts=parts,
+            more=page.more and choice.part >= parts and not choice.lens,
+            choice=choice,
             link=link,
+            categories=CATEGORIES,
+            filters=(("time", "Time", TIMES), ("language", "Language", LANGUAGES), ("safe", "Safe", SAFE)),
+            lenses=sets,
+            asides=page.asides if choice.part == 1 else (),
+            silent=sorted({name for aside in page.asides for name in aside.silent}),
+            emphasise=_emphasis(page.query),
+            new_tab=settings.new_tab,
+            several=len(page.batches[0].turns) > 1,
             turns=[(turn, _requests_of(turn)) for turn in page.turns],
             only_here=all(turn.engine.carriage is Carriage.HERE for turn in page.turns),
+            day=_day,
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
         """Where a result's link leads."""
+        base, settings = self._site.admission.place, self._site.settings
         name = _entry_name(one.result.url)
-        base = self._site.admission.place
-        address, place = (f"{base}/read/{name}", "Tacit’s dictionary") if name else (one.result.url, one.host)
-        if not name and self._site.settings.strip_tracking:
+        address = f"{base}/read/{name}" if name else one.result.url
+        steps = ["Tacit’s dictionary"] if name else crumbs(one.result.url)
+        if not name and settings.strip_tracking:
             address = without_tracking(address)
-        if not self._site.settings.remember_clicks:
-            return _Target(address, address, "", place, place[:1].upper())
         by_way = f"{page.key}/{one.number}"
-        letter = place[:1].upper()
-        return _Target(address, f"{base}/go/{by_way}", f"{base}/clicked/{by_way}", place, letter)
+        picture = ""
+        if one.result.picture and one.turn is not None:
+            allowed = may_be_shown(one.result.picture, one.turn.engine, from_anywhere=settings.pictures)
+            picture = f"{base}/picture/{by_way}" if allowed else ""
+        if not settings.remember_clicks:
+            return _Target(address, address, "", steps, not name, picture)
+        recorded, beacon = f"{base}/go/{by_way}", f"{base}/clicked/{by_way}"
+        return _Target(address, recorded, beacon, steps, not name, picture)
 
     async def go(self, request: Request) -> Response:
         """Record a click and go on to the result."""
@@ -136,6 +194,26 @@ class _ResultPages:
         await self._record(page, one)
         return Response(status_code=204)
 
+    async def picture(self, request: Request) -> Response:
+        """A small picture of a result; its bytes are looked at before they are passed on."""
+        page, one = self._found(request)
+        if one.turn is None or not self._target(page, one).picture:
+            return Response(status_code=404)
+        host = urlsplit(one.result.picture).hostname or ""
+
+        async def record(address: str, wire: bytes) -> None:
+            await to_thread.run_sync(self._site.sent.record, f"picture of {host}", None, address, wire)
+
+        client = self._site.service.client
+        try:
+            content = await picture_of(one.result.picture, one.turn.engine, client, record)
+        except InputError:
+            content = None
+        if content is None:
+            return Response(status_code=404)
+        headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "max-age=900"}
+        return Response(content, media_type=picture_type(content), headers=headers)
+
     def _found(self, request: Request) -> tuple[FoundPage, ShownResult]:
         page = self._site.service.page(request.path_params["key"])
         one = page.result(request.path_params["number"]) if page is not None else None
@@ -147,6 +225,7 @@ class _ResultPages:
         if self._site.settings.remember_clicks:
             result = {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet}
             await to_thread.run_sync(self._site.guard.clicked, page.query, result)
+            self._site.service.rearrange()
 
     async def read(self, request: Request) -> Response:
         """An entry of the embedded dictionary."""
@@ -171,6 +250,67 @@ class _ResultPages:
         )
 
 
+def _wanted(asked: Mapping[str, str], site: Site) -> Wanted:
+    """What a search asks for beside the words; what is none of the choices counts as not chosen."""
+
+    def chosen(name: str, known: Mapping[str, str], usual: str) -> str:
+        return asked.get(name, usual) if asked.get(name, usual) in known else usual
+
+    return Wanted(
+        category=chosen("category", CATEGORIES, "general"),
+        time=chosen("time", TIMES, ""),
+        language=chosen("language", LANGUAGES, site.settings.language),
+        safe=chosen("safe", SAFE, site.settings.safe),
+    )
+
+
+def _links(path: str, typed: str, wanted: Wanted, choice: _Choice, settings: Settings) -> Callable[..., str]:
+    """Make addresses of the same search with something else chosen."""
+    usual = {"category": "general", "time": "", "order": "", "lens": "", "page": "1", "sites": ""}
+    usual |= {"language": settings.language, "safe": settings.safe}
+    now = {
+        "category": wanted.category,
+        "time": wanted.time,
+        "language": wanted.language,
+        "safe": wanted.safe,
+        "order": "plain" if choice.plain else "",
+        "lens": choice.lens,
+        "page": str(choice.part),
+    }
+
+    def link(**changed: object) -> str:
+        first = {} if changed.keys() <= {"page"} else {"page": "1"}
+        fields = now | first | {name: str(value) for name, value in changed.items()}
+        kept = {name: value for name, value in fields.items() if value != usual.get(name)}
+        return f"{path}?{urlencode({'q': typed, **kept})}"
+
+    return link
+
+
+def _emphasis(query: str) -> Callable[[str], Markup]:
+    """Make the query's words stand out in a text, which is escaped."""
+    asked = {word for word in words(query) if word not in STOP_WORDS}
+    if not asked:
+        return lambda text: Markup(escape(text))
+    found = re.compile(
+        rf"\b({'|'.join(map(re.escape, sorted(asked, key=len, reverse=True)))})", re.IGNORECASE
+    )
+
+    def emphasise(text: str) -> Markup:
+        pieces = found.split(text)
+        return Markup("").join(
+            Markup("<b>{}</b>").format(piece) if place % 2 else escape(piece)
+            for place, piece in enumerate(pieces)
+        )
+
+    return emphasise
+
+
+def _day(text: str) -> str:
+    """A date as people write it."""
+    return f"{date.fromisoformat(text):%-d %b %Y}"
+
+
 def _part(text: str | None) -> int:
     return (
         max(1, int(text)) if text is not None and text.isascii() and text.isdigit() and len(text) < 4 else 1
@@ -185,8 +325,6 @@ def _entry_name(url: str) -> str | None:
 
 def _read_before(one: ShownResult) -> list[ClickedPage]:
     """The first three pages that speak for a result, those of the same title once."""
-    if not one.because:
-        return []
     titles: dict[str, ClickedPage] = {}
     for page in one.because:
         titles.setdefault(page.title.lower(), page)

@@ -14,19 +14,22 @@ from starlette.routing import Route
 
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, KINDS, engine_from_data
+from tacit.web.engines.interface import LANGUAGES, SAFE
 from tacit.web.rules import Action, SiteRule, check_pattern, read_rules
 from tacit.web.site.site import Site, own_address
 from tacit.web.state import (
     Settings,
+    lenses,
     remove_engine,
     remove_rules,
     save_engine,
+    save_lens,
     save_rules,
     save_settings,
 )
 
 _LARGEST_RULES = 20_000_000
-_ENGINES, _RULES = "/settings#engines", "/settings#rules"
+_ENGINES, _RULES, _LENSES = "/settings#engines", "/settings#rules", "/settings#lenses"
 
 
 def routes(site: Site) -> list[Route]:
@@ -38,6 +41,7 @@ def routes(site: Site) -> list[Route]:
         Route("/settings/engine", page.add_engine, methods=["POST"]),
         Route("/settings/engine/change", page.change_engine, methods=["POST"]),
         Route("/settings/rule", page.add_rule, methods=["POST"]),
+        Route("/settings/lens", page.change_lens, methods=["POST"]),
         Route("/settings/rules/import", page.import_rules, methods=["POST"]),
         Route("/settings/rule/remove", page.remove_rule, methods=["POST"]),
     ]
@@ -62,6 +66,9 @@ class _SettingsPage:
             own=[rule for rule in rules if rule.source == "own"],
             lists=[(source, sum(rule.source == source for rule in rules)) for source in sources],
             actions=list(Action),
+            lenses=lenses(site.state),
+            languages=LANGUAGES,
+            safe=SAFE,
             address=f"http://127.0.0.1:{site.admission.port}{site.admission.place}/search?q=%s",
         )
 
@@ -94,12 +101,11 @@ class _SettingsPage:
                 data["description"] = _decoded(str(form["description"]))
             if data["kind"] == EMBEDDED:
                 data["name"] = EMBEDDED
-            engine = engine_from_data(data)
-            await to_thread.run_sync(save_engine, self._site.state, engine)
+            engine = await to_thread.run_sync(save_engine, self._site.state, engine_from_data(data))
         except TacitError as error:
             return self._site.done(_ENGINES, f"The engine was not added: {error}", problem=True)
         self._site.changed()
-        return self._site.done(_ENGINES, f"“{engine.name}” is asked from now on.")
+        return self._site.done(_ENGINES, f"Searches go to {engine.name} too from now on.")
 
     async def change_engine(self, request: Request) -> Response:
         """Turn an engine on or off, or remove it."""
@@ -128,14 +134,26 @@ class _SettingsPage:
             raise InputError("choose block, lower, raise or pin.") from error
         except TacitError as error:
             return self._site.done(back, f"The rule was not added: {error}", problem=True)
+        before = [one for one in self._site.rules.rules if one.pattern == rule.pattern]
         await to_thread.run_sync(save_rules, self._site.state, [rule])
-        self._site.changed()
+        self._site.rearranged()
 
         def undo() -> str:
             remove_rules(self._site.state, [rule])
+            save_rules(self._site.state, before)
             return "The rule is removed."
 
         return self._site.done(back, f"From now on: {rule.action} {rule.pattern}.", undo)
+
+    async def change_lens(self, request: Request) -> Response:
+        """Add a lens, change the one of that name, or remove it."""
+        form = await request.form(max_files=0)
+        name, sites = str(form.get("name", "")), str(form.get("sites", "")).replace(",", " ").split()
+        try:
+            await to_thread.run_sync(save_lens, self._site.state, name, sites)
+        except TacitError as error:
+            return self._site.done(_LENSES, f"The lens was not stored: {error}", problem=True)
+        return self._site.done(_LENSES, f"The lens {name} is {'stored' if sites else 'removed'}.")
 
     async def import_rules(self, request: Request) -> Response:
         """Import a uBlacklist file."""
@@ -162,14 +180,16 @@ class _SettingsPage:
         form = await request.form(max_files=0)
         number, source = str(form.get("number", "")), str(form.get("source", ""))
         gone = [one for one in self._site.rules.rules if number == str(one.number) or source == one.source]
+        back = own_address(form.get("back"), _RULES)
         await to_thread.run_sync(remove_rules, self._site.state, gone)
-        self._site.changed()
+        self._site.rearranged()
 
         def undo() -> str:
             save_rules(self._site.state, gone)
             return "The rules are back."
 
-        return self._site.done(_RULES, f"{len(gone):,} rules are removed.", undo)
+        said = "The rule is removed." if len(gone) == 1 else f"{len(gone):,} rules are removed."
+        return self._site.done(back, said, undo)
 
 
 def _chosen(form: FormData) -> dict[str, Any]:
@@ -183,6 +203,8 @@ def _chosen(form: FormData) -> dict[str, Any]:
             chosen[field.name] = float(str(form[field.name]))
         elif field.name in form and field.name == "days":
             chosen[field.name] = int(str(form[field.name]))
+        elif field.name in form and field.name in {"language", "safe"}:
+            chosen[field.name] = str(form[field.name])
     return chosen
 
 

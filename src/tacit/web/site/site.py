@@ -20,13 +20,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from tacit import __version__
 from tacit.device import Guard
 from tacit.pages import templates
+from tacit.web.engines.catalogue import named_apart
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
 from tacit.web.rules import RuleBook
 from tacit.web.search import SearchService
 from tacit.web.site.door import Admission
 from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings, stored_rules
 from tacit.web.suggestions import Suggestions
-from tacit.web.topics import branch, readable_topic
+from tacit.web.topics import readable_topic, sent_names
 from tacit.world import wordnet_corpus, wordnet_engine
 
 _KEPT_NOTICES = 50
@@ -66,7 +67,9 @@ class Site:
         self.state = state
         self.admission = Admission(state, port)
         self.sent = SentRequests(state)
-        self.given = tuple(given)
+        self.given: tuple[EngineDescription, ...] = ()
+        for engine in given:
+            self.given += (named_apart(engine, self.given),)
         self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary), asked)
         self.service = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
@@ -116,12 +119,17 @@ class Site:
         self._engines = None
         self.service.forget_pages()
 
+    def rearranged(self) -> None:
+        """Let pages in memory be ordered anew: a click or a site rule was added or taken away."""
+        self._rules = None
+        self.service.rearrange()
+
     # -- pages ---------------------------------------------------------------------------------------
 
     @cached_property
     def _environment(self) -> Environment:
         environment = templates("tacit.web", topic=readable_topic, pages=_pages, percent=_percent)
-        environment.globals |= {"branch": branch, "filled": _filled}
+        environment.globals |= {"readable": sent_names}
         return environment
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -190,11 +198,6 @@ def open_site(
             yield site
         finally:
             state.close()
-
-
-def _filled(value: float, limit: float) -> float:
-    """How much of a bar that is 200 wide is filled."""
-    return round(min(200, 200 * value / limit if limit else 0), 1)
 
 
 def _percent(share: float) -> str:

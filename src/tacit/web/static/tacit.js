@@ -148,6 +148,9 @@
     }
   });
 
+  // A filter is applied when it is chosen.
+  for (const form of all(".filters")) form.addEventListener("change", () => form.requestSubmit());
+
   // An import under way.
   for (const progress of all("[data-progress]")) {
     const look = async () => {
