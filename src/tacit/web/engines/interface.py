@@ -124,7 +124,7 @@ class Wanted:
 
 CATEGORIES = {"general": "All", "images": "Images", "videos": "Videos", "news": "News"}
 TIMES = {"": "Any time", "day": "Past day", "week": "Past week", "month": "Past month", "year": "Past year"}
-SAFE = {"": "Engine’s choice", "0": "Off", "1": "Moderate", "2": "Strict"}
+SAFE = {"": "As the engine does", "0": "Off", "1": "Moderate", "2": "Strict"}
 LANGUAGES = {
     "": "Any language", "ar": "العربية", "cs": "Čeština", "da": "Dansk", "de": "Deutsch",
     "de-AT": "Deutsch (Österreich)", "de-CH": "Deutsch (Schweiz)", "de-DE": "Deutsch (Deutschland)",
