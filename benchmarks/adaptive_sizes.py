@@ -19,6 +19,7 @@ import numpy as np
 
 from adaptive_selection import draw_of
 from peers.key_selection import DELTA, EPSILON, Draw, cut, weighted_gaussian, within
+from tacit.release.mechanisms.adaptive import PER_USER
 
 DRAWS = 10
 
@@ -84,7 +85,7 @@ def main() -> None:
             ("2", at_most(whole, 2), (1, 2)),
         ):
             # That users have one or two queries each is public here, and `--per-user` says so.
-            limit = 100 if said == "any" else int(said)
+            limit = PER_USER if said == "any" else int(said)
             counted = mean(lambda d=draw, k=limit: adaptive(d, k, False), DRAWS)
             keys = mean(lambda d=draw, k=limit: adaptive(d, k, True), DRAWS)
             rival = max((mean(lambda d=draw, m=m: zealous(d, m), DRAWS), m) for m in bounds)

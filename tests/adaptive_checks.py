@@ -5,7 +5,7 @@ with noise of our choice.
 
 - :func:`compares_as_stated`: at each threshold, coefficient and first cut, exactly, one step apart;
 - :func:`draws_as_stated`: each noise has the width stated, for every item and round by itself;
-- :func:`bounds_as_stated`: no user has more items, weighs more or counts in more cells than stated;
+- :func:`bounds_as_stated`: no user has more items or weighs more than stated, in rounds, counts and squares;
 - :func:`charges_as_stated`: guarantee and ledger cover all of it, by a computation of their own.
 """
 
@@ -91,11 +91,6 @@ def drawing(draw: Callable[[float, int], np.ndarray] | None = None) -> Iterator[
         yield noted
 
 
-def _silent(sigma: float, size: int) -> np.ndarray:
-    del sigma
-    return np.zeros(size, np.int64)
-
-
 def compares_as_stated(mechanism: Plan[Any]) -> None:
     """Two items of one user each, whose noise is chosen so that they stand one step apart at every line."""
     stated = mechanism.schedule.selection.rounds
@@ -129,7 +124,7 @@ def _compares_at(mechanism: Plan[Any], last: int, line: int, finds: bool) -> Non
         if number <= last:
             return np.array([plan[number] for plan in plans[:size]], np.int64)
         if number >= len(stated):
-            return np.zeros(size, np.int64)  # norms and counts
+            return np.zeros(size, np.int64)  # counting
         # What is not found yet must not be, or what is still in is found now.
         return np.full(size, -HUGE if finds else HUGE, np.int64)
 
@@ -147,13 +142,12 @@ def _crowds() -> Holdings:
 
 def draws_as_stated(mechanism: Plan[Any]) -> None:
     """Every noise by itself: its width, no item left out in the first round, no draw used again."""
-    rounds_stated = mechanism.schedule.selection
-    widths = [step.sigma for step in rounds_stated.rounds]
-    if rounds_stated.tally is not None:
-        widths += [rounds_stated.tally.norm_sigma, rounds_stated.tally.sigma]
+    tally = mechanism.schedule.selection.tally
+    widths = [step.sigma for step in mechanism.schedule.selection.rounds]
+    widths += tally.sigmas if tally is not None else ()
     log = _crowds()
     gathered: list[list[np.ndarray]] = [[] for _ in widths]
-    for _ in range(8 if rounds_stated.tally is not None else 1):  # the histogram of norms has few cells
+    for _ in range(8 if tally is not None else 1):  # few items reach the counts
         with drawing() as noted:
             publish(mechanism, log)
         assert len(noted) == len(widths), "another number of draws than stated"
@@ -163,6 +157,10 @@ def draws_as_stated(mechanism: Plan[Any]) -> None:
         for (_, one), (_, two) in pairwise(noted):
             size = min(one.size, two.size)
             assert not np.array_equal(one[:size], two[:size]), "noise is used again"
+    if tally is not None:
+        for (_, users), _, (_, squares) in _single_draws(mechanism):
+            gathered[-3].append(users)
+            gathered[-1].append(squares)
     for number, (width, pieces) in enumerate(zip(widths, gathered, strict=True), start=1):
         sample = np.concatenate(pieces) / width
         assert sample.size > 300
@@ -170,6 +168,18 @@ def draws_as_stated(mechanism: Plan[Any]) -> None:
         assert abs(z) < LIMIT, f"draw {number}: noise of another width than {width} (z = {z:.1f})"
         shared = float(np.mean(sample[1:] * sample[:-1])) * math.sqrt(sample.size)
         assert abs(shared) < LIMIT, f"draw {number}: items share their noise"
+
+
+def _single_draws(mechanism: Plan[Any]) -> Iterator[list[tuple[float, Any]]]:
+    """What the counts of one log draw, many times over: two of their noises are one number a release."""
+    log = holdings_of([[0]] * 200, 1)
+    schedule = mechanism.schedule.selection
+    with drawing(lambda sigma, size: np.full(size, HUGE)):
+        found = execution.find(schedule, log, OperatingSystemRandomness())
+    for _ in range(400):
+        with drawing() as noted:
+            execution.take_tally(schedule.tally, log, found, OperatingSystemRandomness())
+        yield noted
 
 
 def bounds_as_stated(mechanism: Plan[Any]) -> None:
@@ -195,40 +205,33 @@ def bounds_as_stated(mechanism: Plan[Any]) -> None:
     for totals in weights:
         assert sum(int(weight) ** 2 for weight in totals) <= ONE**2, "a user weighs more than one"
     if stated.tally is not None:
-        _counts_in_one_cell(mechanism)
+        _moves_counts_by_one(mechanism)
 
 
-def _counts_in_one_cell(mechanism: Plan[Any]) -> None:
-    """Without noise, the histogram of norms with a user more has one more in one cell."""
+def _moves_counts_by_one(mechanism: Plan[Any]) -> None:
+    """Given what was found, a user more moves each number that gets noise in counting by one unit at most.
+
+    Everybody has one item, and one user has all of them: whatever limit is chosen, that user is clipped.
+    """
     stated = mechanism.schedule.selection
-    seen: list[np.ndarray] = []
-    weights: list[np.ndarray] = []
-    clipping, counting = execution.clipping_of, execution.noisy_weights
-
-    def looking(schedule: Any, norms: np.ndarray) -> Any:
-        seen.append(norms.copy())
-        return clipping(schedule, norms)
-
-    def noisy_weights(*arguments: Any, **more: Any) -> np.ndarray:
-        found = counting(*arguments, **more)
-        if "least" in more:  # of the counts, not of a round
-            weights.append(found)
-        return found
-
-    # Everybody has one item, and one user has all of them: whatever limit is chosen, that user is clipped.
     most = min(stated.held, 30)
-    others = [[item] for item in range(most) for _ in range(4000)]
-    for sets in (others, [*others, list(range(most))]):
-        with (
-            drawing(_silent),
-            mock.patch.object(execution, "clipping_of", looking),
-            mock.patch.object(execution, "noisy_weights", noisy_weights),
-        ):
-            publish(mechanism, holdings_of(sets, most))
-    added = seen[1] - seen[0]
-    assert sorted(added.tolist())[-2:] == [0, ONE] and added.min() == 0, "a user counts in several cells"
-    moved = weights[1] - weights[0]
-    assert sum(int(weight) ** 2 for weight in moved) <= ONE**2, "a user is not clipped in the count"
+    others = [[item] for item in range(most) for _ in range(40)]
+    logs = [holdings_of(sets, most) for sets in (others, [*others, list(range(most))])]
+    found = execution.Found(np.arange(most), np.full(most, 40 * ONE), np.ones(most, np.int64))
+    seen: list[list[np.ndarray]] = [[], []]
+    for log, numbers in zip(logs, seen, strict=True):
+
+        def noting(true: np.ndarray, noise: np.ndarray, numbers: Any = numbers) -> np.ndarray:
+            del noise
+            numbers.append(true)
+            return seen[0][len(numbers) - 1]  # the same numbers for both, so that limits are the same
+
+        with mock.patch.object(execution, "noisy", noting):
+            execution.take_tally(stated.tally, log, found, OperatingSystemRandomness())
+    users, counts, squares = (two - one for one, two in zip(*seen, strict=True))
+    assert users.tolist() == [ONE], "a user is not one user"
+    assert sum(int(weight) ** 2 for weight in counts) <= ONE**2, "a user is not clipped in the count"
+    assert 0 <= squares[0] <= ONE, "a user adds more than one part to the squares"
 
 
 def charges_as_stated(mechanism: Plan[Any]) -> None:
@@ -238,7 +241,7 @@ def charges_as_stated(mechanism: Plan[Any]) -> None:
         stated = made.schedule.selection
         widths = [step.sigma for step in stated.rounds]
         if stated.tally is not None:
-            widths += [stated.tally.norm_sigma, stated.tally.sigma]
+            widths += stated.tally.sigmas
         replacing = relation is Neighbours.REPLACE
         mu = math.sqrt(sum(ONE**2 / width**2 for width in widths) * (2 if replacing else 1))
         chance = 0.0

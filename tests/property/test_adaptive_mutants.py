@@ -32,6 +32,7 @@ ONCE = Adaptive(epsilon=1.0, delta=1e-3, per_user=1).plan()
 TWICE = Adaptive(epsilon=4.0, delta=1e-6, per_user=2, single=True).plan()
 COUNTED_ONCE = {"one item a user": ONCE, "two items a user": TWICE}
 """A single noisy count of each item."""
+NOISES = {"users_sigma": "users", "sigma": "counts", "squares_sigma": "squares"}
 NOISY_WEIGHTS = execution.noisy_weights
 Alter = Callable[[AdaptiveRounds], AdaptiveRounds]
 
@@ -154,10 +155,10 @@ def round_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
 
 
 def tally_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
-    """The noise of norms and counts."""
+    """The noise of users, counts and squares."""
     if schedule.tally is None:
         return
-    for field, named in (("norm_sigma", "norms"), ("sigma", "counts")):
+    for field, named in NOISES.items():
         stated = getattr(schedule.tally, field)
         for said, factor in (("half", 0.5), ("30% less", 0.7), ("30% more", 1.3)):
             yield Mutant(
@@ -184,13 +185,12 @@ def _not_clipped(holdings: Any, values: Any, present: Any, sigma: int, source: A
         return NOISY_WEIGHTS(holdings, values, present, sigma, source)
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     np.add.at(totals, holdings.items, ONE * values[holdings.items].astype(np.int64) // math.isqrt(least))
-    return totals[present] + execution.discrete_gaussian(sigma, present.size, source)
+    return execution.noisy(totals[present], execution.discrete_gaussian(sigma, present.size, source))
 
 
-def _in_two_cells(edges: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Everybody is counted in the next cell too."""
-    users = np.bincount(np.searchsorted(edges[:-1] ** 2, squares[squares > 0]), minlength=edges.size)
-    return users + np.concatenate([[0], users[:-1]])
+def _unbounded(squares: np.ndarray, bound: int) -> np.ndarray:
+    """Squared norms as they are, in parts of the bound."""
+    return squares * ONE // bound
 
 
 @contextmanager
@@ -251,12 +251,8 @@ def other_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
     if schedule.tally is not None:
         unclipped = patched(execution, "noisy_weights", _not_clipped)
         yield Mutant(case, "vectors that are not clipped", bounds, unclipped)
-        yield Mutant(
-            case,
-            "a user in two cells of the norms",
-            bounds,
-            patched(execution, "users_by_norm", _in_two_cells),
-        )
+        whole = patched(execution, "bounded_parts", _unbounded)
+        yield Mutant(case, "squared norms that are not bounded", bounds, whole)
 
 
 def counting_by(alter: Callable[[SingleCount], SingleCount]) -> Callable[[], AbstractContextManager[Any]]:
@@ -385,8 +381,8 @@ def test_every_number_of_the_rounds_has_its_mutant() -> None:
             needed += [f"the coefficient of round {number} plus one", f"noise of round {number} not charged"]
             needed += [f"the first cut of round {number} minus one"] * (step.steering is not None)
         if schedule.tally is not None:
-            needed += [f"half of the noise of {name}" for name in ("norms", "counts")]
-            needed += [f"noise of {name} not charged" for name in ("norms", "counts")]
+            needed += [f"half of the noise of {name}" for name in NOISES.values()]
+            needed += [f"noise of {name} not charged" for name in NOISES.values()]
         for what in needed:
             assert f"adaptive, {case}: {what}" in said
     for case in COUNTED_ONCE:

@@ -15,7 +15,7 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRand
 from tacit.privacy.noise.samplers import discrete_gaussian
 from tacit.release import execution as rounds
 from tacit.release import execution as tallies
-from tacit.release.execution import Holdings, cut_to, find, stepped, take_tally
+from tacit.release.execution import Found, Holdings, cut_to, find, stepped, take_tally
 from tacit.release.loops.weights import add_weights
 from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
 from tacit.release.rounds_analysis import cost_of
@@ -40,7 +40,7 @@ def random_sets(seed: int, users: int = 60, kinds: int = 12) -> list[list[int]]:
 
 def quiet(schedule: AdaptiveRounds) -> AdaptiveRounds:
     """The same without noise."""
-    tally = schedule.tally and replace(schedule.tally, sigma=0, norm_sigma=0)
+    tally = schedule.tally and replace(schedule.tally, users_sigma=0, sigma=0, squares_sigma=0)
     return replace(schedule, rounds=tuple(replace(step, sigma=0) for step in schedule.rounds), tally=tally)
 
 
@@ -107,7 +107,7 @@ def test_no_user_weighs_more_than_one(seed: int, least: int) -> None:
     generator = np.random.default_rng(seed)
     for _ in range(300):
         size = int(generator.integers(1, 60))
-        values = generator.integers(0, 256, size).astype(np.uint8)
+        values = generator.integers(0, 256, size).astype(np.uint16)
         totals = np.zeros(size, dtype=np.int64)
         user = holdings_of([list(range(size))], size)
         add_weights(user.starts, user.items, values, least, totals)
@@ -163,8 +163,8 @@ def test_every_noise_that_is_drawn_is_in_the_schedule_and_in_its_cost(
     expected = [step.sigma for step in schedule.rounds]
     moved = [ONE] * len(expected)
     if schedule.tally is not None:
-        expected += [schedule.tally.norm_sigma, schedule.tally.sigma]
-        moved += [ONE, ONE]
+        expected += schedule.tally.sigmas
+        moved += [ONE, ONE, ONE]
     assert drawn == expected
     assert recorder.asked[0][1] == 100, "every item that somebody holds has noise in the first round"
     square = sum(by**2 / (sigma**2 - 4) for by, sigma in zip(moved, drawn, strict=True))
@@ -189,16 +189,23 @@ def test_the_first_noisy_weight_goes_with_its_item() -> None:
     assert found.items.tolist() == [0, 2] and found.first.tolist() == [5 * ONE, 2 * ONE]
 
 
-def test_without_noise_counts_are_exact_where_nothing_is_clipped() -> None:
-    schedule = quiet(plan_rounds(1.0, 1e-6, 100))
-    assert schedule.tally is not None
-    tally = replace(schedule.tally, covered=1.0)
-    log = holdings_of([[0, 1]] * 900 + [[0]] * 100 + [[2]] * 700, 3)
-    found = find(schedule, log, SOURCE)
-    counted = take_tally(tally, log, found, SOURCE)
-    true = {0: 1000, 1: 900, 2: 700}
-    for item, count in zip(found.items.tolist(), counted.counts.tolist(), strict=True):
-        assert count == pytest.approx(true[item], rel=2e-3)
+@pytest.mark.parametrize("seed", range(3))
+def test_without_noise_a_single_key_is_exact_and_several_are_in_the_mean(seed: int) -> None:
+    """One key: its count. Several: the sum of counts, weighted as in counting, is that of squared norms."""
+    tally = quiet(plan_rounds(1.0, 1e-6, 100)).tally
+    assert tally is not None
+    sets = random_sets(seed, users=500)
+    alone = take_tally(tally, holdings_of(sets, 12), found_at([3], [40 * ONE]), SOURCE)
+    assert alone.counts.tolist() == [sum(3 in held for held in sets)]
+    found = found_at(list(range(12)), [(5 + 9 * item) * ONE for item in range(12)])
+    counted = take_tally(tally, holdings_of(sets, 12), found, SOURCE)
+    squares = stepped(tally.weighing, found.first).astype(np.int64) ** 2
+    whole = sum(int(squares[item]) for held in sets for item in held)
+    assert (counted.counts * squares).sum() == pytest.approx(whole, rel=2e-3)
+
+
+def found_at(items: list[int], first: list[int]) -> Found:
+    return Found(np.array(items), np.array(first), np.ones(len(items), np.int64))
 
 
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.7, False), (1.3, False)])
@@ -210,9 +217,11 @@ def test_a_count_is_off_by_the_deviation_that_is_stated(factor: float, right: bo
     log = Holdings(np.arange(holders.size + 1), holders.astype(np.int32), 3000)
     found = find(schedule, log, SOURCE)
     assert found.items.size == 3000
-    drawn = replace(schedule.tally, sigma=round(schedule.tally.sigma * factor), covered=1.0)
+    drawn = replace(schedule.tally, sigma=round(schedule.tally.sigma * factor))
     counted = take_tally(drawn, log, found, SOURCE)
-    z = (counted.counts - 500) / (counted.deviations / factor)
+    noise = np.sqrt(counted.deviations**2 - (counted.counts / 10) ** 2)
+    assert abs(counted.counts.mean() / 500 - 1) < 0.3, "all by one factor, by the noise of squared norms"
+    z = (counted.counts - counted.counts.mean()) / (noise / factor)
     p = stats.kstest(z, "norm").pvalue
     assert bool(p > 1e-8) is right
 

@@ -41,6 +41,9 @@ from tacit.text import STOP_WORDS, words
 
 Numbers = NDArray[np.int64]
 
+_BESIDE = frozenset({"deviation", "fewer_than"})
+"""Columns of a released table that say how good its counts are; what has no count is passed over."""
+
 
 class Vocabulary:
     """Distinct texts in sorted order; a text's number is its place."""
@@ -248,7 +251,7 @@ class ReleasedData:
         """Take tables of key columns and ``count`` (and maybe ``deviation``); two of one kind are refused."""
         found: dict[str, pa.Table] = {}
         for each in tables:
-            table = each.drop_columns([name for name in each.column_names if name == "deviation"])
+            table = each.drop_columns(sorted(_BESIDE.intersection(each.column_names)))
             kind = KINDS.get(frozenset(table.column_names) - {"count"})
             if kind is None or "count" not in table.column_names:
                 known = "; ".join(", ".join(sorted(keys)) for keys in KINDS)

@@ -1,176 +1,198 @@
-"""What clipping leaves of a count, and how large the norms of clipped users are: from noisy numbers alone.
+"""What clipping leaves of a count, and what follows for counts and deviations: from noisy numbers alone.
 
-A histogram of norms knows few users of large norm badly, and these are the ones that clipping takes from. The
-clipped counts know them better. With weights v and clipped counts c, over items and over users of norm n,
+Users' vectors over the found items are clipped to a norm L, and what that leaves of an item's count is the
+mean of min(1, L/n) over its holders, n their norms. It is estimated by a model, and the model is put right
+by one noisy number, the sum of squared norms (docs/guarantees/adaptive.md, "What a count means").
 
-    Σ v²·c = Σ n²·min(1, L/n) = (Σ n² of those within the limit L) + L·(Σ n of those beyond),
-
-whatever items fall to whom. So the mean norm beyond the limit, L·(1 + θ), follows. Norms beyond it are taken
-to be exponentially distributed, and θ is drawn towards :data:`USUAL` by as much as noise may have moved it.
-
-All of this is post-processing: it draws nothing and sees nothing of the log but noisy numbers.
+All of this is post-processing: it draws nothing and sees nothing of the log but noisy numbers. Sums are
+rounded once (``math.fsum``), so that no order of items plays a part.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.release.schedule import ONE, Tally
 
-USUAL = 0.5
-"""θ where nothing is known: on synthetic logs of 20,000 users it lies between 0.49 and 0.53."""
+Real = NDArray[np.float64]
 
-_SPREAD = 0.1
-"""How far θ is taken to lie from that, from log to log."""
-_REACH = 8.0
-"""Nobody is looked for beyond so many times the limit: of exponential norms one in a million is there."""
-_SURE = 8.0
-"""So many standard deviations of noise there must be of them: of fewer users this makes counts worse."""
-_CROWDED = 0.25
-"""Where more than this part of the users is in one cell, norms are too much alike for its middle."""
-_POINTS = 64
+MODEL_ERROR = 0.1
+"""How far the model of clipping is taken to be off: the part of a count that its deviation grows by."""
+
+TOLD_APART = 4.0
+"""A count is withheld below so many standard deviations of its noise."""
+
+_SPREAD = 1.1
+"""The standard deviation of the logarithm of users' activity."""
+_POINTS = 24
+"""At so many equally likely activities the model is worked out."""
+_PASSES = 12
+_LEAST_FACTOR = 0.1
+"""Noise never shrinks counts by more than this."""
+_LEAST_BOUND = 4
+"""A squared norm counts up to so many times the mean square of a weight, at the least."""
+_TRUST = 1.0
+"""How far the model may be off in what a bound of squared norms cuts away, as a part of it."""
 
 
 @dataclass(frozen=True)
-class Beyond:
-    """Users beyond the limit: how many, and θ."""
+class Counts:
+    """Published counts: of users, the standard deviations of their noise, and which say nothing."""
 
-    users: float
-    theta: float
+    counts: NDArray[np.int64]
+    noise: Real
 
-    def spread_over(self, limit: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Norms, and how many users have each."""
-        parts = (np.arange(_POINTS) + 0.5) / _POINTS
-        norms = limit * (1 - self.theta * np.log1p(-parts))
-        return norms, np.full(_POINTS, self.users / _POINTS)
+    @property
+    def withheld(self) -> NDArray[np.bool_]:
+        """Those that noise may have made."""
+        return np.asarray(self.counts < TOLD_APART * self.noise)
+
+    @property
+    def deviations(self) -> Real:
+        """Of noise and model together."""
+        return np.sqrt(self.noise**2 + (MODEL_ERROR * self.counts) ** 2)
+
+    @property
+    def below(self) -> Real:
+        """What a withheld count is below: two deviations of noise beyond the largest that is withheld."""
+        return (TOLD_APART + 2) * self.noise
 
 
-def beyond_limit(
-    schedule: Tally,
-    limit: int,
-    noisy_users: NDArray[np.float64],
-    middles: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    clipped: NDArray[np.float64],
-) -> Beyond | None:
-    """Those beyond the limit; None where noise does not tell how many there are.
+@dataclass(frozen=True)
+class Clipped:
+    """Noisy clipped counts of the found items.
 
     Args:
         schedule: whose noise is in the numbers.
-        limit: L, one of the histogram's edges.
-        noisy_users: in each cell.
-        middles: the norm in the middle of each cell.
-        weights: v of each item.
-        clipped: c of each item.
+        weights: v of each item, whole numbers.
+        numbers: the noisy weight of each, on the lattice.
+        users: the noisy number of users, on the lattice.
     """
-    edges = np.array(schedule.norm_edges, dtype=np.float64)
-    within, near = edges <= limit, (edges > limit) & (edges <= _REACH * limit)
-    users, width = float(noisy_users[near].sum()), schedule.norm_sigma / ONE
-    unsure = width * math.sqrt(near.sum())
-    if users <= _SURE * unsure or noisy_users.max() > _CROWDED * noisy_users.sum():
-        return None
-    square = float((noisy_users[within] * middles[within] ** 2).sum())
-    mean = float((weights**2 * clipped).sum() - square) / (limit * users)
-    variance = (
-        width**2 * float((middles[within] ** 4).sum())
-        + (limit * schedule.sigma / ONE) ** 2 * float((weights**2).sum())
-        + (limit * mean * unsure) ** 2
-    ) / (limit**2 * users) ** 2
-    trust = _SPREAD**2 / (_SPREAD**2 + variance)
-    return Beyond(users, max(0.0, USUAL + trust * (mean / limit - 1 - USUAL)))
 
+    schedule: Tally
+    weights: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    users: int
 
-def most_users(schedule: Tally, norms: NDArray[np.int64]) -> float:
-    """How many users there can be by the noisy histogram of norms: no item has more.
+    @property
+    def clipped(self) -> Real:
+        """The clipped counts, in users."""
+        return self.numbers * (math.sqrt(limit_of(self.weights)) / (ONE * self.weights.astype(np.float64)))
 
-    What clipping leaves of a count is known on average over items; for one whose holders are not like those
-    of others it may be far too little.
-    """
-    deviation = schedule.norm_sigma * np.sqrt(norms.size)
-    return max(1.0, float(norms.sum() + 2 * deviation) / ONE)
+    @property
+    def most(self) -> float:
+        """How many users there can be, by the noisy number of them."""
+        return max(1.0, (self.users + 2 * self.schedule.users_sigma) / ONE)
+
+    @cached_property
+    def modelled(self) -> tuple[Real, Holders]:
+        """The part that clipping leaves of each count, and the holders that the model supposes."""
+        clipped = np.maximum(self.clipped, 0.0)
+        squares = self.weights.astype(np.float64) ** 2
+        users = max(float(clipped.max(initial=1.0)), self.users / ONE)
+        left = np.ones_like(clipped)
+        holders = Holders(0.0, 0.0, squares.size)
+        for _ in range(_PASSES):
+            counts = np.minimum(clipped / left, users)
+            total = math.fsum(counts)
+            if not total:
+                break
+            holders = Holders(total / users, math.fsum(counts * squares) / total, squares.size)
+            left = holders.mean_root(squares, limit_of(self.weights))
+        return left, holders
+
+    def bound_of_squares(self) -> int:
+        """K: up to which a user's squared norm counts in their sum.
+
+        A larger one lets more noise in, a smaller one leaves more to the model: the least of both is taken.
+        """
+        whole = int((self.weights**2).sum())
+        tried = [_LEAST_BOUND * limit_of(self.weights)]
+        while tried[-1] < whole:
+            tried.append(2 * tried[-1])
+        bounds = [min(bound, whole) for bound in tried]
+        return min(bounds, key=lambda bound: self._squares(bound)[1])
+
+    def _squares(self, bound: int) -> tuple[float, float]:
+        """What the model expects of the bounded squared norms, and how far off their noisy sum may be."""
+        squares = self.weights.astype(np.float64) ** 2
+        left, holders = self.modelled
+        supposed = np.maximum(self.clipped, 0.0) / left * squares
+        whole = math.fsum(supposed)
+        if not whole:
+            return 0.0, math.inf
+        part = 1.0 if bound == int(squares.sum()) else holders.mean_part(squares, bound)
+        expected = math.fsum(supposed * part)
+        noise = bound / ONE * self.schedule.squares_sigma / expected
+        return expected, noise**2 + (_TRUST * (1 - expected / whole)) ** 2
+
+    def put_right(self, bound: int, noisy_squares: int) -> Counts:
+        """Counts of users, by the model and the noisy sum of squared norms, in parts 2^-16 of ``bound``."""
+        squares = self.weights.astype(np.float64) ** 2
+        left, _ = self.modelled
+        expected, drawn = self._squares(bound)
+        noise = self.schedule.sigma * math.sqrt(limit_of(self.weights)) / (ONE * np.sqrt(squares) * left)
+        factor = 1.0
+        if expected:
+            own = MODEL_ERROR**2 + math.fsum((noise * squares) ** 2) / expected**2
+            factor += own / (own + drawn) * (bound / ONE * noisy_squares / expected - 1)
+            factor = max(factor, _LEAST_FACTOR)
+        counts = np.clip(np.rint(self.clipped / left * factor), 1, self.most).astype(np.int64)
+        return Counts(counts, noise * factor)
 
 
 @dataclass(frozen=True)
-class Clipping:
-    """A limit of norms, and what clipping to it leaves of a count, as the noisy histogram of norms has it.
+class Holders:
+    """Who holds an item, as the model has it: other found items fall to people independently.
 
-    How much is left of an item's count is the mean of min(1, L/n) over its holders, whose norms n are not
-    those of all users: who has more items holds a given one more likely, and the item itself is part of the
-    norm. If items fall to users independently, the users weighted by n² are distributed as the holders of an
-    item that is drawn with chance proportional to (weight)²·(count): a holder's other items, and that one. So
-    the holders of an item of weight v have squared norms n² - w² + v², n² from the weighted histogram and w²
-    the mean square of the weight so drawn.
+    Somebody of activity a has a Poisson number of them with mean aΛ. Activities are lognormal, and who is
+    more active holds a given item more likely.
 
     Args:
-        limit: L, in units of relative weight.
-        norms: the middle of each cell.
-        users: in each cell, by the noisy histogram.
+        rate: Λ, found items a user.
+        square: the mean squared weight of an item that somebody holds.
+        items: how many there are.
     """
 
-    limit: int
-    norms: NDArray[np.float64]
-    users: NDArray[np.float64]
+    rate: float
+    square: float
+    items: int
 
-    def having(self, beyond: Beyond | None) -> Clipping:
-        """The same with what the clipped counts say of the users beyond the limit."""
-        if beyond is None:
-            return self
-        within = self.norms <= self.limit
-        norms, users = beyond.spread_over(self.limit)
-        return Clipping(
-            self.limit,
-            np.concatenate([self.norms[within], norms]),
-            np.concatenate([self.users[within], users]),
-        )
+    def _numbers(self) -> tuple[Real, Real]:
+        """How many other found items a holder has, and with which chance; no more than there are."""
+        from scipy.special import gammaln, ndtri
 
-    def left_of(self, weights: NDArray[np.float64], clipped: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The part of each item's count that clipping leaves, given weights and clipped counts."""
-        drawn = np.maximum(clipped, 0.0) * weights**2
-        if not (self.users.any() and drawn.any()):
-            return np.ones_like(weights)
-        usual = float((drawn * weights**2).sum() / drawn.sum())
-        chances = self.users * self.norms**2
-        chances /= chances.sum()
-        kinds, which = np.unique(weights, return_inverse=True)
-        squares = np.maximum(self.norms**2 - usual, 0.0)[None, :] + kinds[:, None] ** 2
-        return np.asarray((np.minimum(1.0, self.limit / np.sqrt(squares)) @ chances)[which])
+        places = (np.arange(_POINTS) + 0.5) / _POINTS
+        means = self.rate * np.exp(_SPREAD * ndtri(places) + _SPREAD**2 / 2)
+        reach = min(self.items - 1, math.ceil(means[-1] + 8 * math.sqrt(means[-1]) + 8))
+        numbers = np.arange(reach + 1, dtype=np.float64)
+        logs = numbers * np.log(np.maximum(means, 1e-300))[:, None] - means[:, None] - gammaln(numbers + 1)
+        chances = np.exp(logs).mean(axis=0)
+        chances[-1] += max(0.0, 1 - math.fsum(chances))
+        return numbers, chances
 
+    def _mean(self, squares: Real, limit: float, power: float) -> Real:
+        """The mean of min(1, limit/n²)^power over the holders of items of these squared weights."""
+        numbers, chances = self._numbers()
+        kinds, which = np.unique(squares, return_inverse=True)
+        norms = kinds[:, None] + self.square * numbers[None, :]
+        parts = (np.minimum(1.0, limit / norms) ** power * chances).sum(axis=1)
+        return np.asarray(parts[which])
 
-def clipping_of(schedule: Tally, norms: NDArray[np.int64]) -> Clipping:
-    """From the noisy histogram of norms.
+    def mean_root(self, squares: Real, limit: float) -> Real:
+        """The mean of min(1, L/n): what clipping to L leaves."""
+        return self._mean(squares, limit, 0.5)
 
-    Large norms weigh most and are few. From the first cell on above which all together are no more than noise
-    might be, they are taken as one: their sum is known better than each. For the limit noise is told from
-    users at 3 standard deviations; for what clipping leaves, which a few users of the largest norms would
-    change several times over, at 4.5 where there are enough users for that.
-    """
-    edges = np.array(schedule.norm_edges, dtype=np.float64)
-    middles = edges * np.concatenate([[1.0], np.sqrt(edges[:-1] / edges[1:])])
-    likely = _told_from_noise(schedule, norms, 3.0)
-    if likely is None:
-        return Clipping(schedule.norm_edges[-1], middles, np.zeros_like(middles))
-    place = int(np.searchsorted(np.cumsum(likely), schedule.covered * likely.sum()))
-    sure = _told_from_noise(schedule, norms, 4.5)
-    limit = schedule.norm_edges[min(place, edges.size - 1)]
-    return Clipping(limit, middles, likely if sure is None else sure)
+    def mean_part(self, squares: Real, bound: float) -> Real:
+        """The mean of min(1, K/n²): what a bound of squared norms leaves."""
+        return self._mean(squares, bound, 1.0)
 
 
-def _told_from_noise(
-    schedule: Tally, norms: NDArray[np.int64], deviations: float
-) -> NDArray[np.float64] | None:
-    """The users in each cell, those of the largest norms as one; None where all may be noise."""
-    noisy = norms / ONE
-    above = np.cumsum(noisy[::-1])[::-1]
-    most_noise = deviations * schedule.norm_sigma / ONE * np.sqrt(np.arange(norms.size, 0, -1))
-    told = np.flatnonzero(above > most_noise)
-    if not told.size:
-        return None
-    last = int(told[-1])
-    users = np.zeros_like(above)
-    users[: last + 1] = np.maximum(noisy[: last + 1], 0.0)
-    users[last] = above[last]
-    return users
+def limit_of(weights: NDArray[np.int64]) -> int:
+    """L²: the mean of v² over the found items, "one average key"; a whole number."""
+    return max(1, int((weights**2).sum()) // max(1, weights.size))

@@ -14,15 +14,15 @@ is normalised, ranked or fitted over items, and no order of items or users plays
 
 **Counts of what the rounds found.** The found items are public by now, so a user's whole history takes part,
 not only the k₀ items of the selection. Each user's vector over the found items, weighted by what the first
-round said of them, is clipped to a norm L that most users keep to (by a noisy histogram of norms). What
-clipping leaves of a count is estimated from noisy numbers alone (:mod:`tacit.release.clipping`): see
-docs/guarantees/adaptive.md, "What a count means".
+round said of them, is clipped to the norm of one average item. What clipping leaves of a count is estimated
+from noisy numbers alone (:mod:`tacit.release.clipping`): see docs/guarantees/adaptive.md, "What a count
+means".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -39,7 +39,7 @@ from tacit.privacy.noise.samplers import (
     exact_scale,
     exact_sigma,
 )
-from tacit.release.clipping import beyond_limit, clipping_of, most_users
+from tacit.release.clipping import Clipped, limit_of
 from tacit.release.loops.weights import add_weights, squared_norms
 from tacit.release.rounds_analysis import single_deviation
 from tacit.release.schedule import (
@@ -71,12 +71,21 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Holdings:
-    """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret."""
+    """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret.
+
+    Args:
+        starts: see above.
+        items: see above.
+        kinds: how many different items there are; they are numbered from 0.
+        words: how many words the text of each item has; None where all have one.
+        listed: which items are on the public list; None where there is none.
+    """
 
     starts: Whole
     items: NDArray[np.int32]
     kinds: int
-    """How many different items there are; they are numbered from 0."""
+    words: NDArray[np.uint8] | None = None
+    listed: NDArray[np.bool_] | None = None
 
 
 class Held(Protocol):
@@ -98,14 +107,26 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class SelectedItems:
-    """Published items by their numbers, with counts and the standard deviations of their noise.
+    """Published items by their numbers, with counts and their standard deviations.
 
     Items that are published without counts have empty arrays of both.
+
+    Args:
+        items: their numbers.
+        counts: of users.
+        deviations: of each count.
+        below: for a count that is withheld, what it is below; 0 for others. None where none ever is.
     """
 
     items: Whole
     counts: Whole
     deviations: NDArray[np.float64]
+    below: Whole | None = None
+
+    @property
+    def withheld(self) -> NDArray[np.bool_]:
+        """Which counts are withheld."""
+        return np.zeros(self.items.size, np.bool_) if self.below is None else self.below > 0
 
 
 _SAMPLERS = {NoiseKind.LAPLACE: discrete_laplace}
@@ -147,16 +168,29 @@ def execute(
         passed = _within(part, pass_threshold(part, rows, source), tables)
         numbers = passed.noisy
         if part.fresh is not None:
-            numbers = passed.true + draw(part.fresh, len(passed.true), source)
+            numbers = noisy(passed.true, draw(part.fresh, len(passed.true), source))
         keys = shown(part, passed.keys) if len(numbers) else _schema(part).empty_table()
         tables[part.table] = in_order(_with_measures(keys.cast(_schema(part)), numbers))
     return tables
 
 
-def _with_measures(keys: pa.Table, counts: Whole, deviations: Whole | None = None) -> pa.Table:
-    """A table of keys with a count for each, and the standard deviation of its noise where that is known."""
-    table = keys.append_column("count", pa.array(counts, pa.int64()))
-    return table if deviations is None else table.append_column("deviation", pa.array(deviations, pa.int64()))
+def _with_measures(keys: pa.Table, counts: Whole) -> pa.Table:
+    """A table of keys with a count for each."""
+    return keys.append_column("count", pa.array(counts, pa.int64()))
+
+
+def _with_counts(part: Part, keys: pa.Table, found: SelectedItems, chosen: Whole) -> pa.Table:
+    """A table of keys with what is published of each: its count and deviation, or what it is fewer than."""
+    withheld = found.withheld[chosen]
+    columns = {
+        "count": pa.array(found.counts[chosen], pa.int64(), mask=withheld),
+        "deviation": pa.array(np.ceil(found.deviations[chosen]).astype(np.int64), mask=withheld),
+    }
+    if found.below is not None:
+        columns["fewer_than"] = pa.array(found.below[chosen], pa.int64(), mask=~withheld)
+    for name in part.measures:
+        keys = keys.append_column(name, columns[name])
+    return keys
 
 
 def _publish_selected(schedule: Schedule, selection: Selection, held: Held, source: RandomSource) -> Tables:
@@ -167,8 +201,7 @@ def _publish_selected(schedule: Schedule, selection: Selection, held: Held, sour
         chosen = np.flatnonzero(held.of_kind(part.table, found.items))
         table = held.keys(part.table, found.items[chosen]).cast(_schema(part))
         if part.measures:
-            deviations = np.ceil(found.deviations[chosen]).astype(np.int64)
-            table = _with_measures(table, found.counts[chosen], deviations)
+            table = _with_counts(part, table, found, chosen)
         tables[part.table] = in_order(table)
     return tables
 
@@ -196,6 +229,14 @@ def _within(part: Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passe
     return Passed(passed.keys.filter(pa.array(shown)), passed.true[shown], passed.noisy[shown])
 
 
+def noisy(numbers: Whole, noise: Whole) -> Whole:
+    """Numbers of a log with noise: the one place where both meet, so that what follows sees their sum alone.
+
+    Tests put numbers of their own in the place of the sum, and see that nothing else of a log gets out.
+    """
+    return numbers + noise
+
+
 def draw(noise: Noise | None, size: int, source: RandomSource) -> NDArray[np.int64]:
     """Noise for ``size`` keys; zeros where there is none."""
     if noise is None:
@@ -211,7 +252,7 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
         counts = np.asarray(batch.column("count").cast(pa.int64()))
         compared = np.where(counts >= part.minimum, counts, 0)
         rows = np.flatnonzero(_taking_part(part, batch, compared, source))
-        values = compared[rows] + draw(part.noise, len(rows), source)
+        values = noisy(compared[rows], draw(part.noise, len(rows), source))
         if part.least is not None:
             passing = values >= part.least
             rows, values = rows[passing], values[passing]
@@ -248,7 +289,7 @@ def in_order(table: pa.Table) -> pa.Table:
 
     The order tells nothing more than the table.
     """
-    measures = ("count", "deviation")
+    measures = ("count", "deviation", "fewer_than")
     order = [("count", "descending")] if "count" in table.schema.names else []
     by = table
     for name in table.schema.names:
@@ -315,12 +356,12 @@ def cut_to(holdings: Holdings, held: int, source: RandomSource) -> Holdings:
             lots = source.words(size)
         keep[start + np.argsort(lots)[held:]] = False
     starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, held))]).astype(np.int64)
-    return Holdings(starts, holdings.items[keep], holdings.kinds)
+    return replace(holdings, starts=starts, items=holdings.items[keep])
 
 
 def noisy_weights(
     holdings: Holdings,
-    values: NDArray[np.uint8],
+    values: NDArray[np.uint16],
     present: Whole,
     sigma: int,
     source: RandomSource,
@@ -329,12 +370,17 @@ def noisy_weights(
     """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     add_weights(holdings.starts, holdings.items, values, least, totals)
-    return totals[present] + discrete_gaussian(sigma, present.size, source)
+    return noisy(totals[present], discrete_gaussian(sigma, present.size, source))
 
 
-def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint8]:
+def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
+    """A single number with noise."""
+    return int(noisy(np.array([number]), discrete_gaussian(sigma, 1, source))[0])
+
+
+def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint16]:
     """The value of the step function at each number."""
-    values = np.array((0, *steps.values), dtype=np.uint8)
+    values = np.array((0, *steps.values), dtype=np.uint16)
     return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]
 
 
@@ -345,54 +391,71 @@ def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> 
     whatever it would be, it is not looked at.
     """
     holdings = cut_to(holdings, schedule.held, source)
-    present = np.flatnonzero(np.bincount(holdings.items, minlength=holdings.kinds)).astype(np.int64)
-    values = np.full(holdings.kinds, LARGEST_VALUE, dtype=np.uint8)
+    occurring = np.bincount(holdings.items, minlength=holdings.kinds) > 0
+    listed = np.zeros(holdings.kinds, np.bool_)
+    if schedule.public is not None and holdings.listed is not None:
+        listed = holdings.listed
+    present = np.flatnonzero(occurring | listed).astype(np.int64)
+    scores = scores_of(schedule, holdings, listed)
+    values = LARGEST_VALUE * scores
     standing = np.zeros(present.size, dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)
-    listed: list[tuple[Whole, Whole, Whole]] = []
+    found: list[tuple[Whole, Whole, Whole]] = []
     for number, step in enumerate(schedule.rounds, start=1):
-        noisy = noisy_weights(holdings, values, present, step.sigma, source)
+        weights = noisy_weights(holdings, values, present, step.sigma, source)
         if number == 1:
-            first = noisy
-        standing = standing + step.coefficient * noisy
+            first = weights
+        standing = standing + step.coefficient * weights
         reached = standing >= step.threshold
-        listed.append((present[reached], first[reached], np.full(int(reached.sum()), number)))
+        if schedule.public is not None:
+            reached |= listed[present] & (standing >= schedule.public.thresholds[number - 1])
+        found.append((present[reached], first[reached], np.full(int(reached.sum()), number)))
         values[present] = 0
         if step.steering is None:
             break
-        weights = stepped(step.steering, standing)
-        staying = ~reached & (weights > 0)
+        steered = stepped(step.steering, standing)
+        staying = ~reached & (steered > 0)
         present, standing, first = present[staying], standing[staying], first[staying]
-        values[present] = weights[staying]
-    items, starts, rounds = (np.concatenate(column) for column in zip(*listed, strict=True))
+        values[present] = steered[staying] * scores[present]
+    items, starts, rounds = (np.concatenate(column) for column in zip(*found, strict=True))
     return Found(items, starts, rounds)
 
 
-def users_by_norm(edges: Whole, squares: Whole) -> Whole:
-    """How many users have a norm in each cell: a user with any found item is in one of them. Secret."""
-    cells = np.searchsorted(edges[:-1] ** 2, squares[squares > 0], side="left")
-    return np.bincount(cells, minlength=edges.size).astype(np.int64)
+def scores_of(schedule: AdaptiveRounds, holdings: Holdings, listed: NDArray[np.bool_]) -> NDArray[np.uint16]:
+    """The score of every item, by the number of its words and whether it is on the public list."""
+    if holdings.words is None:
+        return np.ones(holdings.kinds, np.uint16)
+    places = np.clip(holdings.words, 1, len(schedule.scores)).astype(np.int64) - 1
+    scores = np.array(schedule.scores, np.uint16)[places]
+    if schedule.public is not None:
+        scores = np.where(listed, np.array(schedule.public.scores, np.uint16)[places], scores)
+    return scores
+
+
+def bounded_parts(squares: Whole, bound: int) -> Whole:
+    """Each user's squared norm, at most ``bound``, as a part of it: ``ONE`` at the most."""
+    return np.asarray(np.minimum(squares, bound) * ONE // bound)
 
 
 def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: RandomSource) -> SelectedItems:
-    """Count the found items."""
+    """Count the found items; which they are is public by now."""
+    if not found.items.size:
+        return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
     relative = stepped(schedule.weighing, found.first)
-    values = np.zeros(holdings.kinds, dtype=np.uint8)
+    values = np.zeros(holdings.kinds, dtype=np.uint16)
     values[found.items] = relative
-    squares = np.zeros(holdings.starts.size - 1, dtype=np.int64)
+    people = holdings.starts.size - 1
+    users = noisy_number(ONE * people, schedule.users_sigma, source)
+    weights = relative.astype(np.int64)
+    numbers = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit_of(weights))
+    clipped = Clipped(schedule, weights, numbers, users)
+    bound = clipped.bound_of_squares()
+    squares = np.zeros(people, dtype=np.int64)
     squared_norms(holdings.starts, holdings.items, values, squares)
-    edges = np.array(schedule.norm_edges, dtype=np.int64)
-    norms = ONE * users_by_norm(edges, squares)
-    norms += discrete_gaussian(schedule.norm_sigma, edges.size, source)
-    clipping = clipping_of(schedule, norms)
-    limit = clipping.limit
-    noisy = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit * limit)
-    weights = relative.astype(np.float64)
-    clipped = noisy * (limit / (ONE * weights))
-    beyond = beyond_limit(schedule, limit, norms / ONE, clipping.norms, weights, clipped)
-    left = clipping.having(beyond).left_of(weights, clipped)
-    counts = np.clip(np.rint(clipped / left), 1, most_users(schedule, norms)).astype(np.int64)
-    return SelectedItems(found.items, counts, schedule.sigma * limit / (ONE * weights * left))
+    parts = int(bounded_parts(squares, bound).sum())
+    counted = clipped.put_right(bound, noisy_number(parts, schedule.squares_sigma, source))
+    below = np.where(counted.withheld, np.ceil(counted.below), 0).astype(np.int64)
+    return SelectedItems(found.items, counted.counts, counted.deviations, below)
 
 
 def count_once(
@@ -410,6 +473,7 @@ def count_once(
     counts = np.bincount(holdings.items, minlength=holdings.kinds).astype(np.int64)
     present = np.flatnonzero(counts).astype(np.int64)
     true = counts[present] if times == 1 else np.rint(times * counts[present]).astype(np.int64)
-    noisy = true + capped_laplace(schedule.scale, schedule.upward, schedule.most, present.size, source)
-    published = noisy >= schedule.least
-    return present[published], noisy[published]
+    noise = capped_laplace(schedule.scale, schedule.upward, schedule.most, present.size, source)
+    numbers = noisy(true, noise)
+    published = numbers >= schedule.least
+    return present[published], numbers[published]

@@ -160,7 +160,7 @@ def some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdin
     chosen = np.zeros(sizes.size, dtype=np.bool_)
     chosen[kept] = True
     starts = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
-    return Holdings(starts, holdings.items[np.repeat(chosen, sizes)], holdings.kinds)
+    return replace(holdings, starts=starts, items=holdings.items[np.repeat(chosen, sizes)])
 
 
 def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:

@@ -43,6 +43,8 @@ from tacit.text import STOP_WORDS, normalise, normalise_column, words
 
 BUNDLED = "wordnet"
 """The name of the bundled domain."""
+BUNDLED_WORDS = "words"
+"""The name of the bundled list of words."""
 LARGEST_DOMAIN = 64 << 20
 """Bytes of the largest domain file that is read."""
 _ORIGIN = "# origin:"
@@ -156,6 +158,21 @@ def _refuse_log(path: Path, lines: list[str]) -> None:
     long = next((n for n, line in enumerate(lines, start=2) if len(line) > _LONGEST_QUERY), None)
     if long is not None:
         raise InputError(f"line {long} of {path} is longer than {_LONGEST_QUERY} characters.", _REMEDY)
+
+
+def bundled_words() -> PublicDomain:
+    """The bundled English words, each a query of its own."""
+    content = (resources.files("tacit.data") / "glove" / "words.txt").read_text(encoding="utf-8")
+    listed = pa.array(content.split(), pa.string())
+    return _domain(BUNDLED_WORDS, normalise_column(listed), "the 50,000 commonest words of GloVe")
+
+
+@cache
+def take_list(given: str) -> PublicDomain:
+    """``words``, ``wordnet`` or the path of a file."""
+    if given == BUNDLED_WORDS:
+        return bundled_words()
+    return bundled_domain() if given == BUNDLED else read_domain(given)
 
 
 def take_domain(given: str | None) -> PublicDomain | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tacit.release.publication import Release
 
 Whole = NDArray[np.int64]
-_MEASURES = ("count", "deviation")
+_MEASURES = ("count", "deviation", "fewer_than")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def _rows(tables: dict[tuple[str, ...], pa.Table], columns: tuple[str, ...]) -> 
     if table is None:
         return []
     values = [table.column(name).to_pylist() for name in (*columns, "count")]
-    return [row for row in zip(*values, strict=True) if row[-1] >= 1]
+    return [row for row in zip(*values, strict=True) if (row[-1] or 0) >= 1]
 
 
 def _steps(rows: list[tuple[int, int, int]]) -> ReleasedSteps:

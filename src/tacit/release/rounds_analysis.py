@@ -65,7 +65,7 @@ def noise_mu(schedule: AdaptiveRounds) -> float:
     """μ, rounded up: every noise of the schedule counts, each by (what a user moves)²/(σ² - η²)."""
     moved = [(ONE, step.sigma) for step in schedule.rounds]
     if schedule.tally is not None:
-        moved += [(ONE, schedule.tally.norm_sigma), (ONE, schedule.tally.sigma)]
+        moved += [(ONE, sigma) for sigma in schedule.tally.sigmas]
     if any(sigma == 0 for _, sigma in moved):
         return float("inf")
     square = sum((Fraction(by**2, sigma**2 - ROUNDING**2) for by, sigma in moved), Fraction(0))

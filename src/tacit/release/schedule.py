@@ -229,6 +229,15 @@ ONE = 1 << 16
 LARGEST_VALUE = 255
 """Relative weights are whole numbers up to this."""
 
+LARGEST_SCORE = 64
+"""So are scores: a weight times a score, squared and shifted by 32 bits, stays below 2^61."""
+
+SCORES = (64, 23, 12, 8, 6, 4)
+"""By which an item's weight is multiplied, for 1, 2 … words of its text: 64/words^1.5, the last for all more.
+
+Long queries are rarely shared. A score is a function of an item's own text, so any would do for the proof.
+"""
+
 
 @dataclass(frozen=True)
 class StepFunction:
@@ -274,26 +283,41 @@ class Tally:
     """How the found items are counted.
 
     Args:
-        norm_sigma: of the noise on the histogram of users' norms, on the lattice: a user adds 2^16 to one
-        cell.
-        norm_edges: the cells' upper edges, norms in units of relative weight; the last one takes all above.
-        covered: the part of users whose norm should lie within the limit that is chosen from that histogram.
-        sigma: of the noise on the weighted counts, on the lattice.
+        users_sigma: of the noise on the number of users, on the lattice: a user adds 2^16.
+        sigma: of the noise on the weighted counts.
+        squares_sigma: of the noise on the sum of users' squared norms, each a part of 2^16 at most.
         weighing: from an item's noisy weight in the first round to its relative weight in the count.
     """
 
-    norm_sigma: int
-    norm_edges: tuple[int, ...]
-    covered: float
+    users_sigma: int
     sigma: int
+    squares_sigma: int
     weighing: StepFunction
 
     def __post_init__(self) -> None:
         if not all(self.weighing.values):
             raise ParameterError("every found item has a weight in the count.")
-        for sigma in (self.norm_sigma, self.sigma):
+        for sigma in self.sigmas:
             if sigma <= ROUNDING and sigma != 0:
                 raise ParameterError.outside("sigma of the counts", sigma, f"above {ROUNDING}")
+
+    @property
+    def sigmas(self) -> tuple[int, int, int]:
+        """Of all noise, in the order in which it is drawn."""
+        return self.users_sigma, self.sigma, self.squares_sigma
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """How the keys of a public list take part: all of them, held or not, so they need no room for one user.
+
+    Args:
+        scores: of its keys; others have those of the rounds.
+        thresholds: the least standing at which a listed key is found, one a round.
+    """
+
+    scores: tuple[int, ...]
+    thresholds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -310,17 +334,26 @@ class AdaptiveRounds:
         held: k₀, the most items of a user that take part in selection.
         rounds: of selection.
         tally: of the counts; None publishes keys alone.
+        scores: by the number of words of an item's text (:data:`SCORES`).
+        public: how keys of a public list take part; None without one.
     """
 
     held: int
     rounds: tuple[Round, ...]
     tally: Tally | None = None
+    scores: tuple[int, ...] = SCORES
+    public: PublicKeys | None = None
 
     def __post_init__(self) -> None:
         if self.held < 1 or not self.rounds:
             raise ParameterError("a selection needs at least one item per user, and one round.")
         if any(step.steering is None for step in self.rounds[:-1]) or self.rounds[-1].steering is not None:
             raise ParameterError("every round but the last steers the next.")
+        for score in (*self.scores, *(self.public.scores if self.public else ())):
+            if not 1 <= score <= LARGEST_SCORE:
+                raise ParameterError.outside("a score", score, f"from 1 to {LARGEST_SCORE}")
+        if self.public is not None and len(self.public.thresholds) != len(self.rounds):
+            raise ParameterError("keys of a public list have a threshold in each round.")
 
     least: ClassVar[int | None] = None
     """The least count that can be published: none, counts have noise of their own."""
@@ -330,8 +363,8 @@ class AdaptiveRounds:
         for step in self.rounds:
             yield Noise(step.sigma, NoiseKind.GAUSSIAN)
         if self.tally is not None:
-            yield Noise(self.tally.norm_sigma, NoiseKind.GAUSSIAN)
-            yield Noise(self.tally.sigma, NoiseKind.GAUSSIAN)
+            for sigma in self.tally.sigmas:
+                yield Noise(sigma, NoiseKind.GAUSSIAN)
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
@@ -340,6 +373,8 @@ class AdaptiveRounds:
             "held": self.held,
             "rounds": [_listed(asdict(step)) for step in self.rounds],
             "tally": None if self.tally is None else _listed(asdict(self.tally)),
+            "scores": list(self.scores),
+            **({} if self.public is None else {"public": _listed(asdict(self.public))}),
         }
 
 

@@ -118,7 +118,7 @@ def _add(path: Path, found: Counter[str]) -> bool:
             text = cells[query]
             if text[:1] == "'" and text[1:2] in {"=", "+", "-", "@"}:
                 text = text[1:]  # kept a spreadsheet from running it
-            number = _number(cells[count])
+            number = _number(cells[count] or "0")  # empty where it is withheld
             if text and len(text) <= _LONGEST and number > 0:
                 found[text] = max(found[text], number)  # the same query may stand in several tables
     return True

@@ -27,11 +27,11 @@ _root = compiled(_whole_root)
 
 
 def _add_weights(
-    starts: Whole, items: NDArray[np.int32], values: NDArray[np.uint8], least: int, totals: Whole
+    starts: Whole, items: NDArray[np.int32], values: NDArray[np.uint16], least: int, totals: Whole
 ) -> None:
     """Add every user's weights, isqrt(v²·2^32 / max(Σv², least)): their squares sum to at most 2^32."""
     for user in range(starts.size - 1):
-        # int64 throughout: values are at most 255, so a square of a norm stays far below 2^52
+        # int64 throughout: values are at most 255·64 < 2^14, so v²·2^32 < 2^60, and 2^31 items sum below 2^59
         square = np.int64(0)
         for place in range(starts[user], starts[user + 1]):
             value = np.int64(values[items[place]])
@@ -51,7 +51,7 @@ add_weights = compiled(_add_weights)
 
 
 def _squared_norms(
-    starts: NDArray[np.int64], items: NDArray[np.int32], values: NDArray[np.uint8], squares: NDArray[np.int64]
+    starts: Whole, items: NDArray[np.int32], values: NDArray[np.uint16], squares: Whole
 ) -> None:
     for user in range(starts.size - 1):
         square = np.int64(0)

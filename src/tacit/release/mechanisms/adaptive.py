@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tacit.release.execution import Tables
     from tacit.release.schedule import Selection
 
-PER_USER = 100
+PER_USER = 200
 """k₀ unless given: few people have more items than that, and each of them costs little."""
 
 SEQUENCE = 5
@@ -84,6 +84,11 @@ class Adaptive(Mechanism):
         least=1,
         most=100_000,
     )
+    public_list: Any = parameters.declared(
+        None,
+        "Keys fixed before the log is seen, which need no room for one person: words, wordnet or a file.",
+        option_type=str | None,
+    )
     single: bool = parameters.declared(
         False,
         "One noisy count of each item instead of rounds; planned where it finds more.",
@@ -108,12 +113,39 @@ class Adaptive(Mechanism):
                 "`at_epsilon` and `at_delta` are given together, or neither.",
                 "Give `epsilon` and `delta` to have the rounds planned.",
             )
+        if self.public_list is not None and (self.single or not self.listed_kinds):
+            raise ParameterError(
+                "a public list is of queries or keywords, found in rounds.",
+                "Leave `public_list` or `single` out, or release queries or keywords.",
+            )
+
+    @property
+    def listed_kinds(self) -> tuple[HeldItem, ...]:
+        """The kinds of which a public list has keys: those of one text."""
+        return tuple(kind for kind in self.items if kind in (HeldItem.QUERIES, HeldItem.KEYWORDS))
+
+    @property
+    def listed(self) -> Any:
+        """The public list, read; None where none is named."""
+        from tacit.release.public_sets import take_list
+
+        return take_list(self.public_list) if isinstance(self.public_list, str) else self.public_list
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Self:
+        """What ``to_dict`` wrote; the public list by name and digest."""
+        named = form.get("public_list")
+        return super().from_dict({**form, "public_list": parameters.StatedSet(named) if named else None})
 
     def to_dict(self) -> dict[str, Any]:
-        """A single count is stated where it is one."""
+        """A single count and a public list are stated where there is one."""
         form = super().to_dict()
         if not self.single:
             del form["single"]
+        if self.public_list is None:
+            del form["public_list"]
+        else:
+            form["public_list"] = self.listed.to_dict()
         return form
 
     @property
@@ -138,7 +170,7 @@ class Adaptive(Mechanism):
                 contribution=Contribution((self.per_user,), once=True),
                 noise=None,
                 least=selection.least,
-                measures=() if self.keys_only else ("count", "deviation"),
+                measures=() if self.keys_only else _measures(selection),
             )
             for kind in self.items
         )
@@ -150,13 +182,24 @@ class Adaptive(Mechanism):
         from tacit.release.mechanisms.adaptive_planner import finds_more, plan_rounds, plan_single
 
         relation = self.neighbours
-        compared = not self.given and not self.single and self.per_user <= _FEW
+        listed = 0 if self.public_list is None else len(self.listed) * len(self.listed_kinds)
+        compared = not (self.given or self.single or listed) and self.per_user <= _FEW
         if self.single or compared:
             single = plan_single(epsilon, delta, self.per_user, neighbours=relation)
             if self.single:
                 return single
-        rounds = plan_rounds(epsilon, delta, self.per_user, keys_only=self.keys_only, neighbours=relation)
+        rounds = plan_rounds(
+            epsilon, delta, self.per_user, keys_only=self.keys_only, listed=listed, neighbours=relation
+        )
         return single if compared and finds_more(single, rounds) else rounds
+
+
+def _measures(selection: Selection) -> tuple[str, ...]:
+    """Columns beside the key: counts of rounds that noise may have made are withheld."""
+    from tacit.release.schedule import SingleCount
+
+    shown = ("count", "deviation")
+    return shown if isinstance(selection, SingleCount) else (*shown, "fewer_than")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -182,11 +225,25 @@ class AdaptivePlan(Plan[Adaptive]):
         epsilon, delta = self.laid_out_for
         return self.mechanism.settled(at_epsilon=epsilon, at_delta=delta, single=self.single)
 
+    def check(self) -> None:
+        """Refuse a public list that is known by its digest alone."""
+        if isinstance(self.mechanism.public_list, parameters.StatedSet):
+            raise ParameterError("the public list is known by its digest alone.", "Name its file.")
+
+    def admit(self, engine: Engine, log: Any) -> None:
+        """A list from a file must not be the log's own."""
+        from tacit.release.public_sets import refuse_domain_of_log
+
+        listed = self.mechanism.listed
+        if listed is not None and listed.from_file:
+            refuse_domain_of_log(engine, log, listed)
+
     def count(self, engine: Engine, log: Any) -> Counting:
         """Who holds what, as numbers."""
         from tacit.release.mechanisms.adaptive_holdings import read_held
 
-        return {"held": read_held(engine, log, self.mechanism.items)}
+        listed = self.mechanism.listed
+        return {"held": read_held(engine, log, self.mechanism.items, listed and listed.queries)}
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Find and count, and make one table per kind."""

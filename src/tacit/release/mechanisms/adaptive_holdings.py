@@ -7,12 +7,13 @@ numbered does not influence the release.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.release.contribution import bounded_sessions, items_of, searches_of
@@ -82,8 +83,15 @@ class Counted:
         return pa.table({"queries": pa.array(listed, pa.list_(pa.string()))})
 
 
-def read_held(engine: Engine, log: Any, items: Sequence[HeldItem]) -> Counted:
-    """Who holds what in a log, users and items as numbers."""
+def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
+    """Who holds what in a log, users and items as numbers.
+
+    Args:
+        engine: where it is worked out.
+        log: the records.
+        items: what is held.
+        public: texts that are items whether anybody holds them or not; of keywords those of one word.
+    """
     kinds = {kind.value: held_in(log, kind) for kind in items}
     pairs = {
         name: engine.keep(table.select("user", *columns).distinct())
@@ -95,10 +103,17 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem]) -> Counted:
     keys: dict[str, Any] = {}
     offsets: dict[str, int] = {}
     columns: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    words: list[NDArray[np.uint8]] = []
+    listed: list[NDArray[np.bool_]] = []
     total = 0
     for name, (_, key) in kinds.items():
-        listed = pairs[name].select(*key).distinct()
-        keys[name] = engine.keep(listed.mutate(item=ibis.row_number()))
+        there = pairs[name].select(*key).distinct().mutate(public=False)
+        if public is not None and len(key) == 1:
+            there = _with_public(there, key[0], engine.load(_of_kind(public, name, key[0])))
+        keys[name] = engine.keep(there.mutate(item=ibis.row_number()))
+        words.append(_by_item(engine, keys[name], _number_of_words(keys[name], key), np.uint8))
+        listed.append(_by_item(engine, keys[name], keys[name].public, np.bool_))
+        keys[name] = keys[name].drop("public")
         numbered = pairs[name].join(keys[name], list(key)).join(users, "user")
         numbers = numbered.select(
             holder=numbered.holder.cast("int32"), item=(numbered.item + total).cast("int32")
@@ -106,10 +121,43 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem]) -> Counted:
         columns.append(_columns(engine, numbers))
         engine.drop(pairs[name])
         offsets[name] = total
-        total += int(engine.table(keys[name].count().name("n").as_table()).column("n")[0].as_py())
+        total += words[-1].size
     people = int(engine.table(users.count().name("n").as_table()).column("n")[0].as_py())
     engine.drop(users)
-    return Counted(_grouped(columns, people, total), keys, offsets, engine)
+    holdings = _grouped(columns, people, np.concatenate(words))
+    if public is not None:
+        holdings = replace(holdings, listed=np.concatenate(listed))
+    return Counted(holdings, keys, offsets, engine)
+
+
+def _of_kind(public: pa.Array, name: str, column: str) -> pa.Table:
+    """The public texts that can be keys of this kind."""
+    if name == HeldItem.KEYWORDS:
+        public = public.filter(pc.invert(pc.match_substring(public, " ")))
+    return pa.table({column: public})
+
+
+def _with_public(there: Any, column: str, public: Any) -> Any:
+    """Keys with those of a public list, each once and marked."""
+    beside = there.anti_join(public, column)
+    return beside.union(public.select(column).mutate(public=True))
+
+
+def _number_of_words(keys: Any, columns: Sequence[str]) -> Any:
+    """How many words each item's queries have, cut at 255; urls do not count."""
+    total = ibis.literal(0)
+    for column in (keys[name] for name in columns if name != "url"):
+        gaps = column.length() - column.replace(" ", "").length()
+        total += ibis.ifelse(column == "", 0, gaps + 1)
+    return total.clip(upper=255)
+
+
+def _by_item(engine: Engine, keys: Any, value: Any, kind: Any) -> NDArray[Any]:
+    """A value of each item, in the order of their numbers."""
+    counted = engine.table(keys.select("item", value=value))
+    found = np.zeros(counted.num_rows, kind)
+    found[np.asarray(counted.column("item"))] = np.asarray(counted.column("value"))
+    return found
 
 
 def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -121,11 +169,11 @@ def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[n
 
 
 def _grouped(
-    columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], people: int, total: int
+    columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], people: int, words: NDArray[np.uint8]
 ) -> Holdings:
     """Pairs sorted by holder."""
     holders = np.concatenate([holder for holder, _ in columns])
     items = np.concatenate([item for _, item in columns])
     order = np.argsort(holders, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(holders, minlength=people))]).astype(np.int64)
-    return Holdings(starts, items[order], total)
+    return Holdings(starts, items[order], words.size, words)

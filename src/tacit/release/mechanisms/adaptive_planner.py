@@ -30,6 +30,7 @@ from tacit.release.schedule import (
     LARGEST_VALUE,
     ONE,
     AdaptiveRounds,
+    PublicKeys,
     Round,
     SingleCount,
     StepFunction,
@@ -62,8 +63,10 @@ class RoundsLayout:
             an item is nearly found.
         near: see there.
         tally_part: of the budget (μ²), what the counts get.
-        norm_part: of that, what the histogram of norms gets.
-        covered: the part of users whose norms are left whole.
+        squares_part: of that, what the sum of squared norms gets.
+        users_part: of the budget, what the number of users gets, if there are counts.
+        spurious: how many keys of a public list that nobody holds may be expected in a release.
+        beside: with a public list, the scores of others are so many times as large.
         reference: an item's relative weight in the count is (reference·σ/noisy weight)^power, at most 1.
         power: see there.
     """
@@ -82,9 +85,11 @@ class RoundsLayout:
     decline: float = 0.97
     spared: float = 0.29
     near: float = 0.6
-    tally_part: float = 0.3
-    norm_part: float = 0.02
-    covered: float = 0.75
+    tally_part: float = 0.28
+    squares_part: float = 0.06
+    users_part: float = 0.005
+    spurious: float = 0.1
+    beside: float = 0.3
     reference: float = 1.5
     power: float = 0.75
 
@@ -98,6 +103,7 @@ def plan_rounds(
     held: int,
     *,
     keys_only: bool = False,
+    listed: int = 0,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     shape: RoundsLayout = DEFAULT,
 ) -> AdaptiveRounds:
@@ -108,6 +114,7 @@ def plan_rounds(
         delta: δ.
         held: k₀, the most items of a user that take part.
         keys_only: no counts, so that all goes to finding keys.
+        listed: how many keys a public list has.
         neighbours: for which logs (ε, δ) is to hold.
         shape: of the rounds. A user who gives a single item has nothing to steer: one round.
     """
@@ -118,7 +125,8 @@ def plan_rounds(
     mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
     for_tally = 0.0 if keys_only else shape.tally_part
     grown = [shape.growth**r * (shape.first if r == 0 else 1.0) for r in range(shape.rounds)]
-    shares = [(1 - for_tally) * each / sum(grown) for each in grown]
+    for_users = 0.0 if keys_only else shape.users_part
+    shares = [(1 - for_tally - for_users) * each / sum(grown) for each in grown]
     sigmas = [_sigma(ONE, mu, share) for share in shares]
     coefficients = [
         max(1, round(_UNIT_COEFFICIENT * shares[r] / shares[0] * shape.fading**-r))
@@ -134,7 +142,9 @@ def plan_rounds(
         if not last:
             schedule = _with_steering(schedule, r, shape)
     if not keys_only:
-        schedule = replace(schedule, tally=_tally(mu, for_tally, sigmas[0], shape))
+        schedule = replace(schedule, tally=_tally(mu, sigmas[0], shape))
+    if listed:
+        schedule = _with_public_keys(schedule, listed, shape)
     found = cost_of(schedule, neighbours).delta(epsilon)
     if found > delta:
         raise InfeasibleError(
@@ -217,19 +227,28 @@ def _with_steering(schedule: AdaptiveRounds, r: int, shape: RoundsLayout) -> Ada
     return _replaced(schedule, r, replace(step, steering=StepFunction(tuple(cuts), tuple(values))))
 
 
-def _tally(mu: float, part: float, first_sigma: int, shape: RoundsLayout) -> Tally:
+def _with_public_keys(schedule: AdaptiveRounds, listed: int, shape: RoundsLayout) -> AdaptiveRounds:
+    """Thresholds that noise alone seldom passes, and less weight for keys that are not on the list."""
+    z = -float(ndtri(shape.spurious / (len(schedule.rounds) * listed)))
+    thresholds = []
+    for r in range(1, len(schedule.rounds) + 1):
+        width = _width(schedule, r)
+        thresholds.append(_grain(width) * math.ceil(width * z / _grain(width)))
+    beside = tuple(max(1, round(shape.beside * score)) for score in schedule.scores)
+    return replace(schedule, scores=beside, public=PublicKeys(schedule.scores, tuple(thresholds)))
+
+
+def _tally(mu: float, first_sigma: int, shape: RoundsLayout) -> Tally:
     reference = shape.reference * first_sigma
     cuts = [0] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
     values = [LARGEST_VALUE] + [
         max(1, round(LARGEST_VALUE * (1.1 ** -(j + 0.5)) ** shape.power)) for j in range(1, 64)
     ]
     lowest = -(1 << 50)
-    edges = sorted({math.ceil(8 * 1.2**j) for j in range(42)})
     return Tally(
-        norm_sigma=_sigma(ONE, mu, part * shape.norm_part),
-        norm_edges=tuple(edges),
-        covered=shape.covered,
-        sigma=_sigma(ONE, mu, part * (1 - shape.norm_part)),
+        users_sigma=_sigma(ONE, mu, shape.users_part),
+        sigma=_sigma(ONE, mu, shape.tally_part * (1 - shape.squares_part)),
+        squares_sigma=_sigma(ONE, mu, shape.tally_part * shape.squares_part),
         weighing=StepFunction((lowest, *cuts[1:]), tuple(values)),
     )
 
