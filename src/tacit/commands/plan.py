@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def _plan(name: str) -> Any:
     def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
         from tacit.release.document.statement import state_plan
-        from tacit.release.forecast import expected_rows, in_words
+        from tacit.release.forecast import foresee, in_words
 
         made = planned(name, asked)
         stated = state_plan(made)
@@ -48,12 +48,12 @@ def _plan(name: str) -> Any:
         if not users:
             emit(stated.document, as_json=as_json, render=lambda console: draw(console, stated))
             return
-        expected = expected_rows(made, users, lambda stage: stderr().print(f"{stage} …", markup=False))
-        document = {**stated.document, "expected_users": users, "expected_rows": expected}
+        expected = foresee(made, users, lambda stage: stderr().print(f"{stage} …", markup=False))
+        document = {**stated.document, **expected.to_dict()}
 
         def render(console: Console) -> None:
             draw(console, stated)
-            console.print(in_words(expected, users), markup=False, soft_wrap=True)
+            console.print(in_words(expected), markup=False, soft_wrap=True)
 
         emit(document, as_json=as_json, render=render)
 

@@ -21,8 +21,9 @@ It speaks of logs like AOL's of three months: a log of another kind, or of one w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ from tacit.files import atomic_file, cache_directory
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import Engine, open_engine
-from tacit.release.execution import Held, Holdings, count_once, find
+from tacit.release.execution import Held, Holdings, count_once, select
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
+from tacit.release.rounds_analysis import people_needed
 from tacit.release.schedule import AdaptiveRounds, Keys, Part, Round, Schedule, Selection, SingleCount
 from tacit.validation import whole
 
@@ -102,6 +104,35 @@ def _published(part: Part, users: npt.NDArray[np.int64]) -> npt.NDArray[np.float
     return np.where(occurring, np.where(over > 0, upper, 1 - a ** np.maximum(1 - over, 0) / (1 + a)), 0.0)
 
 
+@dataclass(frozen=True)
+class Foreseen:
+    """What a release of so many users can be expected to publish.
+
+    Args:
+        users: of the log.
+        rows: by table, in the mean.
+        ranges: of rows, by table, where the release was carried out on synthetic logs: on others like them
+            19 of 20 lie within.
+        deviation: the middle of the standard deviations of counts; None where it is not foreseen.
+        needed: about how many people an item needs to be found by half; None where no formula says it.
+    """
+
+    users: int
+    rows: dict[str, float]
+    ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    deviation: float | None = None
+    needed: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        form: dict[str, Any] = {"expected_users": self.users, "expected_rows": self.rows}
+        if self.ranges:
+            form["expected_range"] = {table: list(ends) for table, ends in self.ranges.items()}
+            form["expected_deviation"] = self.deviation
+            form["people_needed"] = self.needed
+        return form
+
+
 def expected_rows(
     asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str
 ) -> dict[str, float]:
@@ -114,14 +145,27 @@ def expected_rows(
         users: about how many users the log has; public knowledge.
         report: called with what takes long.
     """
+    return foresee(asked, users, report).rows
+
+
+def foresee(asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str) -> Foreseen:
+    """Say what to expect of a release: rows, and of an adaptive one their range and how far counts are off.
+
+    Args:
+        asked: the mechanism, such as ``Zealous(epsilon=1)``, or its plan.
+        users: about how many users the log has; public knowledge.
+        report: called with what takes long.
+    """
     users = whole("users", users, 1)
     plan, size = plan_of(asked), _world_for(users)
     share = users / size
     with open_engine() as engine:
         counting = plan.count(engine, engine.log(_world(size, report)))
         if plan.schedule.selection is not None:
-            return _rows_carried_out(plan.schedule, plan.schedule.selection, counting["held"], share)
-        return {part.table: _rows_of(engine, part, counting, share) for part in plan.schedule}
+            return _carried_out(plan.schedule, plan.schedule.selection, counting["held"], users, share)
+        return Foreseen(
+            users, {part.table: _rows_of(engine, part, counting, share) for part in plan.schedule}
+        )
 
 
 def _rows_of(engine: Engine, part: Part, counting: Counting, share: float) -> float:
@@ -134,23 +178,47 @@ def _rows_of(engine: Engine, part: Part, counting: Counting, share: float) -> fl
     return float((_passes(part, counted, share) * np.asarray(spectrum.column("keys"))).sum())
 
 
-_DRAWS = 4
+_DRAWS = 8
 """Over so many releases the rows of a selection are averaged."""
 
+_OTHER_LOGS = 1.25
+"""By this factor the mean of another synthetic log may differ, in either direction,"""
+_OTHER_DRAWS = 2.0
+"""and a release from the mean by so many standard deviations."""
 
-def _rows_carried_out(schedule: Schedule, selection: Selection, held: Held, share: float) -> dict[str, float]:
-    """By table, the mean number of items that a selection finds of ``share`` times the synthetic users."""
+
+def _carried_out(schedule: Schedule, selection: Selection, held: Held, users: int, share: float) -> Foreseen:
+    """What a selection publishes of ``share`` times the synthetic users."""
     source = OperatingSystemRandomness()
-    rows = {part.table: 0.0 for part in schedule}
+    larger = max(1.0, share)
+    drawn: dict[str, list[int]] = {part.table: [] for part in schedule}
+    deviations: list[float] = []
     for _ in range(_DRAWS):
         holdings = held.holdings if share >= 1 else some_users(held.holdings, share, source)
         if isinstance(selection, SingleCount):
-            items = count_once(selection, holdings, source, times=max(1.0, share))[0]
+            items = count_once(selection, holdings, source, times=larger)[0]
         else:
-            items = find(_shrunk(selection, max(1.0, share)), holdings, source).items
-        for table in rows:
-            rows[table] += float(held.of_kind(table, items).sum()) / _DRAWS
-    return rows
+            found = select(_shrunk(selection, larger), holdings, source)
+            items = found.items
+            if found.counts.size:
+                deviations += (larger * found.deviations[~found.withheld]).tolist()
+        for table, numbers in drawn.items():
+            numbers.append(int(held.of_kind(table, items).sum()))
+    rounds = isinstance(selection, AdaptiveRounds)
+    return Foreseen(
+        users,
+        {table: statistics.fmean(numbers) for table, numbers in drawn.items()},
+        {table: _range_of(numbers) for table, numbers in drawn.items()} if rounds else {},
+        statistics.median(deviations) if deviations else None,
+        people_needed(selection) if isinstance(selection, AdaptiveRounds) else None,
+    )
+
+
+def _range_of(numbers: Sequence[int]) -> tuple[int, int]:
+    """Within which the rows of another release of another such log lie, 19 times in 20."""
+    mean = statistics.fmean(numbers)
+    spread = _OTHER_DRAWS * max(statistics.stdev(numbers), 0.7 * math.sqrt(mean + 1))
+    return max(0, math.floor(mean / _OTHER_LOGS - spread)), math.ceil(mean * _OTHER_LOGS + spread)
 
 
 def some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdings:
@@ -181,16 +249,40 @@ def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:
             steering=steering,
         )
 
-    return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds))
+    tally = selection.tally
+    if tally is not None:
+        names = ("users_sigma", "sigma", "squares_sigma")
+        widths = {name: max(ROUNDING + 1, round(getattr(tally, name) / share)) for name in names}
+        first, *cuts = tally.weighing.cuts
+        weighing = replace(tally.weighing, cuts=(first, *(round(cut / share) for cut in cuts)))
+        tally = replace(tally, weighing=weighing, **widths)
+    return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds), tally=tally)
 
 
-def in_words(expected: Mapping[str, float], users: int) -> str:
-    """Say in a sentence how many rows to expect."""
-    listed = ", ".join(
-        f"{name} {'next to none' if rows < 0.5 else f'about {rows:,.0f}'}" for name, rows in expected.items()
-    )
-    rough = f" This is rough: it is judged by a log of {WORLDS[-1]:,} users." if is_rough(users) else ""
-    return f"To expect of a log of {users:,} users of AOL's shape, in rows: {listed}.{rough}"
+FEWEST_ROWS = 3
+"""Of fewer rows than this another kind of release is offered."""
+
+
+def in_words(expected: Foreseen) -> str:
+    """Say in a few sentences what to expect."""
+    listed = []
+    for name, rows in expected.rows.items():
+        low, high = expected.ranges.get(name, (0, 0))
+        said = "next to none" if rows < 0.5 else f"about {rows:,.0f}"
+        listed.append(f"{name} {said}" + (f" ({low:,} to {high:,})" if high else ""))
+    lines = [f"To expect of a log of {expected.users:,} users of AOL's shape, in rows: {', '.join(listed)}."]
+    if expected.needed is not None:
+        lines.append(f"An item needs about {expected.needed:.0f} people to be found by half.")
+    if expected.deviation is not None:
+        lines.append(f"A count is off by about {expected.deviation:.0f} (standard deviation, in the middle).")
+    if is_rough(expected.users):
+        lines.append(f"This is rough: it is judged by a log of {WORLDS[-1]:,} users.")
+    if expected.needed is not None and sum(expected.rows.values()) < FEWEST_ROWS:
+        lines.append(
+            "So few users are better served by `tacit plan topics`, whose rows are always there, or by "
+            "keywords (`--item keywords`), which more people have in common than whole queries."
+        )
+    return " ".join(lines)
 
 
 def refuse_if_empty(expected: dict[str, float], users: int) -> None:

@@ -62,7 +62,7 @@ from tacit.release.document.tables import write_cells, write_parquet
 from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
-from tacit.release.forecast import expected_rows, in_words, refuse_if_empty
+from tacit.release.forecast import foresee, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.release.parameters import refuse_noise_off
 from tacit.release.preparation import Preparation, withheld
@@ -219,10 +219,10 @@ def publish(
     if users is None:
         users = getattr(settled.mechanism, "users", None)
     if users is not None:
-        expected = expected_rows(settled, whole("users", users, 1), report)
-        report(in_words(expected, users))
+        expected = foresee(settled, whole("users", users, 1), report)
+        report(in_words(expected))
         if not flag("even_if_empty", even_if_empty):
-            refuse_if_empty(expected, users)
+            refuse_if_empty(expected.rows, users)
     if not agreed:
         _refuse_showing(settled.guarantee.delta, users, "this release")
     budget = budget_of(budget_epsilon, budget_delta, settled.neighbours, "budget_")
