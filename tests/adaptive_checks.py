@@ -226,7 +226,7 @@ def _moves_counts_by_one(mechanism: Plan[Any]) -> None:
             numbers.append(true)
             return seen[0][len(numbers) - 1]  # the same numbers for both, so that limits are the same
 
-        with mock.patch.object(execution, "noisy", noting):
+        with mock.patch.object(execution, "with_noise", noting):
             execution.take_tally(stated.tally, log, found, OperatingSystemRandomness())
     users, counts, squares = (two - one for one, two in zip(*seen, strict=True))
     assert users.tolist() == [ONE], "a user is not one user"

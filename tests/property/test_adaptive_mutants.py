@@ -185,7 +185,7 @@ def _not_clipped(holdings: Any, values: Any, present: Any, sigma: int, source: A
         return NOISY_WEIGHTS(holdings, values, present, sigma, source)
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     np.add.at(totals, holdings.items, ONE * values[holdings.items].astype(np.int64) // math.isqrt(least))
-    return execution.noisy(totals[present], execution.discrete_gaussian(sigma, present.size, source))
+    return execution.with_noise(totals[present], execution.discrete_gaussian(sigma, present.size, source))
 
 
 def _unbounded(squares: np.ndarray, bound: int) -> np.ndarray:

@@ -168,7 +168,7 @@ def execute(
         passed = _within(part, pass_threshold(part, rows, source), tables)
         numbers = passed.noisy
         if part.fresh is not None:
-            numbers = noisy(passed.true, draw(part.fresh, len(passed.true), source))
+            numbers = with_noise(passed.true, draw(part.fresh, len(passed.true), source))
         keys = shown(part, passed.keys) if len(numbers) else _schema(part).empty_table()
         tables[part.table] = in_order(_with_measures(keys.cast(_schema(part)), numbers))
     return tables
@@ -229,7 +229,7 @@ def _within(part: Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passe
     return Passed(passed.keys.filter(pa.array(shown)), passed.true[shown], passed.noisy[shown])
 
 
-def noisy(numbers: Whole, noise: Whole) -> Whole:
+def with_noise(numbers: Whole, noise: Whole) -> Whole:
     """Numbers of a log with noise: the one place where both meet, so that what follows sees their sum alone.
 
     Tests put numbers of their own in the place of the sum, and see that nothing else of a log gets out.
@@ -252,7 +252,7 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
         counts = np.asarray(batch.column("count").cast(pa.int64()))
         compared = np.where(counts >= part.minimum, counts, 0)
         rows = np.flatnonzero(_taking_part(part, batch, compared, source))
-        values = noisy(compared[rows], draw(part.noise, len(rows), source))
+        values = with_noise(compared[rows], draw(part.noise, len(rows), source))
         if part.least is not None:
             passing = values >= part.least
             rows, values = rows[passing], values[passing]
@@ -370,12 +370,12 @@ def noisy_weights(
     """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     add_weights(holdings.starts, holdings.items, values, least, totals)
-    return noisy(totals[present], discrete_gaussian(sigma, present.size, source))
+    return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
 
 
 def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
     """A single number with noise."""
-    return int(noisy(np.array([number]), discrete_gaussian(sigma, 1, source))[0])
+    return int(with_noise(np.array([number]), discrete_gaussian(sigma, 1, source))[0])
 
 
 def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint16]:
@@ -474,6 +474,6 @@ def count_once(
     present = np.flatnonzero(counts).astype(np.int64)
     true = counts[present] if times == 1 else np.rint(times * counts[present]).astype(np.int64)
     noise = capped_laplace(schedule.scale, schedule.upward, schedule.most, present.size, source)
-    numbers = noisy(true, noise)
+    numbers = with_noise(true, noise)
     published = numbers >= schedule.least
     return present[published], numbers[published]
