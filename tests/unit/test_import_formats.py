@@ -279,7 +279,7 @@ def test_databases(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "searches.db"
     database: Any = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
     database.execute("create table other (a integer, b text)")
-    database.execute("create table searches (n integer, uid text, query text, time timestamp)")
+    database.execute("create table searches (n integer, person text, query text, time timestamp)")
     database.executemany(
         "insert into searches values (?, ?, ?, ?)",
         [(n, u, q, t.isoformat(" ")) for n, (u, q, t) in enumerate(RECORDS)],
@@ -287,13 +287,13 @@ def test_databases(tmp_path: Path, kind: str) -> None:
     if kind == "sqlite":
         database.commit()
     database.close()
-    mapping = ColumnMapping.parse("user=uid,query=query,time=time")
+    mapping = ColumnMapping.parse("user=person,query=query,time=time")
     rows, report = imported(path, mapping=mapping)
     assert report.files[0].format_name == kind
     assert triples(rows) == RECORDS
     seen = look_at(path, None, Reading(mapping))
     assert {c.name: c.taken_for for c in seen.columns} == {
-        "n": None, "uid": "user", "query": "query", "time": "time"
+        "n": None, "person": "user", "query": "query", "time": "time"
     }  # fmt: skip
     with pytest.raises(
         LogError, match=r"0 tables with the columns of a log\. Its tables: other \(a, b\); searches"

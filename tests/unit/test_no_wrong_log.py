@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import LogError
 from tacit.searchlog.importing import ImportOptions, import_log, look_at
-from tacit.searchlog.readers import ColumnMapping
+from tacit.searchlog.readers import ColumnMapping, Reading
 
 WORDS = "red kite blue whale garden train house river bread music phone paint glass".split()
 
@@ -55,17 +55,24 @@ def test_the_proposed_mapping_of_shuffled_columns_is_right_or_absent(
     names += drawn.sample(["line", "rank", "url", "country", "unique"], k=drawn.randint(0, 5))
     drawn.shuffle(names)
     (tmp_path / "log.txt").write_text("".join("~".join(row[name] for name in names) + "\n" for row in found))
+    seen = look_at(tmp_path / "log.txt", None, Reading(delimiter="~"))
     try:
         import_log([tmp_path / "log.txt"], tmp_path / "log.parquet", ImportOptions(delimiter="~"))
     except LogError as error:
-        proposed = str(error).partition("`columns=user=")[2].partition("`")[0]
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert seen.refusal == refusal
+    if refusal:
+        proposed = refusal.partition("`columns=user=")[2].partition("`")[0]
         if proposed[:1].isdigit():
             places = dict(part.split("=") for part in f"user={proposed}".split(","))
             assert {column: names[int(place) - 1] for column, place in places.items()} == {
                 column: column for column in places
             }
     else:
-        # The order of AOL's columns was recognised: then it is that order.
+        # The order of AOL's columns was recognised: then it is that order, and a look says the same.
+        assert seen.format_name == "csv"
         assert names[:3] == ["user", "query", "time"]
 
 
@@ -115,3 +122,13 @@ def test_a_log_of_one_busy_hour_may_be_accepted_by_name(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(text)
     report = import_log([tmp_path / "log.csv"], tmp_path / "log.parquet")
     assert report.figures is not None and report.figures.users == 19  # too few to judge
+
+
+def test_a_wrong_name_of_a_column_is_said_with_the_right_ones(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("at,visitor,text\n2021-03-04,u1,red kite\n")
+    with pytest.raises(LogError, match="has no column person; its first line names at, visitor, text"):
+        import_log(
+            [tmp_path / "log.csv"],
+            tmp_path / "log.parquet",
+            ImportOptions(mapping=ColumnMapping.parse("user=person,query=text,time=at")),
+        )

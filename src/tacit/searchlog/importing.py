@@ -6,6 +6,7 @@ the files. At most a handful of blocks are in memory. The output appears whole a
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections import deque
@@ -14,6 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+import pyarrow as pa
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file, check_output
@@ -151,20 +154,32 @@ class LogFigures:
             return f"{self.numbers:.0%} of its queries are plain numbers, as counts are"
         return ""
 
+    def refuse_unlikely(self) -> None:
+        """Raise when the columns seem to have been mixed up."""
+        if self.doubt:
+            raise LogError(
+                f"this is hardly a log of what people searched: {self.doubt}.",
+                "See what `tacit import --look` says of its columns, and name the right ones with `columns`;"
+                " if the log is like that, say `accept_unusual`.",
+            )
+
 
 _FEWEST_TO_JUDGE = 20
 """Records, and users, that it takes to doubt a log."""
 
 
-def figures_of(log: Path) -> LogFigures:
-    """Count users, records and the period of a log."""
+def figures_of(log: Path | pa.RecordBatch) -> LogFigures:
+    """Count users, records and the period of a log, or of some of its records."""
     import duckdb
 
     from tacit.files import literal_path
 
     with duckdb.connect() as engine:
         engine.execute("set preserve_insertion_order = false")
-        engine.execute(f"create view log as from read_parquet('{literal_path(log)}')")
+        if isinstance(log, Path):
+            engine.execute(f"create view log as from read_parquet('{literal_path(log)}')")
+        else:
+            engine.register("log", pa.table(log))
         users = engine.execute(
             "select count(*), sum(n), count(*) filter (n = 1), max(n), avg((u like '% %')::int)"
             " from (select user as u, count(*) as n from log group by all)"
@@ -229,13 +244,13 @@ def _parsed_in_order(
         yield first, parsed.result()
 
 
-def _explained(source: Source, reader: Reader, options: ImportOptions) -> Callable[[Reason], str]:
+def _explained(source: Source, reader: Reader, reading: Reading) -> Callable[[Reason], str]:
     """What to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
 
     def explain(reason: Reason) -> str:
         opening = source.opening()
         placed = reader.placed(opening)
-        return looked_at(opening, options.reading).about(reason, placed) if placed else ""
+        return looked_at(opening, reading).about(reason, placed) if placed else ""
 
     return explain
 
@@ -277,7 +292,7 @@ def _take_in(
             for source, reader in sources:
                 file = FileReport(source.path, reader.name)
                 report.files.append(file)
-                explain = _explained(source, reader, options)
+                explain = _explained(source, reader, options.reading)
                 for block, parsed in _parsed_in_order(reader, source, pool):
                     _judge(file, block, parsed, options, explain)
                     records = parsed.records
@@ -298,7 +313,7 @@ def _no_record(
     bad = [file for file in report.files if file.bad.total]
     seen = next(
         (
-            _explained(source, reader, options)(file.bad.usual)
+            _explained(source, reader, options.reading)(file.bad.usual)
             for file, (source, reader) in zip(report.files, sources, strict=True)
             if file.bad.total
         ),
@@ -366,12 +381,8 @@ def import_log(
         if not report.records:
             raise _no_record(report, sources, options)
         report.figures = figures_of(temporary)
-        if report.figures.doubt and not options.accept_unusual:
-            raise LogError(
-                f"this is hardly a log of what people searched: {report.figures.doubt}.",
-                "See what `tacit import --look` says of its columns, and name the right ones with `columns`;"
-                " if the log is like that, say `accept_unusual`.",
-            )
+        if not options.accept_unusual:
+            report.figures.refuse_unlikely()
     report.seconds = time.monotonic() - begun
     return report
 
@@ -414,8 +425,13 @@ def look_at(
         reader = reader_for(source, format_name, reading)
         assert reader is not None  # a file that was named is recognised or refused
         columns = _columns_seen(source, reader, reading)
-        if (first := next(iter(reader.blocks(source)), None)) is not None:
-            _judge(FileReport(path, reader.name), first, reader.parse(first), ImportOptions(), lambda _: "")
+        blocks = list(itertools.islice(reader.blocks(source), 2))
+        parsed = [reader.parse(block) for block in blocks]
+        explain = _explained(source, reader, reading)
+        for block, found in zip(blocks, parsed, strict=True):
+            _judge(FileReport(path, reader.name), block, found, ImportOptions(), explain)
+        if len(parsed) == 1 and parsed[0].records.num_rows:  # all there is: an import judges the same
+            figures_of(parsed[0].records).refuse_unlikely()
     except LogError as error:
         columns = () if b"\0" in opening.head else _by_place(opening, reading, {})
         return FileSeen(path, None, None, reading.time_format, columns, str(error))

@@ -101,6 +101,13 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
         return None
     if (known := foreign(opening.head)) is not None:
         raise LogError(f"{source.name} is {known[0]}, not a log that can be read.", known[1])
+    for reader in available.values():
+        if isinstance(reader, DelimitedReader) and (names := reader.named(opening)):
+            raise LogError(
+                f"{source.name} has no column {', '.join(reading.mapping.missing(names))}; its first line"
+                f" names {', '.join(names)}.",
+                "Correct `columns`.",
+            )
     seen = looked_at(opening, reading)
     raise LogError(
         f"{source.name} begins like none of the formats {', '.join(available)}{seen.complaint}.",

@@ -203,6 +203,15 @@ class DelimitedReader:
         places = list(layout.positions.values())
         return places == sorted(places) and max(places) < len(HEADER)
 
+    def named(self, opening: Opening) -> list[str]:
+        """The names in the first line, if it holds some of those said and so is surely a header."""
+        for delimiter in self._delimiters:
+            first = next(iter(self._rows(opening, delimiter)), [])
+            names = [name.decode("utf-8", "replace") for name in first]
+            if self._mapping.given and self._mapping.found_in(names):
+                return names
+        return []
+
     def placed(self, opening: Opening) -> dict[str, int]:
         """Where the file keeps which column of the log."""
         layout = self.laid_out(opening)

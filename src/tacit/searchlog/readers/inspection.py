@@ -143,9 +143,10 @@ class Values:
         if len(values) < _FEWEST_VALUES:
             return cls(kind)
         phrases = sum(b" " in value and not value.replace(b" ", b"").isdigit() for value in values)
-        ranks = kind in _RANKS and all(_rank(value) <= _LARGEST_LIKELY_RANK for value in values)
+        differing = len(set(values)) / len(values)
+        small = kind in _RANKS and all(_rank(value) <= _LARGEST_LIKELY_RANK for value in values)
         share = len(values) / len(sample)
-        return cls(kind, share, phrases / len(values), len(set(values)) / len(values), ranks)
+        return cls(kind, share, phrases / len(values), differing, small and differing < 0.9)
 
     @property
     def could_be_users(self) -> bool:

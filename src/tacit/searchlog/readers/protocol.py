@@ -152,13 +152,13 @@ class BadLines:
 REQUIRED = ("user", "query", "time")
 
 _ALSO_CALLED: Mapping[str, tuple[str, ...]] = {
-    "user": ("anonid", "userid", "user_id"),
-    "query": ("querytext", "query_text"),
-    "time": ("querytime", "query_time", "timestamp"),
-    "rank": ("itemrank", "item_rank"),
-    "url": ("clickurl", "click_url"),
+    "user": ("anonid", "userid", "user_id", "uid", "visitorid", "visitor_id", "clientid", "client_id"),
+    "query": ("querytext", "query_text", "q", "search_query", "search_term", "searchterm", "keywords"),
+    "time": ("querytime", "query_time", "timestamp", "ts", "datetime", "event_time", "searched_at"),
+    "rank": ("itemrank", "item_rank", "position"),
+    "url": ("clickurl", "click_url", "clicked_url"),
 }
-"""Names in headers that need no mapping, in any case of letters: the log's own, AOL's and close relatives."""
+"""Names in headers that need no mapping, in any case of letters: the log's own, AOL's and usual ones."""
 
 
 @dataclass(frozen=True)
