@@ -80,6 +80,11 @@ class Seen:
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def again(self) -> dict[str, Any]:
+        """What sends the same once more."""
+        return {"content": self.body, "headers": self.headers}
+
 
 class Network(httpx.AsyncBaseTransport):
     """Leads to applications by their host name, as whoever sends from ``address``."""

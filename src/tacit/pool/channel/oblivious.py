@@ -435,9 +435,9 @@ async def ask(
         raise RelayedError(f"the relay or the gateway behind it answered {answer.status_code}.")
     try:
         opened = read_response(sealed.open_response(answer.content))
-        found = json.loads(opened.content)
+        found = json.loads(opened.content) if opened.status == 200 else None
     except (InputError, ValueError) as error:
         raise RelayedError("the answer was not sealed for this request.") from error
-    if opened.status != 200 or not isinstance(found, dict):
+    if not isinstance(found, dict):
         raise RelayedError(f"the gateway refused the request ({opened.status}).")
     return found

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -144,18 +144,6 @@ async def sealed_body(request: Request, most: int) -> bytes | Response:
     return await read_body(request, most)
 
 
-class Keys(Protocol):
-    """A key ring, in this process or shared by several."""
-
-    async def secrets(self) -> list[tuple[int, str]]:
-        """Identifier and secret of each key, the newest first."""
-        ...
-
-    async def first_time(self, identifier: int, digest: bytes) -> bool:
-        """Note a sealed request; False if it came before."""
-        ...
-
-
 MOST_SEEN = 1 << 18
 """Sealed requests that one key opens."""
 
@@ -192,11 +180,11 @@ class KeyRing:
         return False
 
     async def secrets(self) -> list[tuple[int, str]]:
-        """As :class:`Keys` has it."""
+        """As :meth:`held`; a ring that several processes share must be asked."""
         return self.held()
 
     async def first_time(self, identifier: int, digest: bytes) -> bool:
-        """As :class:`Keys` has it."""
+        """As :meth:`note`."""
         return self.note(identifier, digest)
 
 
@@ -223,12 +211,12 @@ class SealedFront:
     """Opens sealed requests for the endpoints behind it; all answers have one length.
 
     Args:
-        keys: the server's key ring.
+        keys: the server's key ring: a :class:`KeyRing`, or a store in its place.
         endpoints: what can be asked.
         sizes: bytes of a request and of an answer before they are sealed.
     """
 
-    def __init__(self, keys: Keys, endpoints: Sequence[Endpoint], sizes: tuple[int, int]) -> None:
+    def __init__(self, keys: Any, endpoints: Sequence[Endpoint], sizes: tuple[int, int]) -> None:
         self.keys, self.sizes = keys, sizes
         self.endpoints = {endpoint.path.encode(): endpoint for endpoint in endpoints}
 

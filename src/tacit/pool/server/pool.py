@@ -352,6 +352,7 @@ class _Worker:
                 for task in self._sending:
                     task.cancel()
                 await asyncio.gather(driving, *self._sending, return_exceptions=True)
+                await self.store.close()
 
         routes = [
             Route("/", self.take, methods=["POST"]),

@@ -17,7 +17,7 @@ import json
 import secrets
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError
 from tacit.pool.server.front import MOST_SEEN, KeyRing
@@ -34,50 +34,6 @@ _LEASE = 4_000
 """Milliseconds for which a worker drives without saying so again."""
 
 
-class PoolStore(Protocol):
-    """A store, in memory or in Redis; it is also the pool's key ring."""
-
-    async def secrets(self) -> list[tuple[int, str]]:
-        """Identifier and secret of each key, the newest first."""
-        ...
-
-    async def first_time(self, identifier: int, digest: bytes) -> bool:
-        """Note a sealed request; False if it came before, or its key has gone."""
-        ...
-
-    async def drives(self, worker: str) -> bool:
-        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
-        ...
-
-    async def post(self, letter: list[Any]) -> bool:
-        """Put a letter into the box; False if it is full."""
-        ...
-
-    async def letters(self, wait: float) -> list[list[Any]]:
-        """Take all letters out of the box, after ``wait`` seconds at most."""
-        ...
-
-    async def settle(self, ticket: str, result: dict[str, Any]) -> None:
-        """Keep a result for the client with this ticket."""
-        ...
-
-    async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """The result for a ticket, if there is one."""
-        ...
-
-    async def say(self, standing: dict[str, Any]) -> None:
-        """Publish where the pool stands."""
-        ...
-
-    async def standing(self) -> dict[str, Any] | None:
-        """Where the pool stands; None while nobody drives."""
-        ...
-
-    async def mark(self, period: int) -> int:
-        """Raise the highest period that was used to ``period``; the highest then."""
-        ...
-
-
 class MemoryStore(KeyRing):
     """A store for one worker."""
 
@@ -89,13 +45,16 @@ class MemoryStore(KeyRing):
         self._standing: dict[str, Any] | None = None
         self._mark = 0
 
+    async def close(self) -> None:
+        """End the connections."""
+
     async def drives(self, worker: str) -> bool:
-        """As :class:`PoolStore` has it."""
+        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
         del worker
         return True
 
     async def post(self, letter: list[Any]) -> bool:
-        """As :class:`PoolStore` has it."""
+        """Put a letter into the box; False if it is full."""
         if len(self._letters) >= MOST_LETTERS:
             return False
         self._letters.append(letter)
@@ -103,7 +62,7 @@ class MemoryStore(KeyRing):
         return True
 
     async def letters(self, wait: float) -> list[list[Any]]:
-        """As :class:`PoolStore` has it."""
+        """Take all letters out of the box, after ``wait`` seconds at most."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._posted.wait(), wait)
         self._posted.clear()
@@ -111,7 +70,7 @@ class MemoryStore(KeyRing):
         return list(found)
 
     async def settle(self, ticket: str, result: dict[str, Any]) -> None:
-        """As :class:`PoolStore` has it."""
+        """Keep a result for the client with this ticket."""
         now = time.monotonic()
         self._results.pop(ticket, None)
         self._results[ticket] = (now + KEPT, result)
@@ -122,20 +81,20 @@ class MemoryStore(KeyRing):
             del self._results[oldest]
 
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """As :class:`PoolStore` has it."""
+        """The result for a ticket, if there is one."""
         until, result = self._results.get(ticket, (0.0, None))
         return result if until > time.monotonic() else None
 
     async def say(self, standing: dict[str, Any]) -> None:
-        """As :class:`PoolStore` has it."""
+        """Publish where the pool stands."""
         self._standing = standing
 
     async def standing(self) -> dict[str, Any] | None:
-        """As :class:`PoolStore` has it."""
+        """Where the pool stands; None while nobody drives."""
         return self._standing
 
     async def mark(self, period: int) -> int:
-        """As :class:`PoolStore` has it."""
+        """Raise the highest period that was used to ``period``; the highest then."""
         self._mark = max(self._mark, period)
         return self._mark
 
@@ -185,7 +144,7 @@ return known
 
 
 class RedisStore:
-    """A store in Redis, which must keep nothing on disk; see :class:`PoolStore` for what each method does.
+    """A store in Redis, which must keep nothing on disk.
 
     Args:
         url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
@@ -215,21 +174,25 @@ class RedisStore:
         pairs = [str(held).split(" ") for held in found]
         return [(int(identifier), secret) for identifier, secret in pairs]
 
+    async def close(self) -> None:
+        """End the connections."""
+        await self._redis.aclose()
+
     async def first_time(self, identifier: int, digest: bytes) -> bool:
-        """As :class:`PoolStore` has it."""
+        """Note a sealed request; False if it came before, or its key has gone."""
         following = _fresh_key((identifier + 1) % 256)
         return bool(await self._run(_SEEN, "", identifier, digest.hex(), MOST_SEEN, following))
 
     async def drives(self, worker: str) -> bool:
-        """As :class:`PoolStore` has it."""
+        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
         return bool(await self._run(_LEAD, "driver", worker, _LEASE))
 
     async def post(self, letter: list[Any]) -> bool:
-        """As :class:`PoolStore` has it."""
+        """Put a letter into the box; False if it is full."""
         return bool(await self._run(_POST, "letters", json.dumps(letter), MOST_LETTERS))
 
     async def letters(self, wait: float) -> list[list[Any]]:
-        """As :class:`PoolStore` has it."""
+        """Take all letters out of the box, after ``wait`` seconds at most."""
         begun = time.monotonic()
         while True:
             found = await self._run(_TAKE, "letters")
@@ -238,26 +201,29 @@ class RedisStore:
             await asyncio.sleep(0.02)
 
     async def settle(self, ticket: str, result: dict[str, Any]) -> None:
-        """As :class:`PoolStore` has it."""
+        """Keep a result for the client with this ticket."""
         await self._redis.set(f"{self._base}result:{ticket}", json.dumps(result), ex=int(KEPT))
 
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """As :class:`PoolStore` has it."""
+        """The result for a ticket, if there is one."""
         found = await self._redis.get(f"{self._base}result:{ticket}")
         return None if found is None else dict(json.loads(found))
 
     async def say(self, standing: dict[str, Any]) -> None:
-        """As :class:`PoolStore` has it."""
+        """Publish where the pool stands."""
         await self._redis.set(self._base + "standing", json.dumps(standing), px=_LEASE)
 
     async def standing(self) -> dict[str, Any] | None:
-        """As :class:`PoolStore` has it."""
+        """Where the pool stands; None while nobody drives."""
         found = await self._redis.get(self._base + "standing")
         return None if found is None else dict(json.loads(found))
 
     async def mark(self, period: int) -> int:
-        """As :class:`PoolStore` has it."""
+        """Raise the highest period that was used to ``period``; the highest then."""
         return int(await self._run(_MARK, "period", period))
+
+
+PoolStore = MemoryStore | RedisStore
 
 
 def _fresh_key(identifier: int) -> str:

@@ -1,0 +1,183 @@
+"""The join file and what a device makes of it: signed, remembered, and refused where it promises less."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.pool_parties import SMALL, Parties, make_join, parties, small_tree
+from typer.testing import CliRunner
+
+from tacit.commands import application
+from tacit.errors import InputError, ParameterError
+from tacit.pool.agent.agent import Agent
+from tacit.pool.channel import tokens
+from tacit.pool.channel.join import Identity, JoinFile, token_challenge
+from tacit.pool.protocol.tree import Tree
+from tacit.pool.server.issuer import IssuerFile
+
+ME: dict[str, object] = {"age": 30, "place": "Redmond"}
+
+
+def changed(folder: Path, **parts: Any) -> Path:
+    path = folder / "changed.join"
+    path.write_text(json.dumps(json.loads((folder / "pool.join").read_text()) | parts))
+    return path
+
+
+def test_a_join_file_is_read_as_it_was_written_and_only_if_signed(tmp_path: Path) -> None:
+    join = make_join(tmp_path, issuer=True, direct="https://engine.example/search")
+    assert JoinFile.read(tmp_path / "pool.join") == join
+    assert JoinFile.read(tmp_path / "pool.join").digest == join.digest
+    for parts in (
+        {"k": 2},
+        {"window": 9.0},
+        {"relay": "https://evil.example"},
+        {"signature": "00"},
+        {"more": 1},
+    ):
+        with pytest.raises(InputError, match="signature of the join file is wrong"):
+            JoinFile.read(changed(tmp_path, **parts))
+    with pytest.raises(InputError, match="no join file of version 2"):
+        JoinFile.read(changed(tmp_path, **{"tacit pool": 1}))
+    (tmp_path / "x").write_text("nonsense")
+    with pytest.raises(InputError, match="no join file"):
+        JoinFile.read(tmp_path / "x")
+    with pytest.raises(InputError, match="signed with the identity of its pool"):
+        join.write(tmp_path / "y", Identity.kept(tmp_path / "gateway.secret"))
+    with pytest.raises(ParameterError, match="relay must be an address"):
+        make_join(tmp_path, relay="relay.example")
+    assert oct((tmp_path / "pool.secret").stat().st_mode)[-3:] == "600"
+
+
+def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.json"
+    Agent(make_join(tmp_path, k=5, window=20.0), ME, memory=memory)
+    with pytest.raises(InputError, match="promises that 3 people share a region; 5 were promised"):
+        Agent(make_join(tmp_path, k=3, window=20.0), ME, memory=memory)
+    with pytest.raises(InputError, match="ask within 30 s; 20 s were promised"):
+        Agent(make_join(tmp_path, k=5, window=30.0), ME, memory=memory)
+    with pytest.raises(InputError, match="6 were promised before or asked for"):
+        Agent(make_join(tmp_path, k=5, window=20.0), ME, memory=memory, k=6)
+    Agent(make_join(tmp_path, k=7, window=10.0), ME, memory=memory)
+    with pytest.raises(InputError, match="7 were promised"):
+        Agent(make_join(tmp_path, k=5, window=10.0), ME, memory=memory)
+    Agent(make_join(tmp_path, k=5, window=10.0), ME, memory=memory, k=5)
+    assert oct(memory.stat().st_mode)[-3:] == "600" and "Redmond" not in memory.read_text()
+
+
+def test_a_device_refuses_earlier_periods_and_changed_keys(tmp_path: Path) -> None:
+    agent = Agent(make_join(tmp_path), ME, memory=tmp_path / "memory.json")
+    agent.memory.learn_keys({7: b"seven", 8: b"eight"})
+    agent.memory.enter(7)
+    again = Agent(agent.join, ME, memory=tmp_path / "memory.json").memory
+    with pytest.raises(InputError, match="announced again"):
+        again.enter(6)
+    with pytest.raises(InputError, match="key of a period has changed"):
+        agent.memory.learn_keys({8: b"another"})
+    agent.memory.learn_keys({8: b"eight", 9: b"nine"})
+    agent.memory.enter(9)
+    with pytest.raises(InputError, match="announced again"):
+        agent.memory.enter(8)
+
+
+def test_the_pool_must_say_what_its_join_file_says(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with parties(tmp_path) as pool:
+            other = make_join(tmp_path, k=9)
+            async with Agent(other, ME, memory=tmp_path / "m.json", transport=pool.network("x")) as agent:
+                with pytest.raises(InputError, match="serves another pool"):
+                    await agent.standing()
+
+    asyncio.run(work())
+
+
+def test_a_tree_with_small_leaves_is_refused(tmp_path: Path) -> None:
+    tree = small_tree(3)
+    records = np.array([[age, place] for age in range(40) for place in range(4)], np.uint16)
+    tree.check(records, 3 / 40)
+    sliver = Tree(SMALL, ((0, 0), None, None))
+    with pytest.raises(InputError, match="a leaf of the tree holds 4 of 160 public records"):
+        sliver.check(records, 3 / 40)
+    runner = CliRunner()
+    made = runner.invoke(
+        application(), ["pool", "create", str(tmp_path / "a.join"), "--people", "500", "--json"]
+    )
+    assert made.exit_code == 0, made.output
+    join = JoinFile.read(tmp_path / "a.join")
+    finest = Tree(join.template, ((0, 72), None, None))  # those above 89 alone
+    lying = JoinFile(join.rules, finest, 500, join.relay, join.pool, join.gateway, join.identities)
+    lying.write(tmp_path / "b.join", Identity.kept(tmp_path / "pool.secret"))
+    (tmp_path / "me.json").write_text("{}")
+    words = ["pool", "join", str(tmp_path / "b.join"), "--record", str(tmp_path / "me.json"), "--show"]
+    refused = runner.invoke(application(), words)
+    assert isinstance(refused.exception, InputError) and "a leaf of the tree holds" in str(refused.exception)
+
+
+def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
+    """The issuer is asked in one batch, days ahead; without its token nothing is taken in."""
+
+    def account(number: int) -> Path:
+        path = tmp_path / f"{number}.account"
+        Identity.kept(path, make=True)
+        file.add_account(path.read_text().strip())
+        return path
+
+    file = IssuerFile(tmp_path / "accounts.db")
+    accounts = [account(number) for number in range(4)]
+
+    async def work() -> None:
+        async with parties(tmp_path, issuer=True, period=3_600.0, ahead=4_000.0) as pool:
+            records = [{"age": 30 + n, "place": "Redmond"} for n in range(3)]
+
+            async def one(number: int) -> Any:
+                async with pool.agent(number, records[number], account=accounts[number]) as agent:
+                    return await agent.search("tea")
+
+            answers = await asyncio.gather(*(one(number) for number in range(3)))
+            assert [each["guarded"] for each in answers] == [True] * 3
+            asked = [each for each in pool.seen["issuer.test"] if each.method == "POST"]
+            assert len(asked) == 3 and {each.address for each in asked} == {"relay"}
+            assert len({len(each.body) for each in asked}) == 1
+            await strangers(pool)
+            await twice(pool)
+
+    async def strangers(pool: Parties) -> None:
+        with pytest.raises(ParameterError, match="admits accounts of"):
+            pool.agent(9, ME)
+        async with pool.agent(3, ME, account=accounts[3]) as agent:
+            period = (await agent.standing())["period"]
+            stranger = tokens.BlindSigner()
+            begun = tokens.new_token(stranger.public, token_challenge(pool.join, period))
+            forged = begun.finish(tokens.sign_token(stranger, begun.request))
+            for token in (bytes(354), forged, b"x" * 32):
+                said = {
+                    "ticket": "0" * 32,
+                    "token": base64.b64encode(token).decode(),
+                    "period": period,
+                    "leaf": agent.leaf,
+                    "sealed": "",
+                }
+                with pytest.raises(Exception, match="refused the request"):
+                    await agent._ask("/deposit", said)
+
+    async def twice(pool: Parties) -> None:
+        """A second token of a period is not signed; the same request again is, as its answer may be lost."""
+        signers = file.keys()
+        period, signer = max(signers.items())
+        secret = accounts[3].read_text().strip()
+        requests = [tokens.new_token(signer.public, b"x").request for _ in range(2)]
+        first = file.sign(secret, {period: requests[0]})
+        assert file.sign(secret, {period: requests[0]}) == first and len(first) == 1
+        assert file.sign(secret, {period: requests[1]}) == {}
+        assert IssuerFile(tmp_path / "accounts.db").sign(secret, {period: requests[1]}) == {}, "a restart"
+        assert IssuerFile(tmp_path / "accounts.db").keys()[period].public.n == signer.public.n
+        with pytest.raises(InputError, match="no such account"):
+            file.sign("00", {period: requests[0]})
+
+    asyncio.run(work())
