@@ -17,9 +17,9 @@ __all__ = ["served_app"]
 
 
 @contextmanager
-def served_app(app: Any) -> Iterator[httpx.Client]:
+def served_app(app: Any, port: int = 0) -> Iterator[httpx.Client]:
     """A client of ``app``, which is served on 127.0.0.1."""
-    opened = bound_socket("127.0.0.1", 0)
+    opened = bound_socket("127.0.0.1", port)
     server = uvicorn.Server(
         uvicorn.Config(
             app, log_level="critical", access_log=False, lifespan="on", timeout_graceful_shutdown=1

@@ -349,12 +349,9 @@ def join(
     it. Of your record only the number of a leaf of the public tree leaves this device. Refuses a pool whose k
     has fallen or whose w has grown.
     """
-    import asyncio
-
     from tacit.pool import Agent
 
-    found = _read(join)
-    _check_leaves(found)
+    found = checked_join(join)
     person = Agent(
         found,
         record,
@@ -367,15 +364,23 @@ def join(
         memory=memory,
         proxy=proxy,
     )
-    result = {**_meaning(found), "now": asyncio.run(_now(person)), "leaf": person.words(person.leaf)}
+    result = join_meaning(person)
     if show:
-        emit(result, as_json=as_json, render=lambda console: _show(console, found, result))
+        emit(result, as_json=as_json, render=lambda console: show_meaning(console, found, result))
         return
     if not as_json:
-        _show(Console(), found, result)
+        show_meaning(Console(), found, result)
     where = "from your own address" if otherwise == "direct" else "and never directly"
     says = [f"/search asks through the pool; what is not shared in {patience:g} s: {otherwise}, {where}"]
     _run("Agent", person.app, ("127.0.0.1", port, 1), result, says, as_json)
+
+
+def join_meaning(person: Any) -> dict[str, Any]:
+    """Say who can learn what of this person, and how many people ask now."""
+    import asyncio
+
+    now = asyncio.run(_now(person))
+    return {**_meaning(person.join), "now": now, "leaf": person.words(person.leaf)}
 
 
 async def _now(person: Any) -> dict[str, Any]:
@@ -390,13 +395,14 @@ async def _now(person: Any) -> dict[str, Any]:
     return said
 
 
-def _check_leaves(found: JoinFile) -> None:
-    """Refuse a tree whose leaves are too small, where the public records it was cut from are at hand."""
+def checked_join(path: Path) -> JoinFile:
+    """The join file, if the leaves of its tree hold enough of the public records, where these are at hand."""
     from tacit.pool.simulation.population import adult
 
-    public = adult()
+    found, public = _read(path), adult()
     if found.template.digest == public.template.digest:
         found.tree.check(public.records, min(1.0, found.rules.k / found.people))
+    return found
 
 
 _TOGETHER = (
@@ -433,7 +439,8 @@ def _meaning(found: JoinFile) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, found: JoinFile, result: dict[str, Any]) -> None:
+def show_meaning(console: Console, found: JoinFile, result: dict[str, Any]) -> None:
+    """Print what joining means."""
     k, window = found.rules.k, found.rules.window
     console.print(f"A query goes out only under a region that {k} people asked under within {window:g} s.")
     now = result["now"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from tacit.commands.options import JsonFlag, Port
+from tacit.commands.servers import listen
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stderr
 
@@ -32,6 +34,15 @@ def serve(
             help="Ask this engine, not the stored ones: embedded, KIND=ADDRESS, or a JSON file. Repeatable."
         ),
     ] = None,
+    pool: Annotated[
+        Path | None, typer.Option(help="Ask through the pool of this join file, with --record.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="With --pool: your own values, a JSON file with its attributes.")
+    ] = None,
+    account: Annotated[
+        Path | None, typer.Option(help="With --pool: the secret of your account, if it has an issuer.")
+    ] = None,
     proxy: Annotated[
         str | None, typer.Option(help="Send all requests through a SOCKS proxy: socks5://127.0.0.1:9050.")
     ] = None,
@@ -47,14 +58,21 @@ def serve(
     What you read and open stays in one file on this machine and puts results in your order. Engines get the
     query, and at most some topics of your profile, bounded in risk and recorded.
     """
-    from tacit.web.engines.catalogue import parse_engine
-    from tacit.web.server import bound_socket, open_browser, profile_place
+    from tacit.web.engines.catalogue import engine_from_data, parse_engine
+    from tacit.web.server import bound_socket, open_browser, profile_place, served_beside
     from tacit.web.server import serve as run
     from tacit.web.site.application import page_application
     from tacit.web.site.site import open_site
     from tacit.web.suggestions import released_queries
 
     given = [parse_engine(text) for text in engine or ()]
+    beside: Any = nullcontext()
+    if pool is not None:
+        member = _member(pool, record, account, proxy, as_json)
+        listening = listen("127.0.0.1", 0)
+        beside = served_beside(member.app(), listening.socket)
+        about = {"kind": "pool", "address": listening.address, "name": f"pool of {member.join.rules.k}"}
+        given.append(engine_from_data(about))
     asked: Counter[str] = Counter()
     for folder in released or ():
         asked |= released_queries(folder)
@@ -62,7 +80,7 @@ def serve(
     opened = bound_socket("127.0.0.1", port)
     if not as_json:
         stderr().print("getting ready…")
-    with open_site(path, opened.getsockname()[1], given, proxy, asked) as site:
+    with beside, open_site(path, opened.getsockname()[1], given, proxy, asked) as site:
         address = site.admission.address
         result = {"address": address, "profile": str(path), "engines": [one.name for one in site.engines]}
 
@@ -77,3 +95,17 @@ def serve(
                 open_browser(address)
 
         run(page_application(site), opened, started)
+
+
+def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | None, as_json: bool) -> Any:
+    """The person's agent in a pool; who can learn what is said first."""
+    from tacit.commands.pool import checked_join, join_meaning, show_meaning
+    from tacit.errors import ParameterError
+    from tacit.pool import Agent
+
+    if record is None:
+        raise ParameterError("`pool` needs your own values.", "Name their file with `record`.")
+    member = Agent(checked_join(pool), record, account=account, patience=25.0, proxy=proxy)
+    if not as_json:
+        show_meaning(stderr(), member.join, join_meaning(member))
+    return member

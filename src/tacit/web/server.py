@@ -8,8 +8,10 @@ import shutil
 import signal
 import socket
 import tempfile
+import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,22 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
         gc.unfreeze()
         for name, handler in usual.items():
             signal.signal(name, handler)
+
+
+@contextmanager
+def served_beside(application: Any, opened: socket.socket) -> Iterator[None]:
+    """Serve in a thread of this process while the block runs."""
+    configuration = uvicorn.Config(
+        application, log_level="critical", access_log=False, lifespan="on", ws="none"
+    )
+    server = uvicorn.Server(configuration)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(5)
 
 
 def opening_page(address: str, folder: Path) -> Path:

@@ -367,6 +367,10 @@ class EngineKind:
 KINDS: Mapping[str, EngineKind] = {
     EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
     "tacit": EngineKind("A Tacit search server", (interface.Carriage.PROFILE, interface.Carriage.NOTHING)),
+    "pool": EngineKind(
+        "A pool: a query goes out only under a region of yours that k people share, and waits for them",
+        (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
+    ),
     "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
     "opensearch": EngineKind("An OpenSearch index", description=OPENSEARCH, suffix="/_search"),
@@ -387,7 +391,7 @@ def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
     """The upstream that writes requests to the engine and reads its answers."""
     kind = _kind(engine.kind)
     match engine.kind:
-        case "tacit":
+        case "tacit" | "pool":
             return TacitServer(engine.address, engine.carriage)
         case "json":
             return DescribedEngine(engine.address, engine.description, engine.carriage)
@@ -438,7 +442,7 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
                 address=address,
                 carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
                 local=bool(data.get("local", False)),
-                timeout=float(data.get("timeout", 4.0)),
+                timeout=float(data.get("timeout", 30.0 if name == "pool" else 4.0)),
                 description=dict(data.get("description", {})),
             )
         )

@@ -1,0 +1,99 @@
+"""The private search page asks through a pool by a switch, waits for others, and says what it means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tests.pool_parties import make_join
+from tests.redis_server import free_port
+from tests.served_app import served_app
+
+from tacit.pool.agent.agent import Agent
+from tacit.pool.channel.join import Identity
+from tacit.pool.server.gateway import Gateway
+from tacit.pool.server.pool import Pool
+from tacit.pool.server.relay import relay_app
+from tacit.web.engine_service import EngineService, engine_application
+
+
+def test_the_page_asks_through_the_pool_and_the_engine_never_meets_it(tmp_path: Path) -> None:
+    told: list[tuple[Any, ...]] = []
+
+    class Watched(EngineService):
+        def search(self, *asked: Any, **named: Any) -> list[dict[str, Any]]:
+            told.append(asked)
+            return super().search(*asked, **named)
+
+    ports = {name: f"http://127.0.0.1:{free_port()}" for name in ("relay", "pool", "gateway")}
+    with served_app(engine_application(Watched())) as engine:
+        join = make_join(tmp_path, **ports)
+        gateway = Gateway(join, Identity.kept(tmp_path / "gateway.secret"), f"{engine.base_url}/search")
+        apps = {"relay": relay_app(join), "pool": Pool(join, tmp_path / "pool.secret").app()}
+        apps["gateway"] = gateway.app()
+        served = [served_app(app, int(ports[name].rpartition(":")[2])) for name, app in apps.items()]
+        for each in served:
+            each.__enter__()
+        try:
+            page(tmp_path, told)
+        finally:
+            for each in served:
+                each.__exit__(None, None, None)
+
+
+def page(folder: Path, told: list[tuple[Any, ...]]) -> None:
+    (folder / "me.json").write_text(json.dumps({"age": 30, "place": "Redmond"}))
+    words = ["serve", "--pool", "pool.join", "--record", "me.json", "--profile", "me.profile"]
+    environment = os.environ | {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data")}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tacit", *words, "--port", "0", "--no-browser"],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert running.stdout is not None
+    try:
+        said = ""
+        while "stop with Ctrl-C" not in said and (line := running.stdout.readline()):
+            said += line
+        assert "3 people asked under within 20 s" in said and "relay + pool, together" in said, said
+        address = re.search(r"http://127\.0\.0\.1:\d+/\S*", said)
+        assert address is not None
+        asyncio.run(ask(folder, address[0], told))
+    finally:
+        running.terminate()
+        running.wait(20)
+        running.stdout.close()
+
+
+async def ask(folder: Path, address: str, told: list[tuple[Any, ...]]) -> None:
+    own = {"Sec-Fetch-Site": "same-origin"}
+    async with httpx.AsyncClient(headers=own, timeout=60, trust_env=False) as browser:
+        entry = (await browser.get(address)).text
+        place = re.search(r"url=(/[^\"' ]*?)/?[\"']", entry)
+        assert place is not None, entry
+        root = [address.partition("/open")[0] + place[1]]
+
+        async def other(number: int) -> None:
+            record = {"age": 31 + number, "place": "Redmond"}
+            path = folder / f"{number}.json"
+            async with Agent(folder / "pool.join", record, memory=path, patience=50.0) as agent:
+                await agent.search(f"tea {number}")
+
+        found, *_ = await asyncio.gather(
+            browser.get(f"{root[0]}/search", params={"q": "java island"}), *(other(n) for n in range(3))
+        )
+        assert found.status_code == 200 and "java" in found.text.lower()
+        mine = next(asked for asked in told if asked[0] == "java island")
+        assert mine[4] and mine[4].get("age") != "30", "a region, in words, and no record"
+        settings = await browser.get(f"{root[0]}/settings")
+        assert "pool of 3" in settings.text and "a region of yours that k people share" in settings.text
