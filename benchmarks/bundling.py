@@ -87,8 +87,7 @@ def peer(users: int) -> dict[str, Any]:
 
     from tacit.evaluate.loops import interest_profiles
     from tacit.groups import Bundling, Criterion, Semantics
-    from tacit.groups.loops.judging import released_terms
-    from tacit.groups.loops.knowledge import Scratch
+    from tacit.groups.loops.judging import Scratch, released_terms
     from tacit.groups.report import similarity_within
 
     profiles = interest_profiles(users, TERMS, seed=1)

@@ -274,15 +274,21 @@ class Log(Displayed):
 
     def bundle(
         self,
-        p: float = 0.4,
+        p: float | None = None,
         *,
         to: str | Path | None = None,
-        criterion: str = "strict",
-        known_terms: int = 0,
+        criterion: str | None = None,
+        epsilon: float | None = None,
+        delta: float = 1e-6,
+        clicks: str | Path | None = None,
+        vote_epsilon: float = 0.25,
+        strength: float | None = None,
+        ledger: Ledger | str | Path | None = None,
+        budget_epsilon: float | None = None,
+        budget_delta: float = 1e-5,
         fewest_holders: int = 2,
-        fewest_in_group: int = 1,
+        fewest_in_group: int = 3,
         augment: int | None = 1,
-        representative: str = "share",
         seed: int = 0,
         weights: str = "count",
         max_terms: int | None = None,
@@ -291,20 +297,26 @@ class Log(Displayed):
         until: datetime | str | None = None,
         force: bool = False,
     ) -> Groups:
-        """Bundle the users' profiles: no term shown links to a member with more than probability p.
+        """Put the log's users into groups: cohorts, or groups of words where ``p`` is given.
 
         See :meth:`tacit.Groups.bundle` for what each parameter means.
 
         Args:
-            p: the most sure an attacker may be that a member holds a shown term.
+            p: the most sure an attacker may be that a member of a group of words holds a shown term.
             to: the folder to make; a private temporary one, removed with the groups, unless given.
-            criterion: ``strict`` or ``paper``.
-            known_terms: how many of a member's terms the attacker may know already.
+            criterion: ``cohorts``, ``strict`` or ``paper``.
+            epsilon: ε of the words that cohorts show; none are shown unless given.
+            delta: δ of these words.
+            clicks: past requests by which people vote for the strength of ranking.
+            vote_epsilon: ε of that vote.
+            strength: of ranking by cohorts where nobody votes.
+            ledger: of the data set, charged for words and votes.
+            budget_epsilon: open the ledger, if there is none, with this ε.
+            budget_delta: δ of that budget.
             fewest_holders: show only terms that so many users of the log hold.
             fewest_in_group: show only terms that so many members of the group hold.
             augment: steps of WordNet hypernyms added before users are compared; None for plain words.
-            representative: the weights of shown terms: ``share``, ``centroid`` or ``union``.
-            seed: the same seed gives the same groups.
+            seed: of groups of words, and of the attackers in the report.
             weights: of a user's terms: ``count``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user, the heaviest.
             scrub: drop queries that hold an e-mail address or a personal number.
@@ -314,16 +326,27 @@ class Log(Displayed):
         """
         from tacit.groups import Groups
 
+        if ledger is None and self._temporary and (epsilon is not None or clicks is not None):
+            raise ParameterError(
+                "a log read from a table or another format has no file beside which its ledger could lie.",
+                "Give `ledger`: what may be spent belongs to the data set, not to this copy.",
+            )
         return Groups.bundle(
             self.path,
             to,
-            p=p,
             criterion=criterion,
-            known_terms=known_terms,
+            epsilon=epsilon,
+            delta=delta,
+            clicks=clicks,
+            vote_epsilon=vote_epsilon,
+            strength=strength,
+            ledger=ledger,
+            budget_epsilon=budget_epsilon,
+            budget_delta=budget_delta,
+            p=p,
             fewest_holders=fewest_holders,
             fewest_in_group=fewest_in_group,
             augment=augment,
-            representative=representative,
             seed=seed,
             weights=weights,
             max_terms=max_terms,

@@ -31,9 +31,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None:
     words = ["group", str(profiles), "-o", str(tmp_path / "one"), "--p", "0.5", "--seed", "7", "--json"]
+    words += ["--fewest-in-group", "1"]
     done = CliRunner().invoke(application(), words)
     assert done.exit_code == 0, done.output
-    with tacit.Groups.bundle(PEOPLE, tmp_path / "other", p=0.5, seed=7) as groups:
+    with tacit.Groups.bundle(PEOPLE, tmp_path / "other", p=0.5, seed=7, fewest_in_group=1) as groups:
         assert files(tmp_path / "one") == files(tmp_path / "other")
         assert json.loads(done.stdout) == {"output": str(tmp_path / "one"), **groups.report}
         assert groups.report["linkability"]["max"] <= 0.5
@@ -45,12 +46,16 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
     [
         {"p": 0.0},
         {"p": 0.01},
-        {"known_terms": -1},
-        {"criterion": "paper", "known_terms": 1},
-        {"augment": 99},
-        {"fewest_holders": 40},
-        {"seed": -1},
-        {"seed": "many"},
+        {"criterion": "cohorts", "p": 0.4},
+        {"max_terms": 5},
+        {"p": 0.4, "epsilon": 2},
+        {"epsilon": 0},
+        {"epsilon": 2},
+        {"strength": 40},
+        {"p": 0.4, "augment": 99},
+        {"p": 0.4, "fewest_holders": 40},
+        {"p": 0.4, "seed": -1},
+        {"p": 0.4, "seed": "many"},
         {"p": "half"},
         {"weights": "bm25"},
     ],

@@ -6,7 +6,6 @@ package's counting is used.
 
 import random
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,8 +14,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
 from tacit.groups import Bundler, Bundling, Criterion, Profiles
-from tacit.groups.loops.judging import released_terms
-from tacit.groups.loops.knowledge import Scratch
+from tacit.groups.loops.judging import Scratch, released_terms
 
 WORDS = ["java", "coffee", "kitten", "pup", "riding", "tea", "dog", "island", "opera", "piano", "cat", "ship"]
 People = dict[str, dict[str, float]]
@@ -31,14 +29,12 @@ people = st.dictionaries(
 settings_of_bundler = st.fixed_dictionaries(
     {
         "p": st.sampled_from(list(SHARES)),
-        "known_terms": st.sampled_from([0, 0, 1, 2]),
         "augment": st.sampled_from([None, 0, 1]),
         "method": st.sampled_from(["greedy", "cells"]),
         "cell_size": st.integers(3, 6),
         "seed": st.integers(0, 3),
         "fewest_holders": st.sampled_from([1, 2, 2, 3]),
         "fewest_in_group": st.sampled_from([1, 1, 2]),
-        "representative": st.sampled_from(["share", "centroid", "union"]),
     }
 )
 
@@ -62,16 +58,9 @@ def groups_of(bundling: Bundling) -> list[list[str]]:
     return [found[label] for label in sorted(found)]
 
 
-def linked(term: str, members: list[str], population: People, p: Fraction, known_terms: int) -> bool:
-    """Can somebody who knows up to so many terms of a member be more than p sure of the term?"""
-    for victim in members:
-        others = sorted(set(population[victim]) - {term})
-        for size in range(min(known_terms, len(others)) + 1):
-            for known in combinations(others, size):
-                fitting = [user for user in members if population[user].keys() >= set(known)]
-                if Fraction(sum(term in population[user] for user in fitting), len(fitting)) > p:
-                    return True
-    return False
+def linked(term: str, members: list[str], population: People, p: Fraction) -> bool:
+    """Do more than a share p of the members hold the term?"""
+    return Fraction(sum(term in population[user] for user in members), len(members)) > p
 
 
 @given(
@@ -79,15 +68,12 @@ def linked(term: str, members: list[str], population: People, p: Fraction, known
         st.integers(0, 99).map(str), st.sets(st.sampled_from("abcdefg"), min_size=1), min_size=2, max_size=14
     ),
     st.sampled_from(list(SHARES)),
-    st.integers(0, 4),
 )
 @settings(max_examples=150)
-def test_a_group_releases_exactly_what_no_knowledge_links(
-    held: dict[str, set[str]], share: str, known_terms: int
-) -> None:
+def test_a_group_releases_exactly_what_is_not_linked(held: dict[str, set[str]], share: str) -> None:
     population = {user: dict.fromkeys(sorted(terms), 1.0) for user, terms in held.items()}
     profiles = Profiles.from_mappings(population)
-    criterion = Criterion(SHARES[share], known_terms=known_terms, fewest_holders=1)
+    criterion = Criterion(SHARES[share], fewest_holders=1, fewest_in_group=1)
     everybody = np.arange(len(profiles))
     _, shown = released_terms(
         everybody, profiles.rows, criterion.rule(profiles), Scratch.of(len(profiles.vocabulary))
@@ -97,7 +83,7 @@ def test_a_group_releases_exactly_what_no_knowledge_links(
         return
     members, p = list(population), Fraction(share)
     assert {profiles.vocabulary[term] for term in shown} == {
-        term for term in profiles.vocabulary if not linked(term, members, population, p, known_terms)
+        term for term in profiles.vocabulary if not linked(term, members, population, p)
     }
 
 
@@ -109,7 +95,7 @@ def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed
     bundling = bundle(population, chosen)
     if bundling is None:
         return
-    p, known_terms = Fraction(str(chosen["p"])), int(str(chosen["known_terms"]))
+    p = Fraction(str(chosen["p"]))
     groups = groups_of(bundling)
     assert sorted(user for members in groups for user in members) == sorted(population)
     for members, representative in zip(groups, bundling.representatives, strict=True):
@@ -122,17 +108,12 @@ def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed
             enough = everywhere >= int(str(chosen["fewest_holders"])) and inside >= int(
                 str(chosen["fewest_in_group"])
             )
-            assert (term in shown) == (enough and not linked(term, members, population, p, known_terms))
+            assert (term in shown) == (enough and not linked(term, members, population, p))
         for user in members:
             assert Fraction(len(shown & population[user].keys()), len(shown)) <= p
         for term, weight in representative.terms.items():
-            held_with = [population[user][term] for user in members if term in population[user]]
-            expected = {
-                "share": len(held_with) / len(members),
-                "centroid": sum(held_with) / len(members),
-                "union": max(held_with),
-            }
-            assert weight == pytest.approx(expected[str(chosen["representative"])], rel=1e-5)
+            holders = sum(term in population[user] for user in members)
+            assert weight == pytest.approx(holders / len(members), rel=1e-5)
 
 
 @given(people, settings_of_bundler)
@@ -140,7 +121,7 @@ def test_strict_groups_withstand_every_attacker_and_withhold_no_more_than_needed
 def test_groups_under_the_papers_criterion_have_enough_terms_after_leftovers_too(
     population: People, chosen: dict[str, object]
 ) -> None:
-    bundling = bundle(population, chosen | {"criterion": "paper", "known_terms": 0})
+    bundling = bundle(population, chosen | {"criterion": "paper"})
     if bundling is None:
         return
     mean = Fraction(sum(map(len, population.values())), len(population))
@@ -165,20 +146,3 @@ def test_the_order_of_the_input_does_not_matter(
         return
     assert list(map(set, groups_of(first))) == list(map(set, groups_of(second)))
     assert list(first.representatives) == list(second.representatives)
-
-
-@given(people, settings_of_bundler)
-@settings(max_examples=50)
-def test_a_union_shows_the_same_terms_with_their_largest_weights(
-    population: People, chosen: dict[str, object]
-) -> None:
-    bundling = bundle(population, chosen)
-    union = bundle(population, chosen | {"representative": "union"})
-    if bundling is None or union is None:
-        assert bundling is union
-        return
-    terms = sorted(sorted(representative.terms) for representative in bundling.representatives)
-    assert sorted(sorted(representative.terms) for representative in union.representatives) == terms
-    for members, representative in zip(groups_of(union), union.representatives, strict=True):
-        for term, weight in representative.terms.items():
-            assert weight == max(population[user].get(term, 0) for user in members)

@@ -1,18 +1,15 @@
 """The two criteria on populations small enough to count by hand."""
 
-import random
-import threading
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
-from tacit.groups.criterion import largest_known_terms
-from tacit.groups.loops.judging import judge, released_terms
-from tacit.groups.loops.knowledge import Scratch
+from tacit.groups.loops.judging import Scratch, judge, released_terms
+
+ANYONES = Criterion(0.4, fewest_holders=1, fewest_in_group=1)
+"""p alone decides."""
 
 
 def population(*profiles: str) -> Profiles:
@@ -44,21 +41,21 @@ def test_the_papers_criterion_passes_one_user_alone() -> None:
     assert not judge(
         alone,
         profiles.rows,
-        Criterion(0.4, fewest_holders=1).rule(profiles),
+        ANYONES.rule(profiles),
         Scratch.of(len(profiles.vocabulary)),
     )
 
 
 def test_strict_withholds_what_too_many_hold() -> None:
     profiles = population("a b c", "a d e", "a f g", "b h i", "c j k")
-    holds, shown = verdict(profiles, Criterion(0.4, fewest_holders=1))
+    holds, shown = verdict(profiles, ANYONES)
     assert holds
     assert shown == set("bcdefghijk")  # a: 3 of 5; b and c: 2 of 5, exactly p
 
 
 def test_strict_refuses_a_member_who_owns_more_than_p() -> None:
-    assert not verdict(population("a b c d", "e", "f"), Criterion(0.4, fewest_holders=1))[0]
-    assert verdict(population("a b", "c d", "e f"), Criterion(0.4, fewest_holders=1))[0]
+    assert not verdict(population("a b c d", "e", "f"), ANYONES)[0]
+    assert verdict(population("a b", "c d", "e f"), ANYONES)[0]
 
 
 def test_equality_with_p_holds_for_every_fraction() -> None:
@@ -66,33 +63,13 @@ def test_equality_with_p_holds_for_every_fraction() -> None:
         for k in range(1, n):
             p = k / n
             profiles = population(*(["t " + f"x{i}" for i in range(k)] + [f"x{i}" for i in range(k, n)]))
-            assert "t" in verdict(profiles, Criterion(p, fewest_holders=1))[1]
-
-
-def test_known_terms_withhold_what_goes_together() -> None:
-    # java and coffee always go together: knowing one gives the other.
-    profiles = population("java coffee", "java coffee", "tea", "milk", "juice")
-    assert verdict(profiles, Criterion(0.4, fewest_holders=1))[1] == {
-        "java",
-        "coffee",
-        "tea",
-        "milk",
-        "juice",
-    }
-    assert verdict(profiles, Criterion(0.4, known_terms=1, fewest_holders=1))[1] == {"tea", "milk", "juice"}
-
-
-def test_two_known_terms_can_link_where_one_cannot() -> None:
-    # Each pair of a, b, t meets in one of three users; a and b together leave only the user with t.
-    profiles = population("a b t", "a x", "a y", "b x", "b y", "t z", "z w", "w x", "w y", "z")
-    assert "t" in verdict(profiles, Criterion(0.4, known_terms=1, fewest_holders=1))[1]
-    assert "t" not in verdict(profiles, Criterion(0.4, known_terms=2, fewest_holders=1))[1]
+            assert "t" in verdict(profiles, Criterion(p, fewest_holders=1, fewest_in_group=1))[1]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"p": 0.0}, {"p": 1.0}, {"p": float("nan")}, {"p": 0.4, "kind": "k"}, {"p": 0.4, "known_terms": -1},
-     {"p": 0.4, "kind": "paper", "known_terms": 1}],
+    [{"p": 0.0}, {"p": 1.0}, {"p": float("nan")}, {"p": 0.4, "kind": "k"}, {"p": 0.4, "fewest_in_group": 0},
+     {"p": 0.4, "fewest_holders": 0}],
 )  # fmt: skip
 def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ParameterError):
@@ -101,7 +78,7 @@ def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"p": 2}, {"augment": -1}, {"representative": "mean"}, {"method": "k-means"}, {"cell_size": 1}],
+    [{"p": 2}, {"augment": -1}, {"method": "k-means"}, {"cell_size": 1}],
 )
 def test_a_bundler_refuses_wrong_parameters_before_any_work(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must be"):
@@ -112,7 +89,10 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # The last user owns more terms than three others together: joining the closest group breaks it.
     big = " ".join(f"z{n}" for n in range(8))
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l", "a " + big)
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
+    rule, scratch = (
+        ANYONES.rule(profiles),
+        Scratch.of(len(profiles.vocabulary)),
+    )
     similarities = np.zeros((7, 7), np.float32)
     similarities[6, 0] = similarities[0, 6] = 1
     users = np.arange(7)
@@ -122,7 +102,10 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # Even everybody together gives that user 8 of 19 terms, more than 0.4: nothing is given.
     assert placed is None
     smaller = population("a b", "c d", "e f", "g h", "i j", "k l", "a z0 z1 z2 z3 z4")
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(smaller), Scratch.of(len(smaller.vocabulary))
+    rule, scratch = (
+        ANYONES.rule(smaller),
+        Scratch.of(len(smaller.vocabulary)),
+    )
     assert not judge(np.array([0, 1, 2, 6]), smaller.rows, rule, scratch)
     merged = place_leftovers(grown, similarities, users, smaller.rows, rule, scratch)
     assert merged is not None
@@ -131,7 +114,10 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
 
 def test_a_leftover_takes_the_next_group_where_the_closest_cannot_hold_it() -> None:
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l m n", "o p q r", "a y z w v")
-    rule, scratch = Criterion(0.4, fewest_holders=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
+    rule, scratch = (
+        ANYONES.rule(profiles),
+        Scratch.of(len(profiles.vocabulary)),
+    )
     similarities = np.zeros((8, 8), np.float32)
     similarities[7, 0] = 1
     grown = np.array([0, 0, 0, 1, 1, 1, 1, -1], np.int32)
@@ -145,44 +131,23 @@ def test_a_leftover_takes_the_next_group_where_the_closest_cannot_hold_it() -> N
 def test_what_cannot_be_met_is_refused(criterion: str) -> None:
     alike = population("a b", "a b", "a b", "a b")
     with pytest.raises(InfeasibleError):
-        Bundler(p=0.4, criterion=criterion).fit(alike)
+        Bundler(p=0.4, criterion=criterion, fewest_in_group=1).fit(alike)
 
 
 def test_too_few_users_and_too_few_terms_say_so() -> None:
     with pytest.raises(InfeasibleError, match=r"at least 10 users; there are 2"):
-        Bundler(p=0.1).fit(population("a b", "c d"))
+        Bundler(p=0.1, fewest_in_group=1).fit(population("a b", "c d"))
     with pytest.raises(InfeasibleError, match=r"at least 10 distinct terms; all profiles together have 2"):
-        Bundler(p=0.1).fit(population(*["a", "b"] * 10))
-
-
-def test_a_search_in_machine_code_stops_when_it_is_told_to() -> None:
-    # Half of forty terms each, six known: hours of search. The flag is set while it runs.
-    chance = random.Random(1)
-    words = [f"w{number}" for number in range(40)]
-    profiles = population(*(" ".join(chance.sample(words, 20)) for _ in range(4000)))
-    rule, scratch = (
-        Criterion(0.95, known_terms=6, fewest_holders=1).rule(profiles),
-        Scratch.of(len(profiles.vocabulary)),
-    )
-    judge(np.arange(3), profiles.rows, rule, scratch)  # compiles
-    searching = threading.Thread(
-        target=judge, args=(np.arange(4000), profiles.rows, rule, scratch), daemon=True
-    )
-    searching.start()
-    searching.join(1)
-    assert searching.is_alive()
-    scratch.stop[0] = True
-    searching.join(20)
-    assert not searching.is_alive()
+        Bundler(p=0.1, fewest_in_group=1).fit(population(*["a", "b"] * 10))
 
 
 def test_what_too_few_people_hold_is_not_released() -> None:
     profiles = population("a x", "b x", "c d", "e d", "f g", "a h")
-    assert verdict(profiles, Criterion(0.4))[1] == {"a", "d", "x"}
-    assert verdict(profiles, Criterion(0.4, fewest_holders=1))[1] == set("abcdefghx")
-    assert verdict(profiles, Criterion(0.4, fewest_holders=3))[1] == set()
+    assert verdict(profiles, Criterion(0.4, fewest_in_group=1))[1] == {"a", "d", "x"}
+    assert verdict(profiles, ANYONES)[1] == set("abcdefghx")
+    assert verdict(profiles, Criterion(0.4, fewest_holders=3, fewest_in_group=1))[1] == set()
     half = np.arange(3)  # two of its members hold x, one holds a, which somebody outside holds too
-    rule, scratch = Criterion(0.7).rule(profiles), Scratch.of(len(profiles.vocabulary))
+    rule, scratch = Criterion(0.7, fewest_in_group=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
     assert {profiles.vocabulary[t] for t in released_terms(half, profiles.rows, rule, scratch)[1]} == {
         "a",
         "d",
@@ -191,16 +156,4 @@ def test_what_too_few_people_hold_is_not_released() -> None:
     rule = Criterion(0.7, fewest_in_group=2).rule(profiles)
     assert {profiles.vocabulary[t] for t in released_terms(half, profiles.rows, rule, scratch)[1]} == {"x"}
     assert Criterion(0.4, fewest_in_group=2).fewest_members == 5
-
-
-def test_known_terms_that_leave_nothing_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.groups.bundling.bundle_cells", lambda *_: pytest.fail("work was begun"))
-    # Everybody is alone in holding any two of four terms; each single term is held by many.
-    names = "abcdefghijkl"
-    people = [" ".join(c) for c in combinations(names, 4) if sum(map(ord, c)) % 11 == 0]
-    profiles = population(*people)
-    assert largest_known_terms(profiles, Criterion(0.4, known_terms=4)) < 4
-    with pytest.raises(
-        InfeasibleError, match=r"known_terms = 4 leaves nothing.* The largest value that can leave"
-    ):
-        Bundler(p=0.4, known_terms=4, augment=None).fit(profiles)
+    assert Criterion(0.4).fewest_in_group == 3 and Criterion(0.4).fewest_members == 8

@@ -16,7 +16,6 @@ from tacit.device.sending.withholding import Sending
 from tacit.evaluate import task_names
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.profiles import WEIGHTS
-from tacit.groups.representative import REPRESENTATIVES
 from tacit.pool.agent.agent import Otherwise
 from tacit.pool.simulation.traffic import LEAVERS, MODES
 from tacit.privacy.accounting.composition import CompositionRule
@@ -42,8 +41,7 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(simulate.ModeName), MODES),
         (get_args(simulate.LeaversName), LEAVERS),
         (get_args(pool_agent.OtherwiseName), get_args(Otherwise)),
-        (get_args(get_args(group.Criterion)[0]), CRITERIA),
-        (get_args(get_args(group.Representative)[0]), REPRESENTATIVES),
+        (get_args(get_args(get_args(group.Criterion)[0])[0]), ("cohorts", *CRITERIA)),
         (get_args(get_args(group.Weights)[0]), WEIGHTS),
         (evaluate.TaskName, task_names()),
         (

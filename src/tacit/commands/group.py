@@ -1,4 +1,4 @@
-"""``tacit group``: profiles bundled until no shown term links to a person, and groups for a service.
+"""``tacit group``: places among cohorts, or groups of words, and a service that runs on them.
 
 ``tacit group LOG -o DIR`` makes groups (in full: ``tacit group bundle``); the other verbs run on the folder.
 """
@@ -36,11 +36,11 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         cls=_BundleUnlessNamed,
         no_args_is_help=True,
-        help="Bundle user profiles into groups, and run a service on them.",
-        epilog="Example: tacit group log.parquet --p 0.4 -o groups",
+        help="Put people into groups whose profiles serve them, and run a service on them.",
+        epilog="Example: tacit group log.parquet -o groups",
     )
     for verb, example in (
-        (bundle, "bundle log.parquet --p 0.4 --augment 1 -o groups"),
+        (bundle, "log.parquet --epsilon 2 --budget-epsilon 8 -o groups"),
         (lookup, "lookup groups 217"),
         (assign, "assign groups newcomers.jsonl"),
         (remove, "remove groups 217"),
@@ -59,51 +59,67 @@ def _in_panel(panel: str, help: str, **more: Any) -> Any:
     return typer.Option(help=help, rich_help_panel=panel, **more)
 
 
-_of_log = partial(_in_panel, "Profiles from a log")
-_shown = partial(_in_panel, "What a group may show")
+_cohorts = partial(_in_panel, "Cohorts: what they show of people")
+_words = partial(_in_panel, "Groups of words, for comparison")
 
 ProfilesFile = Annotated[
     Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
 ]
-Probability = Annotated[
-    float, typer.Option("--p", help="Bound on an attacker's belief that a member holds a shown term.")
-]
-Augment = Annotated[
-    int, typer.Option(help="Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")
-]
-Plain = Annotated[bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")]
 Criterion = Annotated[
-    Literal["strict", "paper"],
-    _shown("p for every term and member (strict), or as an average (paper; not a guarantee)."),
+    Literal["cohorts", "strict", "paper"] | None,
+    typer.Option(help="Public cohorts (the default), or groups of words (strict where --p is given)."),
 ]
-KnownTerms = Annotated[int, _shown("Terms of a member that the attacker may know already; costs most terms.")]
-FewestHolders = Annotated[int, _shown("Show only terms that at least this many users have.")]
-FewestInGroup = Annotated[int, _shown("Show only terms that at least this many members of the group have.")]
-Representative = Annotated[
-    Literal["share", "centroid", "union"],
-    _shown(
-        "Weights of released terms: the share of members who have it, or the paper's centroid or union, "
-        "which tell more."
-    ),
+Epsilon = Annotated[
+    float | None,
+    _cohorts("ε of the words of one generation; none are shown unless given. 2 suits 1,000 people, 1 5,000."),
 ]
+Delta = Annotated[float, _cohorts("δ of these words.")]
+Clicks = Annotated[
+    Path | None,
+    _cohorts('Past requests as JSON lines {"user", "query", "results", "clicked"}: people vote for λ.'),
+]
+VoteEpsilon = Annotated[float, _cohorts("ε of that vote.")]
+Strength = Annotated[
+    float | None, _cohorts("λ where nobody votes: 0 is the engine's order, 12 the strongest. [default: 2]")
+]
+LedgerFile = Annotated[
+    Path | None, _cohorts("The population's ledger (default: where it is known, or beside the input).")
+]
+BudgetEpsilon = Annotated[
+    float | None, _cohorts("Open the ledger, if there is none, with this ε for all that is ever released.")
+]
+BudgetDelta = Annotated[float, _cohorts("δ of the budget, with --budget-epsilon.")]
+Probability = Annotated[
+    float | None, _words("Bound on an attacker's belief that a member holds a shown term. [default: 0.4]")
+]
+Augment = Annotated[int, _words("Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")]
+Plain = Annotated[bool, _words("Compare words as they are, without WordNet.")]
+FewestHolders = Annotated[int, _words("Show only terms that at least this many users have.")]
+FewestInGroup = Annotated[int, _words("Show only terms that at least this many members of the group have.")]
 Weights = Annotated[
     Literal["count", "binary", "tf-idf"],
-    _of_log("Weights of a user's terms: in how many queries, all the same, or rarer terms more."),
+    _words("Weights of a user's terms: in how many queries, all the same, or rarer terms more."),
 ]
-MaxTerms = Annotated[int | None, _of_log("Keep at most this many terms of each user, by weight.", min=1)]
+MaxTerms = Annotated[int | None, _words("Keep at most this many terms of each user, by weight.", min=1)]
 
 
 def bundle(
     profiles: ProfilesFile,
     output: o.OutputFolder,
-    p: Probability = 0.4,
+    criterion: Criterion = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 1e-6,
+    clicks: Clicks = None,
+    vote_epsilon: VoteEpsilon = 0.25,
+    strength: Strength = None,
+    ledger: LedgerFile = None,
+    budget_epsilon: BudgetEpsilon = None,
+    budget_delta: BudgetDelta = 1e-5,
+    p: Probability = None,
     augment: Augment = 1,
     plain: Plain = False,
-    criterion: Criterion = "strict",
-    known_terms: KnownTerms = 0,
     fewest_holders: FewestHolders = 2,
-    fewest_in_group: FewestInGroup = 1,
-    representative: Representative = "share",
+    fewest_in_group: FewestInGroup = 3,
     weights: Weights = "count",
     max_terms: MaxTerms = None,
     scrub: o.ScrubFlag = True,
@@ -113,23 +129,29 @@ def bundle(
     force: o.ForceFlag = False,
     as_json: o.JsonFlag = False,
 ) -> None:
-    """Bundle user profiles into groups, and write what each group may show.
+    """Put people into groups, and write what each group may show.
 
-    The folder holds representatives.jsonl and report.json, which name no user, and apart from them
-    operator/membership.jsonl (readable by you alone), which says who is in which group.
+    The folder holds representatives.jsonl, which names no user, and apart from it operator/ (readable by
+    you alone), which says who is where and what was measured.
     """
     from tacit.groups import Groups
 
     with Groups.bundle(
         profiles,
         output,
-        p=p,
         criterion=criterion,
-        known_terms=known_terms,
+        epsilon=epsilon,
+        delta=delta,
+        clicks=clicks,
+        vote_epsilon=vote_epsilon,
+        strength=strength,
+        ledger=ledger,
+        budget_epsilon=budget_epsilon,
+        budget_delta=budget_delta,
+        p=p,
         fewest_holders=fewest_holders,
         fewest_in_group=fewest_in_group,
         augment=None if plain else augment,
-        representative=representative,
         seed=seed,
         weights=weights,
         max_terms=max_terms,
@@ -148,53 +170,99 @@ def _render(console: Console, measured: dict[str, Any], output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    link, kept, found = measured["linkability"], measured["information"], measured["singled_out"]
-    lines = [
-        f"{measured['users']:,} users in {measured['groups']:,} groups of {measured['smallest']} to "
-        f"{measured['largest']} (mean {measured['mean_size']:.1f}), in {escape(str(output))}",
-        f"{'[bold red]high[/] ' if found['high'] else ''}singled out: {found['by_release']:.1%} of users by "
-        f"what is released alone, {found['by_knowledge']:.1%} by somebody who knows one term and which terms "
-        "go together",
-    ]
+    place = escape(str(output))
+    cohorts = measured["criterion"] == "cohorts"
+    lines = _of_cohorts(measured, place) if cohorts else _of_words(measured, place)
+    found = measured["singled_out"]
+    gain = found["by_language"] - found["without"]
+    lines.insert(
+        1,
+        f"{'[bold red]high[/] ' if found['high'] else ''}somebody who knows one term of a person, and which "
+        f"words go together, names another rightly for {found['by_language']:.1%}; without these groups for "
+        f"{found['without']:.1%}: {gain:+.1%} is what they give away",
+    )
     if without := measured["users_without_terms"]:
-        lines.append(f"{without:,} more users have no usable term and are in no group")
+        lines.append(f"{without:,} more users have no usable query and are in no group")
     if scrubbed := measured["scrubbed_queries"]:
         lines.append(f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number")
-    lines += [
+    console.print("\n".join(lines), soft_wrap=True)
+    table = Table("knows", "right", "without", "gain, 95 %", "surest tenth", "without")
+    for line in measured["language"]:
+        low, high = line["gain_interval"]
+        table.add_row(
+            f"{line['known_terms']}, {line['knows']}",
+            *(f"{line[key]:.3f}" for key in ("right", "without")),
+            f"{line['gain']:+.3f} [{low:.3f}, {high:.3f}]",
+            *(f"{line[key]:.3f}" for key in ("surest", "surest_without")),
+        )
+    console.print(table)
+
+
+def _of_cohorts(measured: dict[str, Any], place: str) -> list[str]:
+    """What a report on cohorts says in lines."""
+    lines = [
+        f"{measured['users']:,} users in {measured['in_use']} of {measured['groups']} public cohorts, "
+        f"in {place}",
+    ]
+    if promise := measured["guarantee"]:
+        shown = f"{measured['words_shown']:,} words in {measured['cohorts_with_words']} cohorts"
+        lines.append(
+            f"{shown}; λ = {measured['strength']:g}; charged: ε = {promise['epsilon']:g}, "
+            f"δ = {promise['delta']:.1e}, for adding or removing a user"
+        )
+    else:
+        lines.append(
+            f"no words of people are shown, and nothing was charged (--epsilon adds words); "
+            f"λ = {measured['strength']:g}"
+        )
+    for each in measured["fake_accounts"]:
+        lines.append(
+            f"all but one account fake, {each['generations']} generation(s): a word of the one is named for "
+            f"{each['right']:.1%}, by popularity alone for {each['without']:.1%}; taking part is told "
+            f"at most {each['told_apart']:.3f} of the time"
+        )
+    if nowhere := measured["users_without_place"]:
+        lines.append(f"{nowhere:,} users have no place: what they ask is sensitive, or in no known word")
+    return lines
+
+
+def _of_words(measured: dict[str, Any], place: str) -> list[str]:
+    """What a report on groups of words says in lines."""
+    link, kept = measured["linkability"], measured["information"]
+    one = next(line for line in measured["attackers"] if line["known_terms"] == 1)
+    return [
+        f"{measured['users']:,} users in {measured['groups']:,} groups of {measured['smallest']} to "
+        f"{measured['largest']} (mean {measured['mean_size']:.1f}), in {place}",
         f"linkability n_t/n: largest {link['max']:.3f}, mean {link['mean']:.3f}; p = {link['p']:g}; "
         f"{link['above_p']:.1%} of released terms above p",
+        f"belief by eq. 3 with one known term, if terms were independent: largest {one['belief_max']:.3f}; "
+        f"above p for {measured['singled_out']['by_release']:.1%} of users",
         f"kept: {kept['terms_kept']:.1%} of terms, {kept['weight_kept']:.1%} of weight; similarity within "
         f"groups {kept['similarity_within']:.3f}, to the group {kept['similarity_to_group']:.3f}",
     ]
-    console.print("\n".join(lines), soft_wrap=True)
-    table = Table("terms known", "belief max", "belief mean", "change max", "informed max", "informed > p")
-    for line in measured["attackers"]:
-        shown = (f"{line[key]:.3f}" for key in ("belief_max", "belief_mean", "change_max", "informed_max"))
-        table.add_row(str(line["known_terms"]), *shown, f"{line['informed_above_p']:.1%}")
-    console.print(table)
-    guessed = measured["weight_attacker"]
-    console.print(
-        "belief: from what is released (eq. 3); informed: one who also knows which terms go together.\n"
-        f"equal weights, same person: right in {guessed['right']:.1%} of {guessed['guesses']:,} guesses, "
-        f"by chance {guessed['chance']:.1%}",
-        soft_wrap=True,
-    )
 
 
 def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
-    """Say which group serves a user."""
+    """Say which group serves a user, or which cohorts the user is in."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:
         place = groups.place(user)
+        places = place.places if place else ()
+        about = [groups.representative(each).about for each in places]
     group, member = (place.group, place.member) if place else (None, False)
-    if group is not None:
+    if places:
+        said = "\n".join(f"{number:3}  {name}" for number, name in zip(places, about, strict=True))
+        said += "\none of them is told per request: the nearest to its results"
+    elif group is not None:
         guest = f"guest of group {group}: served by its profile, not counted in it"
         said = f"member of group {group}" if member else guest
     else:
         said = f"{'waiting, no similar group' if place else 'unknown'}: use the engine's order"
-    found = {"known": place is not None, "group": group, "member": member}
-    emit(found, as_json=as_json, render=lambda console: console.print(said, soft_wrap=True))
+    found: dict[str, Any] = {"known": place is not None, "group": group, "member": member}
+    if places:
+        found |= {"places": list(places), "about": about}
+    emit(found, as_json=as_json, render=lambda console: console.print(said, soft_wrap=True, highlight=False))
 
 
 def assign(
@@ -204,7 +272,7 @@ def assign(
     ],
     as_json: o.JsonFlag = False,
 ) -> None:
-    """Add newcomers: guests of the nearest group until they meet the bound as a group of their own."""
+    """Add newcomers: in cohorts at once; guests of the nearest group of words until a batch is drawn."""
     from tacit.groups import Groups
     from tacit.groups.reading import read_profiles
 
@@ -223,7 +291,7 @@ def assign(
         result,
         as_json=as_json,
         render=lambda console: console.print(
-            f"{result['assigned']:,} newcomers: {result['members']:,} in new groups, "
+            f"{result['assigned']:,} newcomers: {result['members']:,} in groups, "
             f"{result['guests']:,} guests of groups, {result['waiting']:,} without a similar group",
             soft_wrap=True,
         ),
@@ -273,16 +341,16 @@ def rerank(
     emit({"results": ranked}, as_json=as_json, render=render)
 
 
-def rebundle(folder: Folder, as_json: o.JsonFlag = False) -> None:
-    """Bundle all users anew, guests included."""
+def rebundle(folder: Folder, clicks: Clicks = None, as_json: o.JsonFlag = False) -> None:
+    """Release another generation of cohorts' words, charged to the ledger; groups of words are stable."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:
-        with progress("Bundling", total=len(groups), unit="users") as shown:
-            groups.rebundle(shown.advance)
-        result = {"users": len(groups), "groups": groups.count_groups()}
+        groups.rebundle(clicks)
+        shown = sum(len(each.terms) for each in groups.representatives())
+        result = {"users": len(groups), "groups": groups.count_groups(), "words_shown": shown}
     emit(
         result,
         as_json=as_json,
-        render=lambda console: console.print(f"{result['users']:,} users in {result['groups']:,} groups"),
+        render=lambda console: console.print(f"a new generation: {shown:,} words are shown"),
     )

@@ -40,10 +40,9 @@ from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.criterion import Criterion, refuse_hopeless
-from tacit.groups.loops.judging import grow_groups, judge
-from tacit.groups.loops.knowledge import CompiledCriterion, Rows, Scratch
+from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, grow_groups, judge
 from tacit.groups.profiles import Profiles
-from tacit.groups.representative import REPRESENTATIVES, ReleasedTerms, Representative, release
+from tacit.groups.representative import ReleasedTerms, Representative, release
 from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
 from tacit.groups.similarity import UnitVectors, pairwise_similarity
 from tacit.validation import whole
@@ -275,7 +274,6 @@ class Bundling:
     Attributes:
         labels: the group of each user, in the order of ``profiles.users``.
         released: what each group shows; group numbers follow from it alone.
-        representative: how released terms are weighed.
         vectors: the (augmented) profiles by which users were compared.
     """
 
@@ -284,7 +282,6 @@ class Bundling:
     vectors: UnitVectors
     labels: NDArray[np.int32]
     released: ReleasedTerms
-    representative: str = "share"
 
     def __repr__(self) -> str:
         return f"Bundling({len(self.profiles)} users in {len(self.released)} groups, {self.criterion})"
@@ -318,13 +315,11 @@ class Bundler:
     Args:
         p: the bound, in (0, 1).
         criterion: ``strict`` (every term, every member) or ``paper`` (an average; see the guarantee page).
-        known_terms: how many of a member's terms the attacker may know (strict only).
         augment: steps of hypernyms added before users are compared; None compares words as they are.
         fewest_holders: how many users of the population must hold a term for it to be released (strict
             only).
         fewest_in_group: how many members of a group must hold a term for the group to release it (strict
             only).
-        representative: the weights of released terms: ``share``, or the paper's ``centroid`` or ``union``.
         method: ``greedy`` on everybody at once, ``cells`` (partition first; for large populations), or
             ``auto``: greedy up to 4,000 users.
         cell_size: the most users of a cell.
@@ -334,11 +329,9 @@ class Bundler:
 
     p: float = 0.4
     criterion: str = "strict"
-    known_terms: int = 0
     augment: int | None = 1
     fewest_holders: int = 2
-    fewest_in_group: int = 1
-    representative: str = "share"
+    fewest_in_group: int = 3
     method: str = "auto"
     cell_size: int = 3000
     seed: int = 0
@@ -349,16 +342,15 @@ class Bundler:
         object.__setattr__(self, "cell_size", whole("cell_size", self.cell_size, 2))
         if self.augment is not None and whole("augment", self.augment) > MOST_STEPS:
             raise ParameterError.outside("augment", self.augment, f"from 0 to {MOST_STEPS}")
-        for name, known in (("representative", REPRESENTATIVES), ("method", METHODS)):
-            if getattr(self, name) not in known:
-                raise ParameterError.outside(name, repr(getattr(self, name)), f"one of {', '.join(known)}")
+        if self.method not in METHODS:
+            raise ParameterError.outside("method", repr(self.method), f"one of {', '.join(METHODS)}")
         if self.cell_size > LARGEST_CELL:
             raise ParameterError.outside("cell_size", self.cell_size, f"between 2 and {LARGEST_CELL}")
 
     @property
     def rule_of_release(self) -> Criterion:
         """The criterion these parameters ask for."""
-        return Criterion(self.p, self.criterion, self.known_terms, self.fewest_holders, self.fewest_in_group)
+        return Criterion(self.p, self.criterion, self.fewest_holders, self.fewest_in_group)
 
     def fit(self, profiles: Profiles, advance: Callable[[int], None] = lambda _users: None) -> Bundling:
         """Group the users.
@@ -380,20 +372,18 @@ class Bundler:
         if labels is None:
             raise InfeasibleError(
                 f"no grouping of these {len(profiles)} users was found that meets p = {self.p:g} "
-                f"({criterion.kind} criterion, known_terms = {criterion.known_terms}).",
-                "Allow a larger p or fewer known terms, or bring more users.",
+                f"({criterion.kind} criterion).",
+                "Allow a larger p or fewer holders in a group, or bring more users.",
             )
         # Weights add up in canonical order, whatever the input's.
         members = np.lexsort((np.argsort(order), labels))
         offsets = np.concatenate(([0], np.cumsum(np.bincount(labels))))
-        released, holds = release(profiles, offsets, members, rule, self.representative)
+        released, holds = release(profiles, offsets, members, rule)
         if not holds.all():  # the recheck after leftovers; unreachable unless the bundling is wrong
             raise InfeasibleError(f"{int((~holds).sum())} groups fail the final check.", "Report this.")
         numbering = released.order_by_content(np.diff(offsets))
         numbered = np.argsort(numbering).astype(np.int32)[labels]
-        return Bundling(
-            criterion, profiles, vectors, numbered, released.in_order(numbering), self.representative
-        )
+        return Bundling(criterion, profiles, vectors, numbered, released.in_order(numbering))
 
     def _cells(self, vectors: UnitVectors, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         greedy = self.method == "greedy" or (self.method == "auto" and order.size <= _GREEDY_UP_TO)

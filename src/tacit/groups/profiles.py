@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
-from tacit.groups.loops.knowledge import Rows
+from tacit.groups.loops.judging import Rows
 from tacit.text import normalise
 from tacit.validation import whole
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -30,6 +32,7 @@ from tacit.errors import InputError
 from tacit.files import literal_path
 from tacit.groups.profiles import Period, Profiles, check_reading
 from tacit.searchlog import check_log
+from tacit.searchlog.schema import begins_as_parquet
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
 
@@ -82,6 +85,49 @@ def profiles_from_log(
     names = users.take(pa.array(usable)).to_pylist()
     profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
     return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
+
+
+def queries_of_log(
+    path: str | Path,
+    *,
+    scrub: bool = True,
+    period: Period = (None, None),
+    advance: Callable[[int], None] = lambda _queries: None,
+) -> Profiles:
+    """What everybody asked: whole queries, each as often as it was asked; see :func:`profiles_from_log`."""
+    asked, users, queries = _asked(check_log(path), period)
+    queries = normalise_column(queries)
+    naming = _naming_somebody(queries) if scrub else frozenset()
+    if naming:
+        asked.data[np.isin(asked.indices, list(naming))] = 0
+        asked.eliminate_zeros()
+    usable = np.flatnonzero(np.diff(asked.indptr))
+    if not usable.size:
+        raise InputError("no query of the log is left.", "Profiles need queries.")
+    found, names = asked[usable].tocoo(), users.take(pa.array(usable)).to_pylist()
+    advance(len(queries))
+    profiles = Profiles.from_postings(names, queries.to_pylist(), found.row, found.col, found.data)
+    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
+
+
+def people_in(
+    given: str | Path | Profiles | Mapping[str, Mapping[str, float]],
+    progress: Callable[..., AbstractContextManager[Any]],
+    *,
+    whole_queries: bool = False,
+    **of_log: Any,
+) -> tuple[Profiles, Path | None, bool]:
+    """Profiles from whatever was given, the file they come from, and whether that is a log."""
+    if isinstance(given, Profiles):
+        return given, None, False
+    if isinstance(given, Mapping):
+        return Profiles.from_mappings(given), None, False
+    path = Path(given)
+    if not begins_as_parquet(path):
+        return read_profiles(path), path, False
+    with progress("Reading", unit="queries") as shown:
+        read = queries_of_log if whole_queries else profiles_from_log
+        return read(path, **of_log, **({"advance": shown.advance} if shown else {})), path, True
 
 
 def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:

@@ -13,31 +13,36 @@ independent given the group, as the paper does. For a group G_i and a term t,
 - the **belief** is eq. 3: the sum over groups that release t of P(V in G_i | V_b, G) n_t / n;
 - the **change** is eq. 1: the same sum over all groups, less the prior f_t.
 
-**The informed attacker** knows the victim's group and, of every member, which terms go together (the
-operator's file without names): the belief is n_{V_b + t} / n_{V_b} inside the group. The two agree only if t
-is independent of V_b.
+**The language attacker** (:mod:`tacit.groups.language`) is not bound by p: he is measured, beside himself
+without the groups. The report begins with both.
 
-**The attacker by weights**: the paper's weights are sums, or largest values, of what a few members weigh a
-term. A number that few sums give marks a person: where two terms of a group carry the same rare weight, one
-member is likely to hold both. Chance is the same guess without the weights: one term of the pair is exchanged
-for another of the same group that equally many members hold. Under the default weights, which are n_t/n,
-nothing beyond chance is learnt by construction, and measured all the same.
+**Fake accounts** against cohorts: everybody but the victim is the attacker's. He sees every noisy count, not
+only those that are shown, takes off what his own accounts added, and adds popularity by Bayes.
+
+**The observer of generations** sees all of them: with g generations the noise counts as if μ were √g·μ, and
+the victim's part is told from the noise with chance Φ(√g·μ/2) at most.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import ndtr
 
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundling
+from tacit.groups.cohorts import Cohorts, Person, load_cohorts
+from tacit.groups.language import Evidence, Floats, LanguageAttack, language_attacks
+from tacit.groups.profiles import Profiles
+from tacit.groups.words import UNIT, Generation
+from tacit.taxonomy import load_wordnet
+from tacit.text import STOP_WORDS, words
 
 _BATCH = 32
 _NEGLIGIBLE = 1e-15
@@ -55,9 +60,6 @@ class Attack:
         belief_above_p: the share of victims about whom eq. 3 is above p for a term of theirs (none under the
             strict criterion).
         change_max: eq. 1; the largest over all victims and terms.
-        informed_max: n_{V_b + t} / n_{V_b}, the largest over all victims.
-        informed_above_p: the share of victims about whom the informed attacker is more than p sure of
-            a released term.
     """
 
     known_terms: int
@@ -66,8 +68,6 @@ class Attack:
     belief_mean: float
     belief_above_p: float
     change_max: float
-    informed_max: float
-    informed_above_p: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class Attacker:
         candidates = order[profiles.sizes[order] > known_terms]
         chosen = candidates[np.sort(randomness.permutation(candidates.size)[:victims])]
         if not chosen.size:
-            return Attack(known_terms, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            return Attack(known_terms, 0, 0.0, 0.0, 0.0, 0.0)
         held = (profiles.terms[profiles.held(user)] for user in chosen)
         known = [randomness.choice(terms, known_terms, replace=False) for terms in held]
         return self._summary(known_terms, chosen, known)
@@ -170,7 +170,6 @@ class Attacker:
                 shown = released.terms[released.held(bundling.labels[victims[index]])]
                 own = np.intersect1d(profiles.terms[profiles.held(victims[index])], shown)
                 own_terms.append(belief[line, np.setdiff1d(own, known[index])])
-        informed = np.array([_informed(bundling, v, b) for v, b in zip(victims, known, strict=True)])
         own = np.concatenate(own_terms)
         return Attack(
             known_terms,
@@ -179,111 +178,7 @@ class Attacker:
             float(own.mean()) if own.size else 0.0,
             float(np.mean([(beliefs > bundling.criterion.p).any() for beliefs in own_terms])),
             float(np.max(changed)),
-            float(informed.max()),
-            float((informed > bundling.criterion.p).mean()),
         )
-
-
-def _informed(bundling: Bundling, victim: int, known: NDArray[np.int32]) -> float:
-    """The largest n_{B+t} / n_B over released terms t not in B, inside the victim's group."""
-    profiles, released, group = bundling.profiles, bundling.released, bundling.labels[victim]
-    rows = [profiles.terms[profiles.held(member)] for member in bundling.members[group]]
-    matching = [row for row in rows if np.isin(known, row).all()]
-    terms, together = np.unique(np.concatenate(matching), return_counts=True)
-    open_terms = np.isin(terms, released.terms[released.held(group)]) & ~np.isin(terms, known)
-    return float(together[open_terms].max() / len(matching)) if open_terms.any() else 0.0
-
-
-_GROUPS = 2000
-_PAIRS = 45
-_TWO_SIDED_95 = 1.959964
-
-
-@dataclass(frozen=True)
-class WeightAttack:
-    """What "same weight, same person" gets right.
-
-    Attributes:
-        guesses: how many pairs were guessed.
-        right: the share of guesses in which one member holds both terms.
-        right_interval: of that share, with 95 % confidence (Wilson).
-        chance: the share right when weights are ignored.
-        singled_out: the share of users in the attacked groups about whom a guess is right, where the attacker
-            may be more than p sure of his guesses, and surer than by chance; otherwise 0.
-    """
-
-    guesses: int
-    right: float
-    right_interval: tuple[float, float]
-    chance: float
-    singled_out: float
-
-
-class _Group:
-    """One group as the attacker sees it, and who really holds what."""
-
-    def __init__(self, bundling: Bundling, group: int) -> None:
-        released, profiles = bundling.released, bundling.profiles
-        held = released.held(group)
-        self.terms = released.terms[held]
-        self.holders = released.holders[held]
-        # Compared as they are published: with six digits.
-        self.weights = np.array([float(f"{weight:.6g}") for weight in released.weights[held]])
-        self.owners: list[set[int]] = [set() for _ in self.terms]
-        place = {int(term): index for index, term in enumerate(self.terms)}
-        for member in bundling.members[group].tolist():
-            for term in profiles.terms[profiles.held(member)].tolist():
-                if term in place:
-                    self.owners[place[term]].add(member)
-
-    def pairs(self, randomness: np.random.Generator) -> Iterator[tuple[int, int]]:
-        """Pairs of terms of equal weight; a sample of them where many terms share one."""
-        _, bucket = np.unique(self.weights, return_inverse=True)
-        for members in np.split(np.argsort(bucket, kind="stable"), np.cumsum(np.bincount(bucket))[:-1]):
-            if math.comb(members.size, 2) <= _PAIRS:
-                yield from combinations(members.tolist(), 2)
-            else:
-                for _ in range(_PAIRS):
-                    left, right = randomness.choice(members, 2, replace=False).tolist()
-                    yield left, right
-
-    def without_weights(self, pair: tuple[int, int], randomness: np.random.Generator) -> tuple[int, int]:
-        """The pair with its second term exchanged for one that equally many hold."""
-        alike = np.flatnonzero(self.holders == self.holders[pair[1]])
-        alike = alike[alike != pair[0]]
-        return pair[0], int(randomness.choice(alike))
-
-
-def attack_weights(bundling: Bundling, seed: int = 0) -> WeightAttack:
-    """Guess "same weight, same person" over the groups (a random 2,000 of them where there are more)."""
-    randomness = np.random.default_rng([seed, 0])
-    chosen = randomness.permutation(len(bundling.released))[:_GROUPS]
-    attacked = int(bundling.sizes[chosen].sum())
-    guesses, right, by_chance, touched = 0, 0, 0, set[int]()
-    for group in chosen.tolist():
-        seen = _Group(bundling, group)
-        for pair in seen.pairs(randomness):
-            guesses += 1
-            both = seen.owners[pair[0]] & seen.owners[pair[1]]
-            left, other = seen.without_weights(pair, randomness)
-            right += bool(both)
-            by_chance += bool(seen.owners[left] & seen.owners[other])
-            touched |= both
-    interval, chance = _wilson(right, guesses), by_chance / guesses if guesses else 0.0
-    sure = interval[0] > max(chance, bundling.criterion.p)
-    share = right / guesses if guesses else 0.0
-    return WeightAttack(guesses, share, interval, chance, len(touched) / attacked if sure else 0.0)
-
-
-def _wilson(right: int, guesses: int) -> tuple[float, float]:
-    """The interval of a share that never leaves [0, 1]."""
-    if not guesses:
-        return 0.0, 1.0
-    share, square = right / guesses, _TWO_SIDED_95**2
-    middle = (share + square / (2 * guesses)) / (1 + square / guesses)
-    half = _TWO_SIDED_95 / (1 + square / guesses)
-    half *= float(np.sqrt(share * (1 - share) / guesses + square / (4 * guesses * guesses)))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 KNOWN_TERMS = (0, 1, 5, 10)
@@ -293,19 +188,27 @@ _HIGH = 0.05
 
 @dataclass(frozen=True)
 class SingledOut:
-    """The share of users of whom an attacker is more than p sure of a term he did not know.
+    """What an attacker learns about people, in one line.
 
     Attributes:
-        by_release: by what is released alone: beliefs above p (eq. 3), or guesses from weights that are
-            right beyond chance.
-        by_knowledge: by one known term, for an attacker who also knows from elsewhere which terms go
-            together in the group. p does not bound this one unless known_terms is at least 1.
-        high: whether either is above 5 %.
+        by_release: the share of users of whom eq. 3 is more than p sure of a term of theirs.
+        by_language: the share of whom the language attacker who knows one term names another rightly, with
+            the groups; from whichever source of language gains more by them.
+        without: the same attacker without the groups.
+        high: whether the groups add more than 0.05 to it, or eq. 3 is above p for more than 5 %.
     """
 
     by_release: float
-    by_knowledge: float
+    by_language: float
+    without: float
     high: bool
+
+    @classmethod
+    def of(cls, by_release: float, language: Sequence[LanguageAttack]) -> SingledOut:
+        """The headline of some attacks."""
+        worst = max((each for each in language if each.known_terms == 1), key=lambda each: each.gain)
+        high = max(by_release, worst.gain) > _HIGH
+        return cls(by_release, worst.right, worst.without, high)
 
 
 @dataclass(frozen=True)
@@ -370,13 +273,12 @@ class Report:
     mean_size: float
     largest: int
     criterion: str
-    known_terms: int
     fewest_holders: int
-    representative: str
+    fewest_in_group: int
     singled_out: SingledOut
     linkability: Linkability
     attackers: list[Attack]
-    weight_attacker: WeightAttack
+    language: list[LanguageAttack]
     information: Information
 
     def as_dict(self) -> dict[str, Any]:
@@ -395,7 +297,7 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         victims = 200 if len(bundling.profiles) <= _MANY else 50
     attacker = Attacker(bundling)
     attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
-    weights = attack_weights(bundling, seed)
+    language = language_attacks(bundling.profiles, bundle_evidence(bundling), seed)
     at, kept = _kept(bundling)
     return Report(
         len(bundling.profiles),
@@ -406,21 +308,28 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         float(bundling.sizes.mean()),
         int(bundling.sizes.max()),
         bundling.criterion.kind,
-        bundling.criterion.known_terms,
         bundling.criterion.fewest_holders,
-        bundling.representative,
-        _singled_out(attacks, weights),
+        bundling.criterion.fewest_in_group,
+        SingledOut.of(max(attack.belief_above_p for attack in attacks), language),
         _linkability(bundling, kept),
         attacks,
-        weights,
+        language,
         _information(bundling, at, kept),
     )
 
 
-def _singled_out(attacks: list[Attack], weights: WeightAttack) -> SingledOut:
-    released = max(weights.singled_out, *(attack.belief_above_p for attack in attacks))
-    known = next(attack.informed_above_p for attack in attacks if attack.known_terms == 1)
-    return SingledOut(released, known, max(released, known) > _HIGH)
+def bundle_evidence(bundling: Bundling) -> Evidence:
+    """What a group shows about terms: whether it shows them, and how many of its members hold them."""
+    released, width = bundling.released, len(bundling.profiles.vocabulary)
+
+    def features(row: int) -> Floats:
+        held = released.held(int(bundling.labels[row]))
+        found = np.zeros((2, width))
+        found[0, released.terms[held]] = 1.0
+        found[1, released.terms[held]] = np.log(released.holders[held] / bundling.sizes[bundling.labels[row]])
+        return found
+
+    return features
 
 
 def _kept(bundling: Bundling) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -483,3 +392,108 @@ def similarity_within(bundling: Bundling) -> float:
     squares = [np.einsum("i,i", x, x, dtype=np.float64) for x in (sums.data, bundling.vectors.weights)]
     pairs = (sizes * (sizes - 1)).sum()
     return float((squares[0] - squares[1]) / pairs) if pairs else 1.0
+
+
+GENERATIONS = (1, 4)
+_FAKED = 400
+
+
+def words_of(evidence: Profiles) -> Profiles:
+    """The words that people hold, from whole queries: what an attacker would like to know."""
+    wordnet, found = load_wordnet(), dict[str, bool]()
+    people: dict[str, dict[str, float]] = {}
+    for row, user in enumerate(evidence.users):
+        held: dict[str, float] = {}
+        for text in evidence.terms[evidence.held(row)].tolist():
+            for word in words(evidence.vocabulary[text]):
+                if word not in found:
+                    found[word] = word not in STOP_WORDS and wordnet.lemma(word) is not None
+                if found[word]:
+                    held[word] = 1.0
+        if held:
+            people[user] = held
+    return Profiles.from_mappings(people)
+
+
+def cohort_evidence(
+    people: Profiles, places: Sequence[Sequence[int]], shown: dict[int, dict[int, float]], cohorts: Cohorts
+) -> Evidence:
+    """What places and cohorts' words say about terms; the attacker knows all three places."""
+    numbers = [cohorts.table.number(term) for term in people.vocabulary]
+    near = cohorts.scores(cohorts.directions([{number: 1} for number in numbers]))[:, : len(cohorts)].T
+
+    def features(row: int) -> Floats:
+        mine = list(places[row])
+        if not mine:
+            return np.zeros((4, len(numbers)))
+        counts = np.array([[shown.get(place, {}).get(number, 0.0) for number in numbers] for place in mine])
+        most = counts.max(axis=0)
+        return np.array([most > 0, near[mine].max(axis=0), near[mine].mean(axis=0), np.log1p(most)])
+
+    return features
+
+
+def fake_accounts(
+    people: Sequence[Person], generation: Generation, generations: int, seed: int
+) -> tuple[float, float]:
+    """How often a pair of the one person who is no fake is named, with the words and by popularity alone."""
+    draw = np.random.default_rng(seed)
+    holders: dict[tuple[int, int], int] = {}
+    for person in people:
+        for pair in person.keys:
+            holders[pair] = holders.get(pair, 0) + 1
+    victims = [person for person in people if person.keys]
+    if not victims or not generation.epsilon:
+        return 0.0, 0.0
+    pairs = list(holders)
+    counts, noise = np.array([holders[pair] for pair in pairs]), generation.sigma / math.sqrt(generations)
+    right, popular = [], []
+    for person in (victims[place] for place in draw.permutation(len(victims))[:_FAKED]):
+        own = np.array([pair in set(person.keys) for pair in pairs])
+        chance = np.maximum(counts - own, 0.5) / len(people)
+        weight = math.isqrt(UNIT * UNIT // len(person.keys))
+        seen = weight * own + draw.normal(0, noise, own.size)
+        odds = np.log(chance / (1 - np.minimum(chance, 0.999))) + weight * (seen - weight / 2) / noise**2
+        right.append(own[odds.argmax()])
+        popular.append(own[chance.argmax()])
+    return float(np.mean(right)), float(np.mean(popular))
+
+
+def cohort_report(
+    evidence: Profiles,
+    people: Sequence[Person],
+    shown: dict[int, dict[int, float]],
+    strength: float,
+    generation: Generation,
+    seed: int,
+) -> dict[str, Any]:
+    """The report on cohorts: how many are where, what was charged, and what attackers learn."""
+    cohorts, told = load_cohorts(), words_of(evidence)
+    row_of = {user: row for row, user in enumerate(evidence.users)}
+    places = [people[row_of[user]].places for user in told.users]
+    sizes = np.bincount([place for person in people for place in person.places], minlength=len(cohorts))
+    attacks = language_attacks(told, cohort_evidence(told, places, shown, cohorts), seed)
+    event = generation.event
+    fakes = []
+    for number in GENERATIONS if generation.epsilon else ():
+        right, popular = fake_accounts(people, generation, number, seed)
+        guess = float(ndtr(math.sqrt(number) * generation.mu / 2))
+        fakes.append({"generations": number, "right": right, "without": popular, "told_apart": guess})
+    return {
+        "criterion": "cohorts",
+        "users": len(people),
+        "users_without_terms": evidence.without_terms,
+        "users_without_place": sum(not person.places for person in people),
+        "scrubbed_queries": evidence.scrubbed_queries,
+        "groups": len(cohorts),
+        "in_use": int((sizes > 0).sum()),
+        "smallest": int(sizes[sizes > 0].min(initial=0)) if sizes.any() else 0,
+        "words_shown": sum(map(len, shown.values())),
+        "cohorts_with_words": len(shown),
+        "strength": strength,
+        "guarantee": event.guarantee.to_dict() if event else None,
+        "sigma": generation.sigma if generation.epsilon else None,
+        "singled_out": asdict(SingledOut.of(0.0, attacks)),
+        "language": [asdict(attack) for attack in attacks],
+        "fake_accounts": fakes,
+    }

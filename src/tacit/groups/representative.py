@@ -1,11 +1,9 @@
 """What a group shows to the world: the terms it may release, with the weights of the group.
 
-The representative is made of the members' **original** terms, not of the augmented ones. By default a term
-weighs the **share** of members who hold it, n_t/n: then two terms of equal weight are two terms held by
-equally many, and nothing more. The paper's weights are kept as options: the **centroid** (mean weight over
-all members, a term one does not hold counting 0) and the **union** (the largest weight any member gives the
-term). Both carry a few people's numbers, and equal numbers betray who holds what
-(:mod:`tacit.groups.report`).
+The representative is made of the members' **original** terms, not of the augmented ones. A term weighs the
+**share** of members who hold it, n_t/n: then two terms of equal weight are two terms held by equally many,
+and nothing more. The paper's centroids and unions of weights carry a few people's numbers, and equal numbers
+betray who holds what.
 """
 
 from __future__ import annotations
@@ -16,12 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.loops.judging import release_groups
-from tacit.groups.loops.knowledge import CompiledCriterion, Scratch
+from tacit.groups.loops.judging import CompiledCriterion, Scratch, release_groups
 from tacit.groups.profiles import Profiles
-
-REPRESENTATIVES = ("share", "centroid", "union")
-_KIND = {name: number for number, name in enumerate(REPRESENTATIVES)}
 
 
 @dataclass(frozen=True)
@@ -29,8 +23,11 @@ class Representative:
     """One group's released profile."""
 
     group: int
-    members: int
+    members: int | None
+    """How many people it counts; None for a cohort, which does not tell."""
     terms: dict[str, float]
+    about: str = ""
+    """What a cohort is about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +84,13 @@ def release(
     member_offsets: NDArray[np.int64],
     members: NDArray[np.int64],
     rule: CompiledCriterion,
-    kind: str,
 ) -> tuple[ReleasedTerms, NDArray[np.bool_]]:
     """Judge every group once more and make its representative; also say which groups hold."""
     offsets, terms, holders, weights, distinct, holds = release_groups(
         member_offsets,
         members,
         profiles.rows,
-        profiles.weights,
         rule,
         Scratch.of(len(profiles.vocabulary)),
-        np.zeros(len(profiles.vocabulary), np.float64),
-        _KIND[kind],
     )
     return ReleasedTerms(offsets, terms, holders, weights, distinct), holds

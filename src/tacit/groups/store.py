@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +37,15 @@ from numpy.typing import NDArray
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_directory, atomic_file, check_output_folder
 from tacit.groups.bundling import Bundler, Bundling
-from tacit.groups.profiles import Profiles
+from tacit.groups.cohorts import Person
 from tacit.groups.report import Report
 
 FILE = "groups.sqlite"
 NOWHERE = -1
 """Where a user stands in the middle of a step: in no group, and not among those who wait for one."""
-_FORMAT = 3
+_FORMAT = 4
 
 _TABLES = (
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE term (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, holders INTEGER NOT NULL)",
     "CREATE TABLE user (name TEXT PRIMARY KEY, team INTEGER, member INTEGER NOT NULL,"
     " rests INTEGER NOT NULL, terms BLOB NOT NULL, weights BLOB NOT NULL) WITHOUT ROWID",
@@ -61,6 +61,8 @@ class Place:
 
     group: int | None
     member: bool
+    places: tuple[int, ...] = ()
+    """All cohorts of the user, the first of which is the group; empty for groups of words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,10 @@ class Shown:
     shares: NDArray[np.float32]
 
 
-class GroupsStore:
-    """The tables, without any rule about what may stand in them."""
+class Store:
+    """A file of settings and users in SQLite, without any rule about what may stand in it."""
+
+    tables: ClassVar[Sequence[str]] = ()
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -90,13 +94,14 @@ class GroupsStore:
             raise IntegrityError(f"{path} has format {found}; this version reads {_FORMAT}.", "Bundle again.")
 
     @classmethod
-    def create(cls, path: Path, settings: Mapping[str, Any]) -> GroupsStore:
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> Self:
         """An empty file that only its owner can read."""
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = _connect(path)
-        for statement in _TABLES:
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        for statement in cls.tables:
             connection.execute(statement)
-        rows = [("format", json.dumps(_FORMAT)), ("settings", json.dumps(dict(settings)))]
+        rows = [(key, json.dumps(value)) for key, value in {"format": _FORMAT, **settings}.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         connection.close()
         return cls(path)
@@ -104,6 +109,12 @@ class GroupsStore:
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _one(self, sql: str, *values: object) -> Any:
         """The first row that a statement finds; None where it finds none."""
@@ -113,6 +124,10 @@ class GroupsStore:
         """A stored setting."""
         row = self._one("SELECT value FROM meta WHERE key = ?", key)
         return json.loads(row[0]) if row else None
+
+    def set_meta(self, key: str, value: object) -> None:
+        """Store a setting."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -129,6 +144,55 @@ class GroupsStore:
         """Changes whenever another connection has changed the file."""
         return int(self._one("PRAGMA data_version")[0])
 
+    def count_users(self) -> int:
+        """How many people there are."""
+        return int(self._one("SELECT count(*) FROM user")[0])
+
+
+class CohortStore(Store):
+    """The places of people and the pairs that they mark; nothing else of anybody is kept."""
+
+    tables = (
+        "CREATE TABLE user (name TEXT PRIMARY KEY, places BLOB NOT NULL, keys BLOB NOT NULL) WITHOUT ROWID",
+    )
+
+    def add(self, people: Iterable[tuple[str, Person]]) -> None:
+        """Add people, or put others in the place of those who are here."""
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO user VALUES (?, ?, ?)",
+            (
+                (name, bytes(person.places), np.array(person.keys, np.int32).tobytes())
+                for name, person in people
+            ),
+        )
+
+    def person(self, user: str) -> Person | None:
+        """What is kept of a person; None for somebody unknown."""
+        row = self._one("SELECT places, keys FROM user WHERE name = ?", user)
+        return _person(*row) if row else None
+
+    def people(self) -> Iterator[tuple[str, Person]]:
+        """All people in the order of their names."""
+        for name, places, keys in self.connection.execute(
+            "SELECT name, places, keys FROM user ORDER BY name"
+        ):
+            yield name, _person(places, keys)
+
+    def delete(self, user: str) -> None:
+        """Remove a person."""
+        self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
+
+
+def _person(places: bytes, keys: bytes) -> Person:
+    pairs = np.frombuffer(keys, np.int32).reshape(-1, 2).tolist()
+    return Person(tuple(places), tuple((cohort, word) for cohort, word in pairs))
+
+
+class GroupsStore(Store):
+    """The tables of groups of words."""
+
+    tables = _TABLES
+
     # Users
 
     def place(self, user: str) -> Place | None:
@@ -140,10 +204,6 @@ class GroupsStore:
         """Whether the user was counted in a group before, and must not be in another."""
         row = self._one("SELECT rests FROM user WHERE name = ?", user)
         return bool(row and row[0])
-
-    def count_users(self) -> int:
-        """How many people there are, guests included."""
-        return int(self._one("SELECT count(*) FROM user")[0])
 
     def everybody(self) -> Iterator[tuple[str, Place]]:
         """All users in the order of their names."""
@@ -159,16 +219,14 @@ class GroupsStore:
 
     def profiles_of(self, group: int | None, *, member: bool) -> dict[str, NDArray[np.int32]]:
         """The terms of a group's members, or of its guests."""
-        return self._terms("member = ?", group, member)
+        return self._terms("team IS ? AND member = ?", group, member)
 
-    def waiting(self, group: int | None) -> dict[str, NDArray[np.int32]]:
-        """The terms of those guests of a group who may be counted in a new one."""
-        return self._terms("member = 0 AND rests = 0", group)
+    def waiting(self) -> dict[str, NDArray[np.int32]]:
+        """The terms of those guests who may be counted in a new group."""
+        return self._terms("member = 0 AND rests = 0")
 
     def _terms(self, which: str, *values: int | None) -> dict[str, NDArray[np.int32]]:
-        rows = self.connection.execute(
-            f"SELECT name, terms FROM user WHERE team IS ? AND {which} ORDER BY name", values
-        )
+        rows = self.connection.execute(f"SELECT name, terms FROM user WHERE {which} ORDER BY name", values)
         return {name: np.frombuffer(terms, np.int32) for name, terms in rows}
 
     def rest(self, users: Iterable[str]) -> None:
@@ -291,14 +349,8 @@ class GroupsStore:
         """Delete a group; its users must have been put elsewhere."""
         self.connection.execute("DELETE FROM team WHERE id = ?", (group,))
 
-    def clear(self) -> None:
-        """Delete everybody and everything but the settings."""
-        for table in ("user", "team", "term"):
-            self.connection.execute(f"DELETE FROM {table}")
-
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # A rebundling of half a million users holds the file for minutes; others wait for it.
     connection = sqlite3.connect(path, isolation_level=None, timeout=600, check_same_thread=False)
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA synchronous = FULL")
@@ -325,7 +377,9 @@ def write_groups(
         text = json.dumps(measured.as_dict(), indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        store = GroupsStore.create(temporary / "operator" / FILE, asdict(bundler))
+        store = GroupsStore.create(
+            temporary / "operator" / FILE, {"settings": asdict(bundler), "key": secrets.token_hex(32)}
+        )
         try:
             with store.transaction():
                 fill(store, bundling, first=0)
@@ -357,16 +411,14 @@ def fill(store: GroupsStore, bundling: Bundling, first: int) -> None:
 def write_files(store: GroupsStore, folder: Path) -> None:
     """Write both files of lines anew, each whole or not at all."""
     vocabulary = store.vocabulary()
-    with atomic_file(folder / "representatives.jsonl") as path:
-        groups = (
-            {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
-            for group, shown in store.all_shown()
-        )
-        _write_lines(path, groups)
-    with atomic_file(folder / "operator" / "membership.jsonl", mode=0o600) as path:
-        # In the order of names: the order of the input, or of the bundling, is nobody's business.
-        rows = ({"user": user, "group": at.group, "member": at.member} for user, at in store.everybody())
-        _write_lines(path, rows)
+    groups = (
+        {"group": group, "members": shown.size, "terms": named_terms(shown, vocabulary)}
+        for group, shown in store.all_shown()
+    )
+    write_lines(folder / "representatives.jsonl", groups)
+    # In the order of names: the order of the input, or of the bundling, is nobody's business.
+    rows = ({"user": user, "group": at.group, "member": at.member} for user, at in store.everybody())
+    write_lines(folder / "operator" / "membership.jsonl", rows, mode=0o600)
 
 
 def named_terms(shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, float]:
@@ -375,18 +427,8 @@ def named_terms(shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, float]
     return dict(sorted((vocabulary[term], float(f"{share:.6g}")) for term, share in pairs))
 
 
-def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8") as lines:
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]], mode: int = 0o644) -> None:
+    """Write a JSON object a line, all of them or nothing."""
+    with atomic_file(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8") as lines:
         for row in rows:
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def stored_profiles(store: GroupsStore) -> Profiles:
-    """What a store holds of its users, as profiles to bundle."""
-    vocabulary = store.vocabulary()
-    column = {term: place for place, term in enumerate(vocabulary)}
-    users = [user for user, _ in store.everybody()]
-    terms, weights = zip(*map(store.profile, users), strict=True)
-    rows = np.repeat(np.arange(len(users)), [held.size for held in terms])
-    columns = [column[term] for term in np.concatenate(terms).tolist()]
-    return Profiles.from_postings(users, list(vocabulary.values()), rows, columns, np.concatenate(weights))

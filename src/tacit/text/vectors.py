@@ -43,6 +43,7 @@ class WordTable:
     Attributes:
         vectors: one row per word, in 8-bit steps; read from the disk as needed.
         scale: the size of a step, by dimension.
+        words: by number.
         weight: how telling each number's word is: ``ln((rank + 10) / 50)``, 0 for the commonest.
     """
 
@@ -59,6 +60,7 @@ class WordTable:
             raise IntegrityError(
                 f"the word vectors at {folder} do not fit their words.", "Install Tacit again."
             )
+        self.words: tuple[str, ...] = tuple(listed)
         self._number = dict(zip(listed, range(len(listed)), strict=True))
         self._telling = {
             word: number if _can_tell(word, number) else _MUTE

@@ -52,8 +52,8 @@ from tacit.evaluate.guards.device import AttentionRanking
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Bundler, Profiles
+from tacit.groups.bundles import rank_by_interest
 from tacit.groups.reading import profiles_from_log
-from tacit.groups.service import rank_by_interest
 from tacit.retrieval import average_precision
 from tacit.text import STOP_WORDS, words
 from tacit.world.synth import SyntheticLog

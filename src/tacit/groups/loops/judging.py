@@ -2,11 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.loops.knowledge import CompiledCriterion, Rows, Scratch, is_raised, mark_linked_by_knowledge
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def is_raised(_context: Any, flag: Any) -> Any:
+    """Inside a compiled loop: has another thread set ``flag[0]``, a bool, since?
+
+    A plain ``flag[0]`` may be read once before the loop begins, because nothing in the loop changes it;
+    an atomic load is made every time.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte = ir.IntType(8)
+        value = builder.load_atomic(builder.bitcast(array.data, byte.as_pointer()), "monotonic", 1)
+        return builder.icmp_unsigned("!=", value, ir.Constant(byte, 0))
+
+    return types.boolean(flag), generate
+
+
+class Rows(NamedTuple):
+    """The terms of all users for compiled loops: row u is ``terms[offsets[u]:offsets[u + 1]]``."""
+
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+
+
+class CompiledCriterion(NamedTuple):
+    """A criterion for compiled loops."""
+
+    paper: bool
+    p: float
+    fewest_members: int
+    mean_profile: float
+    fewest_in_group: int
+    common: NDArray[np.bool_]
+    """For every term of the vocabulary: do enough users of the population hold it?"""
+
+
+class Scratch(NamedTuple):
+    """Working memory for judging a group, one place a term of the vocabulary; all 0 between calls.
+
+    ``stop`` is one flag, shared by all threads: compiled loops cannot be interrupted, so they look at it.
+    """
+
+    holders: NDArray[np.int32]
+    stop: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, terms: int, stop: NDArray[np.bool_] | None = None) -> Scratch:
+        """Enough for a vocabulary of so many terms."""
+        flag = np.zeros(1, np.bool_) if stop is None else stop
+        return cls(np.zeros(terms, np.int32), flag)
 
 
 @compiled
@@ -68,18 +124,16 @@ def released_terms(
         for term in distinct:
             holders[term] = 0
         return rule.mean_profile / distinct.size <= rule.p, distinct
-    if rule.known_terms > 0:
-        mark_linked_by_knowledge(members, rows, distinct, rule, scratch)
     released = np.empty(distinct.size, np.int32)
     kept = 0
     for term in distinct:
-        if holders[term] > 0 and (
+        if (
             holders[term] / members.size > rule.p
             or holders[term] < rule.fewest_in_group
             or not rule.common[term]
         ):
             holders[term] = -holders[term]
-        if holders[term] > 0:
+        else:
             released[kept] = term
             kept += 1
     holds = _strict_holds(members, rows, holders, kept, rule.p)
@@ -88,43 +142,13 @@ def released_terms(
     return holds, released[:kept]
 
 
-_SHARE, CENTROID, UNION = 0, 1, 2
-
-
-@compiled
-def _gather(
-    group: NDArray[np.int64],
-    rows: Rows,
-    weights: NDArray[np.float32],
-    holders: NDArray[np.int32],
-    gathered: NDArray[np.float64],
-    kind: int,
-) -> int:
-    """Count holders and gather weights of a group's terms; give the number of distinct terms."""
-    distinct = 0
-    for member in group:
-        for at in range(rows.offsets[member], rows.offsets[member + 1]):
-            term = rows.terms[at]
-            if holders[term] == 0:
-                distinct += 1
-            holders[term] += 1
-            if kind == UNION:
-                gathered[term] = max(gathered[term], np.float64(weights[at]))
-            else:
-                gathered[term] += weights[at] if kind == CENTROID else 1.0
-    return distinct
-
-
 @compiled
 def release_groups(
     member_offsets: NDArray[np.int64],
     members: NDArray[np.int64],
     rows: Rows,
-    weights: NDArray[np.float32],
     rule: CompiledCriterion,
     scratch: Scratch,
-    gathered: NDArray[np.float64],
-    kind: int,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int32],
@@ -144,18 +168,17 @@ def release_groups(
         group = members[member_offsets[number] : member_offsets[number + 1]]
         holds[number], found = released_terms(group, rows, rule, scratch)
         found = np.sort(found)
-        distinct[number] = _gather(group, rows, weights, scratch.holders, gathered, kind)
+        distinct[number] = _count_holders(group, rows, scratch.holders).size
         end = offsets[number]
         for term in found:
             all_terms[end] = term
             all_holders[end] = scratch.holders[term]
-            all_weights[end] = gathered[term] if kind == UNION else gathered[term] / group.size
+            all_weights[end] = scratch.holders[term] / group.size
             end += 1
         offsets[number + 1] = end
         for member in group:
             for at in range(rows.offsets[member], rows.offsets[member + 1]):
                 scratch.holders[rows.terms[at]] = 0
-                gathered[rows.terms[at]] = 0
     end = offsets[groups]
     return (
         offsets,
@@ -165,11 +188,6 @@ def release_groups(
         distinct,
         holds,
     )
-
-
-_SELDOM = 16
-"""Against attackers with knowledge, judging a group is a search: a group that has grown past 16 members
-is judged again only after growing by a sixteenth."""
 
 
 @compiled
@@ -212,15 +230,13 @@ def grow_groups(
             closeness[other] = -similarities[seed, other]
         seed = _closest(closeness, free)
         closeness[:] = 0
-        chosen, size, holds, check_at = seed, 0, False, 1
+        chosen, size, holds = seed, 0, False
         while True:
             places[size], members[size] = chosen, users[chosen]
             size += 1
             free[chosen] = False
             remaining -= 1
-            if size >= check_at or remaining == 0:
-                holds = judge(members[:size], rows, rule, scratch)
-                check_at = size + 1 + (size // _SELDOM if rule.known_terms > 0 else 0)
+            holds = judge(members[:size], rows, rule, scratch)
             if holds or remaining == 0 or is_raised(scratch.stop):
                 break
             for other in range(count):

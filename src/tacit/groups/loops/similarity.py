@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.compiled import compiled
-from tacit.groups.loops.knowledge import Rows
+from tacit.groups.loops.judging import Rows
 
 
 @compiled

@@ -1,0 +1,361 @@
+"""A service on cohorts: places of people, one told per request, and generations of private words.
+
+Kept of a person are three numbers and at most 50 pairs of a cohort and a public word: no query, no
+profile. Whoever comes, goes or changes moves nobody else, and nothing that is shown: words are those of the
+last generation, under differential privacy, until :meth:`CohortGroups.rebundle` releases another. Every
+generation and every vote is charged to the population's ledger before any noise is drawn; people are read and
+noise is drawn outside of any lock on the file, so that requests are answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import InputError, ParameterError
+from tacit.files import atomic_directory, atomic_file
+from tacit.groups.cohorts import Cohorts, load_cohorts, order_of
+from tacit.groups.profiles import Period, Profiles, newcomers_terms
+from tacit.groups.report import cohort_report
+from tacit.groups.representative import Representative
+from tacit.groups.service import Groups, People, ProgressBar, Result
+from tacit.groups.store import FILE, CohortStore, Place, write_lines
+from tacit.groups.words import STRENGTHS, Generation, Words
+from tacit.privacy.accounting.composition import CompositionRule
+from tacit.privacy.guarantee import Neighbours
+from tacit.privacy.ledger.ledger import Ledger, budget_of
+from tacit.privacy.ledger.register import open_ledger, open_unbound
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.validation import real
+
+DEFAULT_STRENGTH = 2.0
+
+
+class CohortGroups(Groups):
+    """Cohorts in a folder; see :class:`Groups`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = CohortStore(folder / "operator" / FILE)
+        super().__init__(folder, self._store)
+        self._cohorts = load_cohorts()
+        self._version = -1
+        self._words: dict[int, dict[int, float]] = {}
+        self._strength = 0.0
+
+    def _summary(self) -> str:
+        return f"Cohorts: {len(self):,} users in {len(self._cohorts)} cohorts"
+
+    def _notes(self) -> tuple[str, ...]:
+        return ("A request tells one of a person's three cohorts; their words are differentially private.",)
+
+    def count_groups(self) -> int:
+        """How many cohorts there are."""
+        return len(self._cohorts)
+
+    def place(self, user: str) -> Place | None:
+        """Where a user stands; None for somebody unknown."""
+        with self._lock:
+            found = self._store.person(user)
+        if found is None:
+            return None
+        return Place(found.places[0] if found.places else None, bool(found.places), found.places)
+
+    def name(self, group: int) -> str:
+        """What a cohort is about."""
+        if not 0 <= group < len(self._cohorts):
+            raise InputError(f"there is no group {group}.", "Ask `of(user)` for a user's group.")
+        return self._cohorts.names[group]
+
+    def representative(self, group: int) -> Representative:
+        """What a cohort shows: the words of the last generation with their noisy counts."""
+        name = self.name(group)
+        with self._lock:
+            shown = self._shown().get(group, {})
+        named = {self._cohorts.table.words[word]: count for word, count in shown.items()}
+        return Representative(group, None, named, name)
+
+    def representatives(self) -> Iterator[Representative]:
+        """What every cohort shows."""
+        return (self.representative(group) for group in range(len(self._cohorts)))
+
+    def told(self, user: str, results: Sequence[Mapping[str, Any]], query: str = "") -> int | None:
+        """The one of the user's cohorts that a request with these results is told; None for no place."""
+        with self._lock:
+            place = self.place(user)
+            return self._cohorts.told(place.places if place else (), self._shown(), results, query)[0]
+
+    def rerank(self, user: str, results: Sequence[Result], query: str = "") -> list[Result]:
+        """The results in the order of the cohort told; as they came for people without a place.
+
+        Args:
+            results: mappings with ``title`` and ``snippet``; given back as they are, duplicates included.
+            query: its words do not count, since all results have them.
+        """
+        with self._lock:
+            place, shown = self.place(user), self._shown()
+            strength = self._strength
+        _, scores, gate = self._cohorts.told(place.places if place else (), shown, results, query)
+        return [results[place] for place in order_of(scores, gate, strength)]
+
+    def _shown(self) -> dict[int, dict[int, float]]:
+        """The words of each cohort, remembered until the file changes."""
+        version = self._store.version()
+        if version != self._version:
+            self._words = stored_words(self._store)
+            self._strength, self._version = float(self._store.meta("strength")), version
+        return self._words
+
+    def assign_all(
+        self,
+        newcomers: Mapping[str, Mapping[str, float]],
+        advance: Callable[[int], None] = lambda _users: None,
+    ) -> list[Place]:
+        """Take in several newcomers, all or none; gives where each stands in the end."""
+        checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
+        with self._lock, self._store.transaction():
+            for user in checked:
+                if self._store.person(user) is not None:
+                    raise InputError("a newcomer is here already.", "Use update to change a profile.")
+            self._put(checked)
+            advance(len(checked))
+        return [self.place(user) or Place(None, False) for user in checked]
+
+    def update(self, user: str, terms: Mapping[str, float]) -> Place:
+        """Replace a user's profile; counts from the next generation on."""
+        checked = newcomers_terms(user, terms)
+        with self._lock, self._store.transaction():
+            self._require(user)
+            self._put({user: checked})
+        return self.place(user) or Place(None, False)
+
+    def remove(self, user: str) -> None:
+        """Erase a person: places, pairs and every trace in the folder's files."""
+        with self._lock:
+            with self._store.transaction():
+                self._require(user)
+                self._store.delete(user)
+            self.publish()
+
+    def _require(self, user: str) -> None:
+        if self._store.person(user) is None:
+            raise InputError("there is no such user.", "Look up the user's name first.")
+
+    def _put(self, profiles: Mapping[str, Mapping[str, float]]) -> None:
+        if profiles:
+            evidence = Profiles.from_mappings(profiles)
+            people = self._cohorts.people(evidence, bytes.fromhex(self._store.meta("key")))
+            self._store.add(zip(evidence.users, people, strict=True))
+
+    def rebundle(self, clicks: str | Path | None = None) -> None:
+        """Release another generation of words from everybody who is here now, charged to the ledger.
+
+        Args:
+            clicks: past requests by which people vote anew; the strength stays as it is unless given.
+        """
+        with self._lock:
+            settings = dict(self._store.meta("generation"))
+            place = self._store.meta("ledger")
+        vote = settings["vote_epsilon"] or _VOTE if clicks is not None else None
+        generation = Generation(settings["epsilon"], settings["delta"], vote)
+        if generation.event is None:
+            raise ParameterError(
+                "these cohorts show no words, and no `clicks` are given: there is nothing to release anew.",
+                "Make them with `epsilon` to show words.",
+            )
+        if place is None:
+            raise ParameterError("these cohorts have no ledger yet.", "Make them with `epsilon` or `clicks`.")
+        with CohortStore(self._store.path) as store:  # a connection of its own: others are answered meanwhile
+            release(store, generation, clicks, Ledger.open(place))
+        self.publish()
+
+    def publish(self) -> None:
+        """Write ``representatives.jsonl`` and ``operator/membership.jsonl`` as things stand now."""
+        with self._lock:
+            write_cohorts(self._store, self.folder)
+
+
+_VOTE = 0.25
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where the population's ledger is, and with what it is opened if there is none."""
+
+    ledger: Ledger | str | Path | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+
+    def open(self, profiles: Path | None, *, log: bool) -> Ledger:
+        """The population's ledger: that of the log, or the one beside the file of profiles."""
+        budget = budget_of(self.epsilon, self.delta, Neighbours.ADD_REMOVE)
+        rule = CompositionRule.RENYI if self.delta else CompositionRule.BASIC
+        if isinstance(self.ledger, Ledger):
+            return self.ledger
+        if log and profiles is not None:
+            return open_ledger(self.ledger, profiles, budget, composition=rule)
+        if self.ledger is None and profiles is None:
+            raise ParameterError(
+                "profiles that come from no file have no ledger beside them.",
+                "Give `ledger`: what may be spent belongs to the population.",
+            )
+        path = Path(self.ledger) if self.ledger is not None else Path(f"{profiles}.ledger")
+        return open_unbound(path, budget, composition=rule)
+
+
+def make_cohorts(
+    profiles: People,
+    folder: Path,
+    generation: Generation,
+    clicks: str | Path | None,
+    *,
+    strength: float | None,
+    budget: Budget,
+    seed: int,
+    force: bool,
+    scrub: bool,
+    period: Period,
+    progress: ProgressBar,
+) -> None:
+    """Place everybody, release the first generation where one is asked for, and write the folder."""
+    from tacit.groups.reading import people_in
+
+    chosen = DEFAULT_STRENGTH if strength is None else real("strength", strength)
+    if not 0 <= chosen <= STRENGTHS[-1]:
+        raise ParameterError.outside("strength", chosen, f"from 0 to {STRENGTHS[-1]:g}")
+    evidence, path, log = people_in(profiles, progress, scrub=scrub, period=period, whole_queries=True)
+    source, cohorts = OperatingSystemRandomness(), load_cohorts()
+    ledger = budget.open(path, log=log) if generation.event is not None else None
+    key = source.bits(32)
+    with progress("Placing", total=len(evidence), unit="users") as shown:
+        people = cohorts.people(evidence, key)
+        if shown:
+            shown.advance(len(evidence))
+    settings = {
+        "kind": "cohorts",
+        "key": key.hex(),
+        "generation": asdict(generation),
+        "ledger": str(ledger.path.resolve()) if ledger else None,
+        "words": {},
+        "strength": chosen,
+        "generations": 0,
+    }
+    with atomic_directory(folder, replace=force) as temporary:
+        (temporary / "operator").mkdir(mode=0o700)
+        with CohortStore.create(temporary / "operator" / FILE, settings) as store:
+            with store.transaction():
+                store.add(zip(evidence.users, people, strict=True))
+            if ledger is not None:
+                release(store, generation, clicks, ledger)
+            with progress("Attacking", unit="victims"):
+                shown_words, voted = stored_words(store), store.meta("strength")
+                report = cohort_report(evidence, people, shown_words, voted, generation, seed)
+            # Its figures are exact, and so for the operator alone.
+            with atomic_file(temporary / "operator" / "report.json", mode=0o600) as path:
+                path.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+            write_cohorts(store, temporary)
+
+
+def release(
+    store: CohortStore,
+    generation: Generation,
+    clicks: str | Path | None,
+    ledger: Ledger,
+    source: RandomSource | None = None,
+) -> None:
+    """Charge a generation, then draw its words and its vote, then put them in their place."""
+    source = source if source is not None else OperatingSystemRandomness()
+    requests = read_clicks(clicks) if clicks is not None else []
+    event = generation.event
+    assert event is not None
+    ledger.spend(event, "words of cohorts, and a vote for the strength of ranking")
+    cohorts = load_cohorts()
+    keys = [person.keys for _, person in store.people()]
+    words = generation.words(keys, cohorts, source)
+    strength = store.meta("strength")
+    if generation.vote_epsilon is not None:
+        strength = generation.strength(votes_of(store, cohorts, words, requests), source)
+    with store.transaction():
+        store.set_meta("words", words)
+        store.set_meta("strength", strength)
+        store.set_meta("generations", store.meta("generations") + 1)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A past request: what was shown to whom, and the places of the results that were clicked."""
+
+    user: str
+    query: str
+    results: list[dict[str, Any]]
+    clicked: frozenset[int]
+
+
+def read_clicks(path: str | Path) -> list[Request]:
+    """Past requests from JSON lines: ``{"user": …, "query": …, "results": [{…}], "clicked": [0, 3]}``."""
+    found = []
+    if not Path(path).is_file():
+        raise InputError(f"there is no file at {path}.", "Give past requests as JSON lines.")
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            form = json.loads(line)
+            clicked = frozenset(map(int, form["clicked"]))
+            results = [dict(result) for result in form["results"]]
+            found.append(Request(str(form["user"]), str(form.get("query", "")), results, clicked))
+            if not all(0 <= place < len(results) for place in clicked):
+                raise ValueError
+        except (ValueError, TypeError, KeyError, AttributeError):  # nothing of the line is quoted
+            raise InputError(
+                f'line {number} is no past request: it lacks "user", "results" or "clicked", or a place '
+                "clicked is none of the results.",
+                'A line looks like {"user": "17", "query": "java", "results": [{…}], "clicked": [0]}.',
+            ) from None
+    return found
+
+
+def votes_of(
+    store: CohortStore, cohorts: Cohorts, words: Words, requests: Iterable[Request]
+) -> dict[str, float]:
+    """Each person's vote: the strength that put what the person clicked highest, the weakest of equals.
+
+    One vote a person, however many requests; a function of that person's requests and of what is shown.
+    """
+    from tacit.retrieval import average_precision  # loads a search engine
+
+    gained: dict[str, list[list[float]]] = {}
+    for request in requests:
+        person = store.person(request.user)
+        if person is None or not request.clicked:
+            continue
+        _, scores, gate = cohorts.told(person.places, words, request.results, request.query)
+        orders = (order_of(scores, gate, strength) for strength in STRENGTHS)
+        gained.setdefault(request.user, []).append(
+            [average_precision(order, request.clicked) for order in orders]
+        )
+    return {user: STRENGTHS[int(np.mean(found, axis=0).argmax())] for user, found in gained.items()}
+
+
+def stored_words(store: CohortStore) -> dict[int, dict[int, float]]:
+    """The words of each cohort by number, with their noisy counts."""
+    return {int(c): {int(w): n for w, n in found.items()} for c, found in store.meta("words").items()}
+
+
+def write_cohorts(store: CohortStore, folder: Path) -> None:
+    """Write both files of lines anew, each whole or not at all."""
+    cohorts, words = load_cohorts(), stored_words(store)
+    named = cohorts.table.words
+    shown = (
+        {
+            "group": number,
+            "about": name,
+            "terms": {named[word]: count for word, count in words.get(number, {}).items()},
+        }
+        for number, name in enumerate(cohorts.names)
+    )
+    write_lines(folder / "representatives.jsonl", shown)
+    people = ({"user": user, "places": list(person.places)} for user, person in store.people())
+    write_lines(folder / "operator" / "membership.jsonl", people, mode=0o600)
