@@ -1,10 +1,10 @@
 """Make the bundled cohorts from the people's taxonomy: topics written by hand, each with its words.
 
-    python scripts/build_cohorts.py TAXONOMY src/tacit/data/cohorts
+    python scripts/build_cohorts.py
 
-TAXONOMY has a line a topic, ``Branch/Topic: words``; an exclamation mark first marks a sensitive one. A
-topic's direction is the sum of its words' vectors, each at length 1 and by how telling it is, less the mean
-over all topics. The topics that may be told are joined until 64 are left, always the two of one branch that
+``src/tacit/data/people/topics.txt`` has a line a topic, ``Branch/Topic: words``; an exclamation mark first
+marks a sensitive one. A topic's direction is the sum of its words' vectors, each at length 1 and by how
+telling it is, less the mean over all topics. The topics that may be told are joined until 64 are left, always the two of one branch that
 are most alike for their sizes (Ward's rule), so that a cohort has a name that people can read. Sensitive
 topics stay as they are: what falls to them is told to nobody. No person's data takes part, nor chance: the
 same taxonomy gives the same bytes.
@@ -13,7 +13,6 @@ same taxonomy gives the same bytes.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +27,12 @@ STEPS = 127
 Floats = NDArray[np.float64]
 
 
-def main(taxonomy: Path, folder: Path) -> None:
+DATA = Path(__file__).parent.parent / "src/tacit/data"
+
+
+def main() -> None:
     """Read the taxonomy, write ``cohorts.json``."""
+    taxonomy = DATA / "people" / "topics.txt"
     table, names, private, sums = load_word_table(), list[str](), list[bool](), list[Floats]()
     for line in taxonomy.read_text(encoding="utf-8").splitlines():
         path, found, listed = line.partition(": ")
@@ -49,7 +52,7 @@ def main(taxonomy: Path, folder: Path) -> None:
     cohorts += [described([names[topic]], centred[topic], True) for topic in np.flatnonzero(sensitive)]
     body = {"mean": [float(f"{value:.6g}") for value in mean], "cohorts": cohorts}
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).replace('{"name"', '\n{"name"')
-    (folder / "cohorts.json").write_text(text + "\n", encoding="utf-8")
+    (DATA / "cohorts" / "cohorts.json").write_text(text + "\n", encoding="utf-8")
 
 
 def direction(table: WordTable, listed: str) -> Floats:
@@ -91,4 +94,4 @@ def unit(rows: Floats) -> Floats:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()

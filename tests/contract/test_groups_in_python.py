@@ -50,7 +50,6 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
         {"max_terms": 5},
         {"p": 0.4, "epsilon": 2},
         {"epsilon": 0},
-        {"epsilon": 2},
         {"strength": 40},
         {"p": 0.4, "augment": 99},
         {"p": 0.4, "fewest_holders": 40},

@@ -78,7 +78,7 @@ def test_parameters_outside_their_range_are_refused(wrong: dict[str, float]) -> 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"p": 2}, {"augment": -1}, {"method": "k-means"}, {"cell_size": 1}],
+    [{"p": 2}, {"augment": -1}, {"seed": -1}, {"fewest_in_group": 0}],
 )
 def test_a_bundler_refuses_wrong_parameters_before_any_work(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must be"):

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
         epilog="Example: tacit group log.parquet -o groups",
     )
     for verb, example in (
-        (bundle, "log.parquet --epsilon 2 --budget-epsilon 8 -o groups"),
+        (bundle, "bundle log.parquet --epsilon 2 --budget-epsilon 8 -o groups"),
         (lookup, "lookup groups 217"),
         (assign, "assign groups newcomers.jsonl"),
         (remove, "remove groups 217"),

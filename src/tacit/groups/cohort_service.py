@@ -286,7 +286,7 @@ def release(
 
 
 @dataclass(frozen=True)
-class Request:
+class PastRequest:
     """A past request: what was shown to whom, and the places of the results that were clicked."""
 
     user: str
@@ -295,7 +295,7 @@ class Request:
     clicked: frozenset[int]
 
 
-def read_clicks(path: str | Path) -> list[Request]:
+def read_clicks(path: str | Path) -> list[PastRequest]:
     """Past requests from JSON lines: ``{"user": …, "query": …, "results": [{…}], "clicked": [0, 3]}``."""
     found = []
     if not Path(path).is_file():
@@ -305,7 +305,7 @@ def read_clicks(path: str | Path) -> list[Request]:
             form = json.loads(line)
             clicked = frozenset(map(int, form["clicked"]))
             results = [dict(result) for result in form["results"]]
-            found.append(Request(str(form["user"]), str(form.get("query", "")), results, clicked))
+            found.append(PastRequest(str(form["user"]), str(form.get("query", "")), results, clicked))
             if not all(0 <= place < len(results) for place in clicked):
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError):  # nothing of the line is quoted
@@ -318,7 +318,7 @@ def read_clicks(path: str | Path) -> list[Request]:
 
 
 def votes_of(
-    store: CohortStore, cohorts: Cohorts, words: Words, requests: Iterable[Request]
+    store: CohortStore, cohorts: Cohorts, words: Words, requests: Iterable[PastRequest]
 ) -> dict[str, float]:
     """Each person's vote: the strength that put what the person clicked highest, the weakest of equals.
 

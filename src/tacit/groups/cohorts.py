@@ -3,7 +3,8 @@
 64 bundled centres among the word vectors (``scripts/build_cohorts.py``) come from a taxonomy that was written
 by hand, so that no person moves them. A text falls to its nearest centre. A person's **places** are the three
 centres to which most of the person's texts fall, whoever else there is. Sensitive centres are among those to
-which a text may fall, and are never a place: what falls to one counts nowhere.
+which a text may fall, and are never a place: what falls to one, or holds a word that is sensitive by itself,
+counts nowhere.
 
 Scores that decide where a text falls are sums of whole numbers: the same on every machine, and the same
 however many texts are looked at together. So the places of everybody else are bit for bit equal when one
@@ -24,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,8 @@ from scipy import sparse
 
 from tacit.groups.profiles import Profiles
 from tacit.taxonomy import load_wordnet
+from tacit.taxonomy.people import load_people
+from tacit.text import words
 from tacit.text.vectors import WordTable, load_word_table
 
 PLACES = 3
@@ -52,7 +56,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Person:
+class Standing:
     """What is kept of a person: places, and the (cohort, word) pairs that count towards cohorts' words."""
 
     places: tuple[int, ...]
@@ -74,9 +78,20 @@ class Cohorts:
         self._centres: Floats = np.array([each["centre"] for each in listed], np.float64)
         self._lengths: Floats = np.linalg.norm(self._centres, axis=1)
         self._mean: Floats = np.array(described["mean"], np.float64)
+        self._telling = frozenset(chain.from_iterable(load_people().names))
+        self._longest = max(map(len, self._telling), default=0)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def sensitive(self, text: str) -> bool:
+        """Whether a text holds a word or phrase that is sensitive by itself, wherever it stands."""
+        row = [word.removesuffix("'s") for word in words(text)]
+        return any(
+            tuple(row[begin:end]) in self._telling
+            for begin in range(len(row))
+            for end in range(begin + 1, min(begin + self._longest, len(row)) + 1)
+        )
 
     def directions(self, bags: Sequence[Mapping[int, int]]) -> Floats:
         """Where each bag of words points, at length 1; zero where no word is known.
@@ -123,12 +138,13 @@ class Cohorts:
             number
             for number, word in enumerate(self.table.words)
             if len(word) > 2 and self.table.weight[number] > 0 and wordnet.lemma(word) is not None
+            if (word,) not in self._telling
         ]
         kept = self.nearest([{number: 1} for number in numbers]) != _NOWHERE
         found: Integers = np.array(numbers, np.int64)[kept]
         return found
 
-    def people(self, evidence: Profiles, key: bytes) -> list[Person]:
+    def people(self, evidence: Profiles, key: bytes) -> list[Standing]:
         """The places and keys of each person.
 
         Args:
@@ -136,7 +152,8 @@ class Cohorts:
             key: a secret by which at most 50 pairs of a person are chosen.
         """
         bags = [self.table.bag(text) for text in evidence.vocabulary]
-        falls = self.nearest(bags)
+        private = np.array([self.sensitive(text) for text in evidence.vocabulary], bool)
+        falls = np.where(private, _NOWHERE, self.nearest(bags))
         allowed = np.zeros(len(self.table), bool)
         allowed[self.domain] = True
         named = [[n for n in bag if n < len(self.table) and allowed[n]] for bag in bags]
@@ -152,7 +169,7 @@ class Cohorts:
             pairs = {
                 (int(falls[text]), word) for text in texts if falls[text] in places for word in named[text]
             }
-            found.append(Person(places, _chosen(pairs, user, key)))
+            found.append(Standing(places, _chosen(pairs, user, key)))
         return found
 
     def told(

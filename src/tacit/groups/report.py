@@ -37,7 +37,7 @@ from scipy.special import ndtr
 
 from tacit.errors import InputError
 from tacit.groups.bundling import Bundling
-from tacit.groups.cohorts import Cohorts, Person, load_cohorts
+from tacit.groups.cohorts import Cohorts, Standing, load_cohorts
 from tacit.groups.language import Evidence, Floats, LanguageAttack, language_attacks
 from tacit.groups.profiles import Profiles
 from tacit.groups.words import UNIT, Generation
@@ -434,7 +434,7 @@ def cohort_evidence(
 
 
 def fake_accounts(
-    people: Sequence[Person], generation: Generation, generations: int, seed: int
+    people: Sequence[Standing], generation: Generation, generations: int, seed: int
 ) -> tuple[float, float]:
     """How often a pair of the one person who is no fake is named, with the words and by popularity alone."""
     draw = np.random.default_rng(seed)
@@ -461,7 +461,7 @@ def fake_accounts(
 
 def cohort_report(
     evidence: Profiles,
-    people: Sequence[Person],
+    people: Sequence[Standing],
     shown: dict[int, dict[int, float]],
     strength: float,
     generation: Generation,

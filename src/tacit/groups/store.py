@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_directory, atomic_file, check_output_folder
 from tacit.groups.bundling import Bundler, Bundling
-from tacit.groups.cohorts import Person
+from tacit.groups.cohorts import Standing
 from tacit.groups.report import Report
 
 FILE = "groups.sqlite"
@@ -156,7 +156,7 @@ class CohortStore(Store):
         "CREATE TABLE user (name TEXT PRIMARY KEY, places BLOB NOT NULL, keys BLOB NOT NULL) WITHOUT ROWID",
     )
 
-    def add(self, people: Iterable[tuple[str, Person]]) -> None:
+    def add(self, people: Iterable[tuple[str, Standing]]) -> None:
         """Add people, or put others in the place of those who are here."""
         self.connection.executemany(
             "INSERT OR REPLACE INTO user VALUES (?, ?, ?)",
@@ -166,12 +166,12 @@ class CohortStore(Store):
             ),
         )
 
-    def person(self, user: str) -> Person | None:
+    def person(self, user: str) -> Standing | None:
         """What is kept of a person; None for somebody unknown."""
         row = self._one("SELECT places, keys FROM user WHERE name = ?", user)
         return _person(*row) if row else None
 
-    def people(self) -> Iterator[tuple[str, Person]]:
+    def people(self) -> Iterator[tuple[str, Standing]]:
         """All people in the order of their names."""
         for name, places, keys in self.connection.execute(
             "SELECT name, places, keys FROM user ORDER BY name"
@@ -183,9 +183,9 @@ class CohortStore(Store):
         self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
 
 
-def _person(places: bytes, keys: bytes) -> Person:
+def _person(places: bytes, keys: bytes) -> Standing:
     pairs = np.frombuffer(keys, np.int32).reshape(-1, 2).tolist()
-    return Person(tuple(places), tuple((cohort, word) for cohort, word in pairs))
+    return Standing(tuple(places), tuple((cohort, word) for cohort, word in pairs))
 
 
 class GroupsStore(Store):
