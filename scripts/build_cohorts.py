@@ -4,10 +4,10 @@
 
 ``src/tacit/data/people/topics.txt`` has a line a topic, ``Branch/Topic: words``; an exclamation mark first
 marks a sensitive one. A topic's direction is the sum of its words' vectors, each at length 1 and by how
-telling it is, less the mean over all topics. The topics that may be told are joined until 64 are left, always the two of one branch that
-are most alike for their sizes (Ward's rule), so that a cohort has a name that people can read. Sensitive
-topics stay as they are: what falls to them is told to nobody. No person's data takes part, nor chance: the
-same taxonomy gives the same bytes.
+telling it is, less the mean over all topics. The topics that may be told are joined until 64 are left, always
+the two of one branch that are most alike for their sizes (Ward's rule), so that a cohort has a name that
+people can read. Sensitive topics stay as they are: what falls to them is told to nobody. No person's data
+takes part, nor chance: the same taxonomy gives the same bytes.
 """
 
 from __future__ import annotations
