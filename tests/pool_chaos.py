@@ -2,20 +2,18 @@
 
 A seed draws a world: a template and a tree, k and w, how often people ask (from once in ten seconds to once
 an hour), how long they wait, and how they go (with a word, or without); how often requests and answers get
-lost, come late or twice; clocks of pool and gateway that are off, drift, jump and stop; restarts of both,
-with memory lost or an older one restored; items that cannot be read; people who try another leaf. What the
-gateway logged is judged afterwards by brute force, which knows neither tree nor tokens.
+lost, come late or twice; clocks of pool and gateway that are off, drift, jump and stop; restarts of both;
+items that cannot be read; people who try another leaf. What the gateway logged is judged afterwards by brute
+force, which knows neither tree nor tokens.
 """
 
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -165,7 +163,6 @@ class Chaos:
         self.gateway_clock = Clock(float(self.random.uniform(-1e4, 1e4)))
         self.pool = self.new_pool()
         self.gateway = GatewayLog(draw=partial(next, self.names))
-        self.snapshots: list[str] = []
         self.highest = 0
         self.of_ticket: dict[str, Query] = {}
         self.leaf_of: dict[str, int] = {}
@@ -226,23 +223,14 @@ class Chaos:
 
     def tick(self, time: float) -> None:
         self.act(self.pool.tick(self.pool_clock(time)), time)
-        self.snapshots = [*self.snapshots[-3:], json.dumps(self.pool.as_dict())]
 
     def restart_pool(self, time: float) -> None:
-        """Lose the memory, or restore an older one."""
-        way = self.random.integers(3)
-        if way == 0:
+        """Lose the memory, with or without a word to those who wait."""
+        now = self.pool_clock(time)
+        if self.chance(0.3):
             self.act(self.pool.forget(), time)
             return
         self.pool = self.new_pool()
-        if way == 1 and self.snapshots:
-            stored: dict[str, Any] = json.loads(self.snapshots[0])
-            self.pool = QueryCounter.from_dict(self.tree, self.rules, stored)
-            self.pool._draw = partial(next, self.names)
-            for ticket in stored["tickets"]:
-                query = self.of_ticket[ticket]  # whether its client is there was forgotten
-                query.told, query.polled = False, np.inf
-        now = self.pool_clock(time)
         self.highest = next_period(self.highest, now, self.rules.period)
         self.act(self.pool.open_period(self.highest, now), time)
 

@@ -19,11 +19,10 @@ and the tests drive the same one. Times are arguments; what is to be done comes 
 
 A **ticket** names a deposit and is drawn by whoever drives the machine, who also keeps the sealed text under
 it. A batch lists tickets and the node each goes under. When the gateway has answered ``Logged``, its tickets
-are over and the answers go to their clients. One input must be applied after another: several workers hand
-theirs to one that drives the machine, or apply each to the shared state in one transaction
-(:meth:`QueryCounter.as_dict`, :meth:`QueryCounter.from_dict`). A state that was lost, or is doubted, is
-replaced by a new one (:meth:`QueryCounter.forget`): this is always safe, and costs only waiting. For the same
-reason two machines by mistake do no harm: each counts only what it saw logged itself.
+are over and the answers go to their clients. One input must be applied after another: of several workers one
+drives the machine, and the others hand theirs to it. A machine that was lost, or is doubted, is replaced by a
+new one: this is always safe, and costs only waiting. Nor do two machines by mistake do harm: each counts only
+what it saw logged itself.
 
 **The rule.** An entry is what the gateway has logged: a token, its leaf, the node u it went under and the
 *gateway's* time t_y. A query from leaf l may go out under a node v that contains l only if
@@ -47,12 +46,11 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from heapq import nlargest
 from math import inf
-from typing import Any
 
 from tacit.errors import InputError, ParameterError
 from tacit.pool.protocol.gateway import Answer, Logged, Unreadable
@@ -259,11 +257,6 @@ class _Held:
     leaf: int
     seen: float
     batch: str = ""
-
-
-def _finite(time: float) -> float | None:
-    """A time for JSON, which has no infinite ones."""
-    return None if time == NEVER else time
 
 
 def _oldest(recents: Iterable[_Recent], mates: Container[str], need: int) -> float:
@@ -550,63 +543,3 @@ class QueryCounter:
         self._batches[number] = items
         deadline = min(oldest, self._now(now)) + self.rules.window
         return (Send(Batch(number, self._session, deadline, items)),)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The whole state, for JSON."""
-        return {
-            "tree": self.tree.digest,
-            "period": self.period,
-            "busiest": list(self.busiest.items()),
-            "session": self._session,
-            "gateway": [_finite(self._gateway[0]), self._gateway[1]],
-            "cut": sorted(self._cut),
-            "periods": [
-                [
-                    number,
-                    period.leaf_of,
-                    [[node, recent.times] for node, recent in period.under.items() if recent.times],
-                ]
-                for number, period in self._periods.items()
-            ],
-            "tickets": {
-                ticket: [held.token, held.period, held.leaf, _finite(held.seen), held.batch]
-                for ticket, held in self._tickets.items()
-            },
-            "batches": {
-                number: [[item.ticket, item.node] for item in items]
-                for number, items in self._batches.items()
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, tree: Tree, rules: Rules, given: Mapping[str, Any]) -> QueryCounter:
-        """The machine with the state that :meth:`as_dict` gave.
-
-        Raises:
-            InputError: the state is of another tree; begin with a new one.
-        """
-        if given["tree"] != tree.digest:
-            raise InputError("the stored state belongs to another tree.", "Begin with a new state.")
-        found = cls(tree, rules)
-        found.period, found._session = given["period"], given["session"]
-        found.busiest = Counter(dict(given["busiest"]))
-        known, ours = given["gateway"]
-        found._gateway = (NEVER if known is None else known, ours)
-        found._cut = set(given["cut"])
-        for number, leaf_of, under in given["periods"]:
-            period = found._periods[number] = _Period()
-            period.leaf_of = dict(leaf_of)
-            for node, times in under:
-                for token, time in times.items():
-                    period.enter(token, tree.paths[leaf_of[token]], node, time)
-        for ticket, (token, period_number, leaf, seen, batch) in given["tickets"].items():
-            held = _Held(token, period_number, leaf, NEVER if seen is None else seen, batch)
-            found._tickets[ticket] = held
-            found._each[token] += 1
-            if not batch:
-                found._held[ticket] = held
-        found._batches = {
-            number: tuple(BatchItem(ticket, node) for ticket, node in items)
-            for number, items in given["batches"].items()
-        }
-        return found
