@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
-from tests.pool_parties import SMALL, parties, small_tree
+from tests.pool_parties import SMALL, parties
 
 from tacit.pool.protocol.template import Record
 from tacit.pool.protocol.tree import Cut, Tree
 from tacit.pool.server import pool as pool_module
 
 PEOPLE = 12
+HALVES = Tree(SMALL, ((0, 16), None, None))
+"""Two leaves of six people each."""
 _FROM: ContextVar[str] = ContextVar("from")
 Entry = tuple[str, str, int]
 """What the operator sees of a deposit: the address it came from, its token, its leaf."""
@@ -86,7 +88,7 @@ def everybody_alone() -> Tree:
 
 
 def test_the_pool_operator_links_no_address(tmp_path: Path, view: list[Entry]) -> None:
-    live(tmp_path, records(), small_tree(3, PEOPLE))
+    live(tmp_path, records(), HALVES)
     assert len(view) > 20 and {address for address, _, _ in view} == {"relay"}
     assert linked(view) == {}
     assert "10.0.0." not in repr(view)
@@ -94,7 +96,7 @@ def test_the_pool_operator_links_no_address(tmp_path: Path, view: list[Entry]) -
 
 def test_pool_and_relay_together_find_a_leaf_and_no_person(tmp_path: Path, view: list[Entry]) -> None:
     """Their views joined: each address with its leaf; inside it a person is one of at least k."""
-    tree = small_tree(3, PEOPLE)
+    tree = HALVES
     live(tmp_path, records(), tree, relay="http://pool.test", keys="http://relay.test/keys")
     found = linked(view)
     assert len(found) == PEOPLE, "whoever runs both sees both: said in words on the channel's page"
