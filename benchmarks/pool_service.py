@@ -114,7 +114,8 @@ async def measure(
                 counts["held"] += 1
             except Exception as error:
                 counts[f"error {type(error).__name__}: {error}"[:90]] += 1
-            await asyncio.sleep(chosen.expovariate(1 / every))
+            pause = chosen.expovariate(1 / every)
+            await asyncio.sleep(min(pause, max(0.0, until - time.monotonic())))
 
     async def watch() -> dict[str, float]:
         await asyncio.sleep(seconds / 2)
