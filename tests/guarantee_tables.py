@@ -26,6 +26,7 @@ from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release import prose
 from tacit.release.mechanism import Mechanism
+from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.prose import PaperSetting
 from tacit.release.thresholds import fresh_key_delta
@@ -225,14 +226,15 @@ def choose_queries_a_session() -> str:
 
 
 def weeks_that_a_budget_lasts() -> str:
-    """The one place for how many equal releases of (0.5, 10⁻⁸) a budget of (4, 10⁻⁶) pays for."""
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
+    """The one place for how many equal releases of (0.15, 10⁻⁸) a budget of (1.25, 10⁻⁶) pays for."""
+    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1.25, 1e-6)
     rows: list[tuple[object, ...]] = []
     for name, event, promise in (
-        ("`zealous`, 20 items per user", *_known(plan_zealous(0.5, 1e-8, 20))),
-        ("`zealous`, 5 items per user", *_known(plan_zealous(0.5, 1e-8, 5))),
-        ("`click`, 5 queries per user", *_known(plan_click(0.5, 5, delta=1e-8, domain_size=0))),
-        ("`session`, 3 queries per session", *_known(plan_session(0.5, 1e-8))),
+        ("`adaptive`", *_known(Adaptive(epsilon=0.15, delta=1e-8).plan())),
+        ("`zealous`, 20 items per user", *_known(plan_zealous(0.15, 1e-8, 20))),
+        ("`zealous`, 5 items per user", *_known(plan_zealous(0.15, 1e-8, 5))),
+        ("`click`, 5 queries per user", *_known(plan_click(0.15, 5, delta=1e-8, domain_size=0))),
+        ("`session`, 3 queries per session", *_known(plan_session(0.15, 1e-8))),
     ):
         tight = Account(budget, CompositionRule.PLD)
         added = Account(budget, CompositionRule.BASIC).repetitions_left(event)

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.release_log import write_log
+from typer.testing import CliRunner
 
+import tacit as tacit_library
+from tacit.commands import application
+from tacit.errors import InputError
 from tacit.privacy.accounting.events import ApproximateDp, KQueryRelease
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
@@ -118,3 +123,52 @@ def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
     done = tacit("init", tmp_path / "no" / "log.ledger", "--budget-epsilon", 1)
     assert done.returncode == 1
     assert "does not exist" in done.stderr
+
+
+def test_a_copy_that_lacks_entries_is_not_called_sound_where_more_was_seen(tmp_path: Path) -> None:
+    """By show and by verify, whether it was cut short, or went on in another way."""
+    log = tacit_library.read_log(write_log(tmp_path / "log.parquet", 120))
+    ledger = tmp_path / "log.parquet.ledger"
+    kept = {}
+    for name in ("one", "two"):
+        plan = tacit_library.Zealous(epsilon=0.25, delta=1e-7)
+        log.release(plan, to=tmp_path / name, budget_epsilon=2, budget_delta=1e-5)
+        kept[name] = ledger.read_bytes()
+    for content, missing in ((kept["two"], 0), (kept["one"], 3)):
+        ledger.write_bytes(content)
+        shown = CliRunner().invoke(application(), ["ledger", "show", str(ledger), "--json"])
+        assert json.loads(shown.stdout)["entries_missing"] == missing
+        said = CliRunner().invoke(application(), ["ledger", "show", str(ledger)]).output
+        assert ("not the newest copy" in said) == bool(missing)
+        checked = CliRunner().invoke(application(), ["ledger", "verify", str(ledger)])
+        assert (checked.exit_code == 0) == (not missing)
+        assert ("sound" in checked.output) == (not missing)
+
+
+def test_what_the_owner_states_is_asked_for_once(tmp_path: Path) -> None:
+    log = tacit_library.read_log(write_log(tmp_path / "log.parquet", 120))
+    given = {"budget_epsilon": 2, "budget_delta": 1e-5}
+    said: list[str] = []
+    plan = tacit_library.Zealous(epsilon=0.25, delta=1e-7)
+    first = log.release(plan, to=tmp_path / "one", report=said.append, **given)
+    assert "The page shows as missing: data_set" in said[-1] and "not stated" in page_of(first)
+    words = ["ledger", "about", str(tmp_path / "log.parquet.ledger"), "--json"]
+    made = json.loads(CliRunner().invoke(application(), words).stdout)
+    path = Path(made["file"])
+    assert path.name == "log.parquet.about.toml" and "controller" in made["missing"]
+    stated = "\n".join(f'{name} = "the {name} of it"' for name in made["about"])
+    path.write_text(stated)
+    again = log.release(plan, to=tmp_path / "two", report=said.append, purpose="another one")
+    assert "not stated</strong>" not in page_of(again) and "the recipients of it" in page_of(again)
+    assert again.manifest["deployment"]["curator"] == "the controller of it"
+    assert again.manifest["about"]["purpose"] == "another one"
+    assert "missing" not in said[-1] and tacit_library.verify(tmp_path / "two")
+    for wrong in ("controler = 'x'", "controller = 5", "controller = ", 'controller = "a\\nb"'):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match=r"about\.toml"):
+            log.release(plan, to=tmp_path / "three")
+    assert not (tmp_path / "three").exists()
+
+
+def page_of(release: Any) -> str:
+    return (release.folder / "release.html").read_text("utf-8")

@@ -69,6 +69,7 @@ def test_a_copy_of_the_log_is_the_same_data_set(tmp_path: Path, log: tacit.Log) 
         frame.release(tacit.Zealous(**PLAN), ledger=tmp_path / "fresh.ledger", to=tmp_path / "three")  # type: ignore[arg-type]
 
 
+@pytest.mark.filterwarnings("ignore:Weak protection")
 def test_an_old_copy_of_the_ledger_is_refused(tmp_path: Path, log: tacit.Log) -> None:
     path = tmp_path / "log.parquet.ledger"
     ledger = opened(path)

@@ -29,7 +29,9 @@ RECORDS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("page", ["tutorials/in-a-notebook.md", "reference/python/tacit.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorials/in-a-notebook.md", "reference/python/tacit.md", "how-to/use-a-release.md"]
+)
 def test_the_page_runs_and_shows_what_it_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,7 +128,8 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
     Ledger.create(ledger, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, side, 1e6, 1.0))
     manifest = tacit(
         "release", name, str(home / "log.parquet"), *words, "--ledger", str(ledger), "-o", str(out),
-        "--threads", "1", "--even-if-empty", *(["--i-know-this-is-not-private"] if name == "k-query" else []),
+        "--threads", "1", "--even-if-empty", "--a-person-may-be-shown",
+        *(["--i-know-this-is-not-private"] if name == "k-query" else []),
     )  # fmt: skip
     assert plan["schedule"] == manifest["schedule"] == promise["schedule"]
     assert plan["parts"] == manifest["parts"] == promise["parts"]

@@ -1,12 +1,15 @@
 """What a release's page says of beliefs is true, by exact computations of the worst case."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.release.document.page import _beliefs
 from tacit.release.document.words import (
     FEWEST,
@@ -17,6 +20,7 @@ from tacit.release.document.words import (
     percent,
     verdict_on,
 )
+from tacit.release.registry import mechanism_class
 
 
 def promise(epsilon: float, delta: float = 1e-6, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Guarantee:
@@ -145,5 +149,22 @@ def test_headline_belief_table_and_figures_never_contradict_each_other(
     # all that was spent is never judged better than this release
     order = list(Strength)
     assert order.index(found.strength) >= order.index(found.alone)
-    if delta:
-        assert all(("except with" in head) == (10 * delta < 1 or "except" in head) for head in heads)
+    assert all(("except with" in head) == bool(delta) for head in heads)
+
+
+@pytest.mark.parametrize("page", ["budget-a-year", "weekly-releases"])
+def test_the_year_that_the_how_to_recommends_is_called_a_protection(page: str) -> None:
+    text = (Path(__file__).parents[2] / f"docs/how-to/{page}.md").read_text()
+    found = re.findall(r"--budget-epsilon (\S+) --budget-delta (\S+) --composition (\w+)", text)
+    assert found
+    for epsilon, delta, rule in found:
+        budget = promise(float(epsilon), float(delta))
+        assert not verdict_on(budget).warns
+        release = re.search(
+            r"tacit release (\w+) log.parquet --epsilon (\S+) --delta (\S+)(?: --per-user (\d+))?", text
+        )
+        assert release is not None
+        more = {"per_user": int(release[4])} if release[4] else {}
+        made = mechanism_class(release[1])(epsilon=float(release[2]), delta=float(release[3]), **more).plan()
+        weeks = Account(budget, CompositionRule(rule)).repetitions_left(made.event)
+        assert weeks >= (12 if page == "budget-a-year" else 52)

@@ -170,9 +170,8 @@ def _publish(
             raise
         give_up_on_stdout()
         with suppress(OSError, ValueError):
-            stderr().print(
-                f"{output} is published and charged; not all could be said about it.", markup=False
-            )
+            said = f"{output} is published and charged; not all could be said about it."
+            stderr().print(said, markup=False, soft_wrap=True)
 
 
 @contextmanager

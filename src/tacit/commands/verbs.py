@@ -131,12 +131,15 @@ class Verb(_Headed, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the words; a number with a comma for its point is told how numbers are written here."""
+        given = list(args)  # what is read is taken out
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            found = re.match(r"'(-?\d+),(\d+)' is not a valid", error.message)
-            if found:
-                error.message += f" Write numbers with a point: {found[1]}.{found[2]}."
+            commas = [
+                found for word in given if (found := re.fullmatch(r"(?:--[\w-]+=)?(-?\d+),(\d+)", word))
+            ]
+            if commas and "valid number" in error.message:
+                error.message = f"write numbers with a point, as in {commas[0][1]}.{commas[0][2]}."
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -19,6 +19,7 @@ may have seen it. A new run starts anew, with a new charge and new noise.
 
 from __future__ import annotations
 
+import resource
 import shutil
 import tempfile
 import warnings
@@ -72,6 +73,7 @@ from tacit.searchlog.sessions import SessionCut
 from tacit.validation import flag, moment, place, size, whole
 
 _LEAST_SPACE = 64 << 20
+_LEAST_ADDRESS_SPACE = 2 * 10**9
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,17 @@ def refuse_overwriting(folder: Path) -> None:
         )
 
 
+def _require_address_space() -> None:
+    """Refuse a limit on the process's memory under which the engine crashes, with no word of its own."""
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if allowed != resource.RLIM_INFINITY and allowed < _LEAST_ADDRESS_SPACE:
+        raise InfeasibleError(
+            f"this process may take {allowed / 1e9:.1f} GB of memory; the engine needs 2 GB of addresses, "
+            "though it uses less.",
+            "Raise the limit (ulimit -v), and bound what is used with `memory`. Nothing was spent.",
+        )
+
+
 def _check(order: Order) -> None:
     """Everything that can be known to fail before the long work."""
     refuse_overwriting(order.output)
@@ -204,6 +217,7 @@ def publish(
         BudgetError: the ledger does not hold what the release costs.
         InfeasibleError: no plan satisfies what is asked, or next to nothing can be expected.
     """
+    _require_address_space()
     settled = plan_of(plan)
     refuse_noise_off(settled.mechanism)
     path, output = check_log(place("log", log)), place("to", to)

@@ -172,7 +172,7 @@ def verdict_on(
             "data set from now on."
         )
         headline = "No protection against anybody who knows the method"
-        return ReleaseVerdict(Strength.NONE, headline, (said,), 1.0, 1.0, by_itself)
+        return ReleaseVerdict(Strength.NONE, headline, (said,), 1.0, 0.0, by_itself)
     if exact:
         said = (
             f"Exact counts of this data set went out before, in {counted(exact, 'k-query release')}: whoever "
@@ -180,7 +180,7 @@ def verdict_on(
             "them. No total describes that, and what this release promises cannot take it back."
         )
         headline = "No protection: exact counts of this data set were published before"
-        return ReleaseVerdict(Strength.NONE, headline, (said, _of_this(alone, users)), 1.0, 1.0, by_itself)
+        return ReleaseVerdict(Strength.NONE, headline, (said, _of_this(alone, users)), 1.0, 0.0, by_itself)
     shown = may_show(total.delta, users)
     strength = _strength(total, shown, users)
     loss, chance = total.as_replace().but_for()
