@@ -13,7 +13,7 @@ from rich.console import Console
 from tacit.commands.options import JsonFlag, Port
 from tacit.commands.servers import listen
 from tacit.commands.verbs import Panel
-from tacit.terminal import emit, stderr
+from tacit.terminal import emit
 
 PANEL = Panel.DEVICE
 
@@ -78,8 +78,6 @@ def serve(
         asked |= released_queries(folder)
     path = profile_place() if profile is None else profile
     opened = bound_socket("127.0.0.1", port)
-    if not as_json:
-        stderr().print("getting ready…")
     with beside, open_site(path, opened.getsockname()[1], given, proxy, asked) as site:
         address = site.admission.address
         result = {"address": address, "profile": str(path), "engines": [one.name for one in site.engines]}

@@ -9,6 +9,7 @@ import bisect
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from tacit.errors import InputError
@@ -32,9 +33,14 @@ class Suggestions:
         asked: Mapping[str, int] | None = None,
     ) -> None:
         self._state = state
-        self._phrases: Sequence[str] = sorted({phrase.lower() for phrase in phrases})
+        self._source = phrases
         self._asked = dict(asked or {})
         self._asked_sorted: Sequence[str] = sorted(self._asked)
+
+    @cached_property
+    def _phrases(self) -> Sequence[str]:
+        """Sorted when they are needed first: reading them takes a second."""
+        return sorted({phrase.lower() for phrase in self._source})
 
     def complete(self, typed: str, *, own: bool = True, limit: int = 8) -> list[str]:
         """At most ``limit`` completions: the person's own, the most frequent first, then public ones.

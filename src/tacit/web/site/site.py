@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import secrets
+import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit import __version__
 from tacit.device import Guard
+from tacit.errors import TacitError
 from tacit.pages import templates
 from tacit.web.engines.catalogue import named_apart
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
@@ -31,6 +34,8 @@ from tacit.web.topics import readable_topic, sent_names
 from tacit.world import wordnet_corpus, wordnet_engine
 
 _KEPT_NOTICES = 50
+_PATIENCE = 30.0
+"""Seconds that closing waits for what is still being loaded."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Site:
         self.given: tuple[EngineDescription, ...] = ()
         for engine in given:
             self.given += (named_apart(engine, self.given),)
-        self.suggestions = Suggestions(state, (word for word in wordnet_corpus().wordnet.vocabulary), asked)
+        self.suggestions = Suggestions(state, _vocabulary(), asked)
         self.service = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
         self._lock = threading.Lock()
@@ -88,6 +93,23 @@ class Site:
         self.guard.warm_up()
         self.guard.explain("dog", results)
         self.guard.preview("dog")
+        self.suggestions.complete("dog")
+
+    @contextmanager
+    def warming_up(self) -> Iterator[None]:
+        """Do that behind the page: it is there at once, and a first search waits only for what it needs."""
+
+        def work() -> None:
+            with suppress(TacitError, sqlite3.Error):  # the page was closed meanwhile
+                self.warm_up()
+                gc.freeze()  # what is loaded by now stays: looking through it takes a tenth of a second
+
+        warming = threading.Thread(target=work, name="tacit-warm-up", daemon=True)
+        warming.start()
+        try:
+            yield
+        finally:
+            warming.join(_PATIENCE)
 
     # -- choices -------------------------------------------------------------------------------------
 
@@ -189,13 +211,13 @@ def open_site(
     proxy: str | None = None,
     asked: Mapping[str, int] | None = None,
 ) -> Iterator[Site]:
-    """Open a site over a profile file, which is made if there is none; ready for its first search."""
+    """Open a site over a profile file, which is made if there is none."""
     with Guard(profile) as guard:
         state = PageState(profile)
         try:
             site = Site(guard, state, port, given, proxy, asked)
-            site.warm_up()
-            yield site
+            with site.warming_up():
+                yield site
         finally:
             state.close()
 
@@ -214,6 +236,10 @@ def own_address(given: object, usual: str) -> str:
     text = str(given or "")
     own = text.startswith("/") and not text.startswith("//") and "\\" not in text and "\n" not in text
     return text if own else usual
+
+
+def _vocabulary() -> Iterator[str]:
+    yield from wordnet_corpus().wordnet.vocabulary
 
 
 def _embedded_search(query: str) -> list[SearchResult]:
