@@ -13,7 +13,7 @@ from rich.console import Console
 from tacit.commands.options import JsonFlag, Port
 from tacit.commands.servers import listen
 from tacit.commands.verbs import Panel
-from tacit.terminal import emit
+from tacit.terminal import emit, stderr
 
 PANEL = Panel.DEVICE
 
