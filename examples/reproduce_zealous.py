@@ -35,20 +35,20 @@ def figure_2(log: Path, folder: Path, folds: int) -> None:
     anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("keywords",)}, "k") for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("index-caching",), folds=folds)
     results = run_sweep(log, folder / "figure-2", plan, workers=2)
-    hit = results.of("index-caching", "greedy cache: hit probability")
-    rows = [["original", "", hit[ORIGINAL.key].mean, round(results.rows[ORIGINAL.key]["keywords"])]]
+    hit = results.of("index-caching", "release alone: hit probability")
+    rows = [["original", "", hit[ORIGINAL.key].value, round(results.rows[ORIGINAL.key]["keywords"])]]
     for (epsilon, m), setting in private.items():
         rows.append(
             [
                 f"ZEALOUS, m = {m}",
                 f"ε = {epsilon:g}",
-                hit[setting.key].mean,
+                hit[setting.key].value,
                 round(results.rows[setting.key]["keywords"]),
             ]
         )
     for k, setting in anonymous.items():
         rows.append(
-            ["k-query", f"k = {k}", hit[setting.key].mean, round(results.rows[setting.key]["keywords"])]
+            ["k-query", f"k = {k}", hit[setting.key].value, round(results.rows[setting.key]["keywords"])]
         )
     show("Figure 2: hit probabilities", ("log", "privacy", "hit probability", "keywords"), rows)
 
@@ -69,7 +69,12 @@ def figure_3(log: Path, folder: Path, folds: int) -> None:
             for what in ("coverage", "precision")
         ]
         rows.append(
-            [name, privacy, *(each.mean for each in found), round(results.rows[setting.key].get("steps", 0))]
+            [
+                name,
+                privacy,
+                *(each.where_answered for each in found),
+                round(results.rows[setting.key].get("steps", 0)),
+            ]
         )
     heading = (
         "log",

@@ -85,12 +85,22 @@ def ready_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-class Progress:
-    """A running count that a worker advances. Without a display it only counts."""
+_A_LINE = 20.0
+"""Seconds between lines of progress where there is no terminal."""
 
-    def __init__(self, display: rich_progress.Progress | None, task: rich_progress.TaskID | None) -> None:
+
+class Progress:
+    """A running count that a worker advances. Without a display a line says now and then how far it is."""
+
+    def __init__(
+        self,
+        display: rich_progress.Progress | None,
+        task: rich_progress.TaskID | None,
+        said: Callable[[str], None] = lambda _line: None,
+    ) -> None:
         self._display = display
         self._task = task
+        self._said, self._last = said, time.monotonic()
         self.done = 0
 
     def advance(self, steps: int = 1) -> None:
@@ -104,6 +114,9 @@ class Progress:
         self.done = done
         if self._display is not None and self._task is not None:
             self._display.update(self._task, completed=done, total=total)
+        elif time.monotonic() - self._last >= _A_LINE and done < total:
+            self._last = time.monotonic()
+            self._said(f"{done:,} of {total:,}")
 
     def describe(self, description: str) -> None:
         """Change what is said to be under way."""
@@ -127,11 +140,16 @@ class _Rate(rich_progress.ProgressColumn):
 def progress(description: str, *, total: float | None = None, unit: str = "records") -> Iterator[Progress]:
     """Show progress while the block runs; the block calls :meth:`Progress.advance`.
 
-    On a terminal this is a live bar; elsewhere one closing line says how much was done and how fast.
+    On a terminal this is a live bar; elsewhere a line now and then says how far it is, where that is known,
+    and a closing one how much was done and how fast.
     """
     console = stderr()
     if not console.is_terminal:
-        plain = Progress(None, None)
+
+        def say(line: str) -> None:
+            console.print(f"{description}: {line} {unit}", markup=False)
+
+        plain = Progress(None, None, say)
         begun = time.monotonic()
         yield plain
         seconds = max(time.monotonic() - begun, 1e-9)

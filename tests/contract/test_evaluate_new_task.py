@@ -62,7 +62,7 @@ def test_a_task_in_one_file_is_swept_and_reported(tmp_path: Path) -> None:
     )
     mine = {row["mechanism"]: row for row in found.rows if row["task"] == "popular-queries"}
     # Four queries of everybody, and one that each of 120 people has alone: 4 of 4 + 60 in each fold.
-    assert mine["k-query"]["mean_of_all"] == pytest.approx(4 / 64, abs=0.02)
+    assert mine["k-query"]["value"] == pytest.approx(4 / 64, abs=0.02)
     assert mine["k-query"]["measure"] == "by table: recall"
     page = (tmp_path / "report" / "report.html").read_text()
     assert "Popular queries: know which queries people search" in page

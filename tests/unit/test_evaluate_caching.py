@@ -45,6 +45,6 @@ def test_a_word_in_no_document_takes_the_room_of_one() -> None:
 
 def test_every_search_is_a_unit() -> None:
     asked = [("eve", 0, "java", None, None), ("eve", 200, "java", None, None), ("fay", 0, "tea", None, None)]
-    task = IndexCaching(memory(1), lambda _: 1.0)
+    task = IndexCaching(memory(1), lambda _: 1.0, {})
     found = run_task(task, part(), release(keywords={"java": 2, "tea": 1}), part(*asked))
     assert found["greedy cache: hit probability"].mean == pytest.approx(2 / 3)

@@ -119,7 +119,8 @@ def test_lists_are_chosen_by_score_while_they_fit() -> None:
 
 
 def test_index_caching_by_hand() -> None:
-    task = IndexCaching(Cache(8 * 10, 8, 200), {"java": 6.0, "tea": 4.0, "sun": 100.0}.__getitem__)
+    having = {"java": 6.0, "tea": 4.0, "sun": 100.0}.__getitem__
+    task = IndexCaching(Cache(8 * 10, 8, 200), having, {})
     test = part(
         ("eve", 0, "java tea", None, None),
         ("eve", 5, "java sun", None, None),
@@ -131,6 +132,12 @@ def test_index_caching_by_hand() -> None:
     assert found["greedy cache: whole queries"].values == pytest.approx([1, 0, 1])
     nothing = run_task(task, part(), release(), test)
     assert nothing["greedy cache: hit probability"].values == pytest.approx([0, 0, 0])
+    # With a public list, tea and sun are behind what was released: java is first, then tea has room.
+    listed = IndexCaching(Cache(8 * 10, 8, 200), having, {"tea": 0.1, "sun": 0.9})
+    alone = run_task(listed, part(), release(), test)
+    assert alone["greedy cache: hit probability"].values == pytest.approx([1 / 2, 0, 0])
+    backed = run_task(listed, part(), release(keywords={"java": 40}), test)
+    assert backed["greedy cache: hit probability"].values == pytest.approx([1, 1 / 2, 1])
 
 
 def test_document_frequencies_follow_the_corpus() -> None:

@@ -57,11 +57,12 @@ def test_later_queries_count_each_known_or_not() -> None:
         *(("eve", n, q, None, None) for n, q in enumerate(["java", "coffee", "rain", "hail", "coffee"]))
     )
     found = run_task(Suggestion(0.0), NOBODY, DATA, test)
-    # After java came coffee, rain and hail; coffee is suggested. Nothing is for the others.
-    assert found[RECALL].values == pytest.approx([1 / 3])
-    assert found[PRECISION].values == pytest.approx([1 / 5])
+    # After java came coffee, rain and hail; coffee is suggested. Nothing is for the three other prefixes.
+    assert found[RECALL].values == pytest.approx([1 / 3 / 4])
+    assert found[PRECISION].values == pytest.approx([1 / 5 / 4])
 
 
-def test_a_session_is_the_mean_over_what_could_be_served() -> None:
+def test_a_session_is_the_mean_over_all_its_prefixes() -> None:
     test = part(*(("eve", n, q, None, None) for n, q in enumerate(["snow", "java", "coffee"])))
-    assert run_task(Suggestion(0.0), NOBODY, DATA, test)[RECALL].values == pytest.approx([1])
+    # java is served; snow, before it, is not and counts as 0
+    assert run_task(Suggestion(0.0), NOBODY, DATA, test)[RECALL].values == pytest.approx([1 / 2])

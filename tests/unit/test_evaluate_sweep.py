@@ -1,7 +1,8 @@
-"""What a sweep makes of its runs: means, intervals, paired tests, sentences."""
+"""What a sweep makes of its runs: means over all units, intervals with the noise, gains, advice."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,30 +11,92 @@ from scipy import stats
 
 from tacit.errors import ParameterError
 from tacit.evaluate.release import Sensitivity, results_of
-from tacit.evaluate.report.summary import summarise
+from tacit.evaluate.report.summary import advice, summarise, verdict
 from tacit.evaluate.results import cell
-from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, grid
-from tacit.evaluate.sweep.measurements import Measurements, gather, holm, mean_interval, paired
+from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
+from tacit.evaluate.sweep.measurements import Measurements, estimate, gather, holm
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.release.registry import MECHANISMS
 
 
-def test_the_paired_test_is_scipys_over_units_that_both_answer() -> None:
+def test_without_noise_an_estimate_is_scipys_over_all_units() -> None:
     random = np.random.default_rng(3)
     first, second = random.random(50), random.random(50)
-    found = paired(np.append(first, [np.nan, 0.3]), np.append(second, [0.1, np.nan]))
-    expected = stats.ttest_rel(first, second)
-    assert found.units == 50
-    assert found.p == pytest.approx(expected.pvalue)
-    low, high = expected.confidence_interval()
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
-    same = paired(first, first)
-    assert (same.mean, same.p) == (0, 1)
-    assert paired(first[:3] + 0.5, first[:3]).p == pytest.approx(
-        0.25
-    )  # three units, all better: a coin thrice
-    assert paired(first[:0], first[:0]).units == 0
-    assert np.isnan(paired(first[:1], second[:1]).p)
+    found = estimate({0: first[None, :30], 1: first[None, 30:]}, {})
+    low, high = stats.t.interval(0.95, 49, first.mean(), stats.sem(first))
+    assert (found.value, found.low, found.high) == pytest.approx((first.mean(), low, high))
+    tested = stats.ttest_rel(first, second)
+    pair = estimate({0: first[None]}, {}, {0: second[None]})
+    assert pair.p == pytest.approx(tested.pvalue)
+    assert (pair.low, pair.high) == pytest.approx(tuple(tested.confidence_interval()))
+    # what is not answered is 0, on either side
+    gone = estimate(
+        {0: np.array([[1.0, np.nan, 0.5, np.nan]])}, {}, {0: np.array([[0.5, 0.5, np.nan, np.nan]])}
+    )
+    assert gone.value == pytest.approx((0.5 - 0.5 + 0.5) / 4)
+    same = estimate({0: first[None]}, {}, {0: first[None]})
+    assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+    assert np.isnan(estimate({0: np.empty((1, 0))}, {}).value)
+    assert np.isnan(estimate({0: np.array([[0.3]])}, {}).low)
+
+
+def test_units_of_one_user_count_as_one() -> None:
+    values = np.array([0.1, 0.4, 0.7, 0.2])
+    once = estimate({0: values[None]}, {})
+    thrice = estimate({0: np.repeat(values, 3)[None]}, {0: np.repeat(np.arange(4), 3)})
+    assert (thrice.value, thrice.low, thrice.high) == pytest.approx((once.value, once.low, once.high))
+    # the same numbers in another fold are other users
+    apart = estimate({0: values[None, :2], 1: values[None, 2:]}, {0: np.arange(2), 1: np.arange(2)})
+    assert (apart.low, apart.high) == pytest.approx((once.low, once.high))
+
+
+def test_noise_is_a_random_effect_by_hand() -> None:
+    # Two folds of two units, two draws; all units of a draw move together.
+    drawn = {0: np.array([[0.2, 0.4], [0.4, 0.6]]), 1: np.array([[0.1, 0.9], [0.1, 0.9]])}
+    found = estimate(drawn, {})
+    values = np.array([0.3, 0.5, 0.1, 0.9])
+    units = values.var(ddof=1) / 4
+    noise = np.var([0.3, 0.5], ddof=1) / 2 * (2 / 4) ** 2  # of fold 0; fold 1 has the same mean twice
+    freedom = (units + noise) ** 2 / (units**2 / 3 + noise**2 / 2)
+    half = stats.t.ppf(0.975, freedom) * np.sqrt(units + noise)
+    assert (found.value, found.low) == pytest.approx((0.45, 0.45 - half))
+    # subtracted, the other's noise is added
+    flat = {fold: values.mean(axis=0, keepdims=True) for fold, values in drawn.items()}
+    against = estimate(flat, {}, drawn)
+    assert against.value == pytest.approx(0)
+    assert against.high == pytest.approx(stats.t.ppf(0.975, 2) * np.sqrt(noise))
+
+
+def test_two_draws_of_one_mechanism_differ_in_at_most_one_of_twenty() -> None:
+    """300 units of 100 users, three folds, three draws whose noise moves a third of the units at once."""
+    random = np.random.default_rng(7)
+    rejected, ignorant = 0, 0
+    for _ in range(200):
+        units = {fold: random.random(100) for fold in range(3)}
+        moved = {fold: random.random(100) < 0.3 for fold in range(3)}
+
+        def draw(
+            units: Mapping[int, np.ndarray] = units, moved: Mapping[int, np.ndarray] = moved
+        ) -> dict[int, np.ndarray]:
+            return {
+                fold: np.stack([units[fold] + random.normal(0, 0.2) * moved[fold] for _ in range(3)])
+                for fold in units
+            }
+
+        one, two = draw(), draw()
+        owners = {fold: np.arange(100) // 3 for fold in range(3)}
+        rejected += estimate(one, owners, two).p < 0.05
+        alike = [np.concatenate([side[fold][0] for fold in range(3)]) for side in (one, two)]
+        ignorant += stats.ttest_rel(*alike).pvalue < 0.05
+    assert rejected <= 10
+    assert ignorant > 100  # what a test of units alone says of one draw each
+
+
+def test_a_difference_that_is_there_is_found() -> None:
+    random = np.random.default_rng(8)
+    base = random.random(300)
+    one = {0: np.stack([base + 0.05 + random.normal(0, 0.005, 300) for _ in range(3)])}
+    assert estimate(one, {}, {0: base[None]}).p < 1e-6
 
 
 def test_holms_correction_by_hand() -> None:
@@ -42,169 +105,184 @@ def test_holms_correction_by_hand() -> None:
     assert holm([0.7, 0.9]) == pytest.approx([1.0, 1.0])
     # what could not be tested is not counted among the tests: 2 · 0.01
     assert holm([0.01, float("nan"), 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
-    assert holm([0.5, float("nan"), 0.9]) == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
 
 
-def test_a_true_null_is_rejected_as_often_as_stated() -> None:
-    random = np.random.default_rng(7)
-    rejected = sum(paired(random.random(40), random.random(40)).p < 0.05 for _ in range(2_000))
-    assert 60 < rejected < 145  # 100 expected; outside with probability below 1e-4
-
-
-def test_intervals_are_over_repetitions() -> None:
-    mean, low, high = mean_interval([0.4, 0.6, float("nan")])
-    half = stats.t.ppf(0.975, 1) * np.std([0.4, 0.6], ddof=1) / np.sqrt(2)
-    assert (mean, low, high) == (pytest.approx(0.5), pytest.approx(0.5 - half), pytest.approx(0.5 + half))
-    assert np.isnan(mean_interval([0.4])[1]) and np.isnan(mean_interval([])[0])
-
-
-HEADLINE = "adhoc/random walk: nDCG@10"
+HEADLINE = "adhoc/engine and clicks: nDCG@10"
 PRIVATE = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6})
 OTHER = ReleaseSetting("session", {"epsilon": 4.0, "delta": 1e-6})
+Values = dict[str, tuple[ReleaseSetting, dict[tuple[int, int], list[float]]]]
+
+
+def gathered(folder: Path, values: Values) -> Measurements:
+    """Runs with these values, by setting, fold and draw."""
+    store = RunStore(folder / "sweep", {"log": "x"})
+    for setting, runs in values.values():
+        for (fold, draw), listed in runs.items():
+            kept = {HEADLINE: np.array(listed, np.float32)}
+            store.save(setting, SweepRun(fold, draw, kept, {"queries": 10}, {"adhoc": 1.0}))
+    settings = [setting for setting, _ in values.values()]
+    return gather(store, settings, ("adhoc",), {s.key: list(runs) for s, runs in values.values()})
 
 
 def results(tmp_path: Path) -> Measurements:
     """Two folds of two units each; the private release answers one unit of each, draw by draw."""
-    store = RunStore(tmp_path / "sweep", {"log": "x"})
     nan = np.nan
-    values: dict[str, dict[tuple[int, int], list[float]]] = {
-        ORIGINAL.key: {(0, 0): [1.0, 0.5], (1, 0): [0.0, 0.5]},
-        PRIVATE.key: {(0, 0): [1.0, nan], (0, 1): [0.5, nan], (1, 0): [nan, 0.5], (1, 1): [nan, nan]},
-        OTHER.key: {(0, 0): [0.5, nan], (0, 1): [0.5, nan], (1, 0): [nan, nan], (1, 1): [nan, nan]},
-    }
-    for setting in (ORIGINAL, PRIVATE, OTHER):
-        for (fold, draw), listed in values[setting.key].items():
-            run = SweepRun(
-                fold, draw, {HEADLINE: np.array(listed, np.float32)}, {"queries": 10}, {"adhoc": 1.0}
-            )
-            store.save(setting, run)
-    runs = {key: list(found) for key, found in values.items()}
-    return gather(store, (ORIGINAL, PRIVATE, OTHER), ("adhoc",), runs)
+    return gathered(
+        tmp_path,
+        {
+            "nothing": (NOTHING, {(0, 0): [0.25, 0.0], (1, 0): [0.0, 0.25]}),
+            "original": (ORIGINAL, {(0, 0): [1.0, 0.5], (1, 0): [0.0, 0.5]}),
+            "private": (
+                PRIVATE,
+                {(0, 0): [1.0, nan], (0, 1): [0.5, nan], (1, 0): [nan, 0.5], (1, 1): [nan, nan]},
+            ),
+            "other": (
+                OTHER,
+                {(0, 0): [0.5, nan], (0, 1): [0.5, nan], (1, 0): [nan, nan], (1, 1): [nan, nan]},
+            ),
+        },
+    )
 
 
 def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     found = results(tmp_path)
-    by_setting = found.of("adhoc", "random walk: nDCG@10")
+    by_setting = found.headline("adhoc")
     original, private = by_setting[ORIGINAL.key], by_setting[PRIVATE.key]
-    assert (original.mean, original.answered, original.units) == (0.5, 1.0, 4)
-    # repetitions that answered: 1, 0.5, 0.5; over all units 0.5, 0.25, 0.25 and 0
-    assert private.mean == pytest.approx(2 / 3)
-    assert private.mean_of_all == pytest.approx(0.25)
+    assert (original.value, original.answered, original.units) == (0.5, 1.0, 4)
+    # all units and draws: 1, 0, 0.5, 0, 0, 0.5, 0, 0
+    assert private.value == pytest.approx(0.25)
+    assert private.where_answered == pytest.approx(2 / 3)
     assert private.answered == pytest.approx(3 / 8)
     assert private.units == 4  # two folds of two, however often noise was drawn
-    assert private.to_original is not None
-    # unit by unit, the mean over draws that answered: 0.75 against 1, 0.5 against 0.5
-    assert (private.to_original.units, private.to_original.mean) == (2, pytest.approx(-0.125))
+    # nothing gives 0.125: 0.125 of the 0.375 that the whole log gains
+    assert (private.gain.value, private.share) == (pytest.approx(0.125), pytest.approx(1 / 3))
+    assert private.share_low == pytest.approx(private.gain.low / 0.375)
+    assert (by_setting[NOTHING.key].share, original.share) == (0, 1)
     [contrast] = found.contrasts
     assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
-    assert (contrast.difference.units, contrast.difference.mean) == (1, pytest.approx(0.25))
+    assert contrast.difference.value == pytest.approx(0.25 - 0.125)
     about = {"log": "x", "records": 8, "users": 4, "folds": 2, "draws": 2}
     shown = results_of(found, about, Sensitivity.AS_THE_LOG)
     assert "nan" not in str(shown.as_dict())
-    assert repr(shown) == "Results(evaluation='release', 3 measurements)"
-    assert str(shown).splitlines()[2:5] == [
-        "adhoc random walk: nDCG@10",
-        "  release      ε  rows  mean where answered  answered  mean over all  p",
-        "  original     –  10    0.5                  100.0%    0.5            –",
+    told = shown.as_dict()["tasks"]["adhoc"]
+    assert (told["nothing"], told["original"], told["units"]) == (0.125, 0.5, 4)
+    assert [release["value"] for release in told["releases"]] == pytest.approx([0.25, 0.125])
+    assert all(release["low"] <= release["value"] <= release["high"] for release in told["releases"])
+    assert str(shown).splitlines()[4:7] == [
+        "adhoc engine and clicks: nDCG@10",
+        "  release      ε  rows  value  from     to      of the whole log's gain",
+        "  nothing      –  10    0.125  -0.1047  0.3547  0%",
     ]
-    page = shown._repr_html_()
-    assert page.count("<tr>") == 4 and '<td style="text-align:left">0.25</td>' in page
-    frame = shown.to_pandas()
-    assert len(frame) == 3 and frame["mean"].round(3).tolist() == [0.5, 0.667, 0.5]
+    assert shown.to_pandas()["value"].tolist() == [0.125, 0.5, 0.25, 0.125]
 
 
-def test_differences_are_tested_by_measure_and_contrasts_at_equal_epsilon(tmp_path: Path) -> None:
+def test_contrasts_are_at_equal_epsilon_and_corrected(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
     budget = [
         ReleaseSetting(name, {"epsilon": epsilon, "delta": 1e-6})
         for name in ("zealous", "session")
         for epsilon in (4.0, 8.0)
     ]
     anonymous = ReleaseSetting("k-query", {"k": 5}, "k")
-    settings, measures = [ORIGINAL, *budget, anonymous], (HEADLINE, "adhoc/random walk: MAP")
-    store, random = RunStore(tmp_path / "sweep", {"log": "x"}), np.random.default_rng(5)
-    runs = {s.key: [(0, 0)] if s is anonymous else [(0, 0), (1, 0)] for s in settings}  # its one fold alone
-    values = {(s.key, f): {m: random.random(7) for m in measures} for s in settings for f in (0, 1)}
-    for setting in settings:
-        for fold, draw in runs[setting.key]:
-            store.save(setting, SweepRun(fold, draw, values[setting.key, fold], {}, {}))
-    found = gather(store, settings, ("adhoc",), runs)
-
-    def whole(setting: ReleaseSetting, folds: int = 2) -> np.ndarray:
-        return np.concatenate([values[setting.key, fold][HEADLINE] for fold in range(folds)])
-
-    tested = found.of("adhoc", "random walk: nDCG@10")
-    p = [stats.ttest_rel(whole(s), whole(ORIGINAL)).pvalue for s in budget]
-    p.append(stats.ttest_rel(whole(anonymous, 1), whole(ORIGINAL, 1)).pvalue)
-    assert [tested[s.key].p_corrected for s in (*budget, anonymous)] == pytest.approx(holm(p))
-    pairs = {c.epsilon: (c.first, c.second, c.p_corrected) for c in found.contrasts}
-    raw = [stats.ttest_rel(whole(budget[n]), whole(budget[n + 2])).pvalue for n in (0, 1)]
+    values: Values = {
+        s.key: (s, {(0, 0): random.random(7).tolist()}) for s in (NOTHING, ORIGINAL, *budget, anonymous)
+    }
+    found = gathered(tmp_path, values)
+    raw = [
+        stats.ttest_rel(
+            np.float32(values[budget[n].key][1][0, 0]), np.float32(values[budget[n + 2].key][1][0, 0])
+        ).pvalue
+        for n in (0, 1)
+    ]
     four, eight = holm(raw)
-    assert pairs == {
+    assert {c.epsilon: (c.first, c.second, c.p_corrected) for c in found.contrasts} == {
         4.0: (budget[0].key, budget[2].key, pytest.approx(four)),
         8.0: (budget[1].key, budget[3].key, pytest.approx(eight)),
     }
-    assert len(found.contrasts) == 2  # not of different ε, nor with what has none
 
 
-def test_the_summary_is_computed(tmp_path: Path) -> None:
-    sentences = summarise(results(tmp_path))
-    assert sentences[0].startswith(
-        "Ad-hoc search: at ε = 4, zealous keeps most, 50% of what the original log gives over all test units"
-    )
-    assert sentences[0].endswith(
-        "It can serve 38% of them, with nDCG@10 of 0.667 there (the original: 0.500 where it can)."
-    )
-
-
-def test_the_summary_names_who_serves_most_and_who_is_like_the_original(tmp_path: Path) -> None:
-    store, nan = RunStore(tmp_path / "sweep", {"log": "x"}), np.nan
-    original = [0.9, 0.7, 0.8, 0.6, 0.9, 0.5, 0.8, 0.7]
-    values = {
-        ORIGINAL.key: original,
-        PRIVATE.key: [0.9, 0.7, 0.8, 0.6, nan, nan, nan, nan],  # as good, for half of the queries
-        OTHER.key: [value - gap for value, gap in zip(original, [0.2, 0.3] * 4, strict=True)],
+def served(
+    tmp_path: Path, shares: Mapping[float, float], spread: float = 0.0, whole: float = 0.6
+) -> Measurements:
+    """Forty units between 0.2 and ``whole``: by ε, the share that a release gains on average."""
+    bumps = np.tile([-1.0, 1.0], 20)
+    base = 0.2 + 0.01 * bumps
+    values: Values = {
+        "nothing": (NOTHING, {(0, 0): base.tolist()}),
+        "original": (ORIGINAL, {(0, 0): (base + whole - 0.2).tolist()}),
     }
-    settings = (ORIGINAL, PRIVATE, OTHER)
-    for setting in settings:
-        listed = np.array(values[setting.key], np.float32)
-        store.save(setting, SweepRun(0, 0, {HEADLINE: listed}, {"queries": 3}, {}))
-    said = summarise(gather(store, settings, ("adhoc",), {s.key: [(0, 0)] for s in settings}))
-    assert said[0].startswith(
-        "Ad-hoc search: at ε = 4, session keeps most, 66% of what the original log gives"
-    )
-    assert said[1].startswith("On the units that both can serve, 1 of 2 private releases do not differ from")
-    assert "for zealous at ε = 4 in adhoc the difference may be up to 0.000" in said[1]
+    for epsilon, share in shares.items():
+        setting = ReleaseSetting("zealous", {"epsilon": epsilon, "delta": 1e-6})
+        listed = base + share * (whole - 0.2) + spread * bumps
+        values[setting.key] = (setting, {(0, draw): listed.tolist() for draw in (0, 1)})
+    return gathered(tmp_path, values)
 
 
-def test_no_release_is_compared_with_an_original_that_is_the_truth_itself(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "sweep", {"log": "x"})
-    for setting, value in ((ORIGINAL, 1.0), (PRIVATE, 0.5)):
-        listed = np.array([value, value - 0.1, value, value - 0.2, value], np.float32)
-        store.save(setting, SweepRun(0, 0, {"substitution/top 5: recall": listed}, {"queries": 3}, {}))
-    runs = {setting.key: [(0, 0)] for setting in (ORIGINAL, PRIVATE)}
-    said = summarise(gather(store, (ORIGINAL, PRIVATE), ("substitution",), runs))
-    assert said[0].startswith("Query substitution: at ε = 4, zealous keeps most")
-    assert not [sentence for sentence in said if "that both can serve" in sentence]
+@pytest.mark.parametrize(
+    ("shares", "spread", "said", "people"),
+    [
+        ({1: 0.2, 4: 0.3, 16: 0.5}, 0.0, "ad-hoc search from ε = 1", (800, False)),
+        ({1: 0.05, 4: 0.3, 16: 0.5}, 0.0, "ad-hoc search not before ε = 4", (3_200, False)),
+        ({1: 0.2, 4: 0.05, 16: 0.5}, 0.0, "ad-hoc search not before ε = 16", (12_800, False)),  # not at 4
+        ({1: 0.01, 4: 0.02, 16: 0.09}, 0.0, "ad-hoc search not at all up to ε = 16", (12_800, True)),
+        ({1: 0.2, 4: 0.2, 16: 0.2}, 0.9, "ad-hoc search not at all up to ε = 16", (12_800, True)),  # chance
+    ],
+)
+def test_the_advice_follows_from_the_runs(
+    tmp_path: Path, shares: dict[float, float], spread: float, said: str, people: tuple[float, bool]
+) -> None:
+    found = served(tmp_path, shares, spread)
+    assert advice(found, 1000, 800) == f"With 1,000 people: {said}."
+    judged = verdict(found, "adhoc", 800)
+    assert judged is not None and (judged.people, judged.at_least) == people
+    about = "more than" if people[1] else "at most" if judged.epsilon == 1 else "about"
+    rounded = {800: "800", 3_200: "3,200", 12_800: "13,000"}[int(people[0])]
+    assert f"ad-hoc search {about} {rounded}." in summarise(found, 800)[0]
+
+
+def test_the_advice_counts_how_many_mechanisms_were_tried(tmp_path: Path) -> None:
+    """A gain at p = 0.03 is one of two tried: not to be believed."""
+    random = np.random.default_rng(1)
+    base, noise = np.full(40, 0.2), random.normal(0, 1, 40)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    gain = 0.08 * (1 + noise * np.sqrt(40) / stats.t.isf(0.015, 39))
+    values: Values = {
+        "nothing": (NOTHING, {(0, 0): base.tolist()}),
+        "original": (ORIGINAL, {(0, 0): (base + 0.4 + 0.01 * noise).tolist()}),
+        "one": (PRIVATE, {(0, 0): (base + gain).tolist(), (0, 1): (base + gain).tolist()}),
+    }
+    alone = gathered(tmp_path, values)
+    assert alone.headline("adhoc")[PRIVATE.key].gain.p == pytest.approx(0.03, abs=1e-4)
+    assert "from ε = 4" in advice(alone, 10, 8)
+    (tmp_path / "b").mkdir()
+    values["two"] = (OTHER, {(0, 0): base.tolist(), (0, 1): base.tolist()})
+    assert "not at all" in advice(gathered(tmp_path / "b", values), 10, 8)
+
+
+def test_where_the_whole_log_gains_nothing_no_release_is_advised(tmp_path: Path) -> None:
+    found = served(tmp_path, {1.0: 0.5, 4.0: 0.5}, whole=0.2)
+    assert advice(found, 50, 40) == "With 50 people: ad-hoc search not even with the whole log."
+    assert np.isnan(found.headline("adhoc")[ORIGINAL.key].share)
+    assert not any("would need" in sentence for sentence in summarise(found, 40))
 
 
 def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "sweep", {"log": "without clicks"})
-    for setting in (ORIGINAL, PRIVATE):
-        store.save(setting, SweepRun(0, 0, {HEADLINE: np.empty(0, np.float32)}, {"queries": 1}, {}))
-    runs = {setting.key: [(0, 0)] for setting in (ORIGINAL, PRIVATE)}
-    [sentence] = summarise(gather(store, (ORIGINAL, PRIVATE), ("adhoc",), runs))
+    empty: dict[tuple[int, int], list[float]] = {(0, 0): []}
+    found = gathered(tmp_path, {s.key: (s, empty) for s in (NOTHING, ORIGINAL, PRIVATE)})
+    [sentence] = summarise(found, 8)
     assert sentence == "Ad-hoc search: nothing to judge, for the log has no test query with a click."
+    assert advice(found, 10, 8) == "With 10 people: no release with an ε was tried."
 
 
 def test_the_grid_has_every_registered_mechanism_and_names_by_options() -> None:
     settings = grid(epsilons=(2.0,), ks=(9,))
     tried = [name for name in MECHANISMS if name != "topics"]  # it publishes no queries
-    assert [setting.mechanism for setting in settings] == ["original", *tried]
+    assert [setting.mechanism for setting in settings] == ["nothing", "original", *tried]
     with pytest.raises(ParameterError, match="the mechanism must be one of"):
         grid(("topics",), (2.0,))
     assert len({setting.key for setting in settings}) == len(settings)
     labels = [setting.label() for setting in settings]
-    assert labels[0] == "original" and "zealous ε=2" in labels and "k-query k=9" in labels
+    assert labels[:2] == ["nothing", "original"] and "zealous ε=2" in labels and "k-query k=9" in labels
     assert ReleaseSetting("zealous", {"epsilon": 2.0}).key != ReleaseSetting("zealous", {"epsilon": 4.0}).key
 
 
@@ -212,3 +290,4 @@ def test_cells_are_short() -> None:
     assert [cell(v) for v in (None, float("nan"), 12345, 0.1234, 1e-6, "x", 64.0)] == [
         "–", "–", "12,345", "0.1234", "1.00e-06", "x", "64"
     ]  # fmt: skip
+    assert [cell(p, "p") for p in (0.0, 1e-9, 0.0009, 0.001, 0.25)] == ["< 0.001"] * 3 + ["0.001", "0.250"]

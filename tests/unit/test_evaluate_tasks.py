@@ -167,8 +167,8 @@ def test_an_empty_release_answers_nothing_and_breaks_nothing(name: str, test: Lo
         for measure, found in run_task(task_class(name)(), original, data, test).items():
             if name == "statistics":
                 assert measure.endswith(("kept", "missing mass")) <= (found.mean in (0.0, 1.0))
-            else:
-                assert np.nan_to_num(found.mean_of_all) == 0
+            elif not measure.startswith(("engine and clicks", "greedy cache", "people and words")):
+                assert np.nan_to_num(found.mean_of_all) == 0  # those are served by public knowledge
     again = {
         name: found.units for name, found in run_task(task_class(name)(), original, RELEASE, test).items()
     }

@@ -99,8 +99,8 @@ def release(
         typer.Option(min=2, help="Split the users into so many folds, test on each.", rich_help_panel=_HOW),
     ] = 5,
     draws: Annotated[
-        int, typer.Option(min=1, help="Draws of noise for each fold and setting.", rich_help_panel=_HOW)
-    ] = 1,
+        int, typer.Option(min=2, help="Draws of noise for each fold and setting.", rich_help_panel=_HOW)
+    ] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Of the split into folds.", rich_help_panel=_HOW)] = 0,
     since: Since = None,
     until: Until = None,
@@ -268,7 +268,8 @@ def _measure(
 
 
 def _render(console: Console, found: Results) -> None:
-    console.print(found.about, markup=False, soft_wrap=True)
+    for said in filter(None, (found.about, found.advice)):
+        console.print(said, markup=False, soft_wrap=True)
     for figure in found.tables or found.figures:
         table = Table(*figure.headings, title=figure.title, title_justify="left")
         for column in table.columns[1:]:

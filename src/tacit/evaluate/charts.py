@@ -14,6 +14,8 @@ from tacit.files import atomic_file, cache_directory
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
 """Distinguishable with any colour vision (Okabe and Ito)."""
+_SHADES = ("#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
+"""From the smallest ε to the largest."""
 _WIDTH, _PANEL = 560, 270
 
 Rows = Sequence[Mapping[str, Any]]
@@ -132,40 +134,44 @@ def interval(
     return {"name": name, "series": series or name, "value": value, "low": low, "high": high, **more}
 
 
-def bars_by_budget(rows: Rows, epsilons: Sequence[float], chosen: float) -> Chart:
-    """Draw what each mechanism keeps of the original's utility, task by task, at one ε chosen in the page."""
+def gains(rows: Rows) -> Chart:
+    """Draw what is gained at each ε, task by task, on the scale from nothing released to the whole log.
+
+    Args:
+        rows: ``task``, ``epsilon``, ``mechanism``, ``share``, and ``low`` and ``high`` of its interval.
+    """
     import altair
 
-    budget = altair.param(
-        name="budget",
-        value=chosen,
-        bind=altair.binding_select(
-            options=list(epsilons), labels=[f"{e:g}" for e in epsilons], name="ε of each release: "
-        ),
-    )
-    base = altair.Chart(altair.Data(values=list(rows))).transform_filter("datum.epsilon == budget")
-    base = base.encode(
+    drawn = [row | {"budget": f"ε = {row['epsilon']:g}"} for row in map(dict, rows)]
+    budgets = _values(drawn, "budget")
+    ends = [end for row in drawn for end in (row["share"], row["low"], row["high"]) if end is not None]
+    scale = altair.Scale(domain=[min(-0.02, *ends), max(1.02, *ends)], nice=False)
+    named = "datum.value == 0 ? ['0%', 'nothing'] : datum.value == 1 ? ['100%', 'whole log'] : "
+    axis = altair.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"{named}format(datum.value, '.0%')")
+    base = altair.Chart(altair.Data(values=drawn)).encode(
         y=altair.Y(
-            "task:N", title=None, axis=altair.Axis(labelLimit=160), scale=_in_order(altair, rows, "task")
+            "task:N", title=None, axis=altair.Axis(labelLimit=110), scale=_in_order(altair, drawn, "task")
         ),
-        yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
+        yOffset=altair.YOffset("budget:N", scale=_in_order(altair, drawn, "budget")),
     )
+    shades = [_SHADES[round(n * (len(_SHADES) - 1) / max(1, len(budgets) - 1))] for n in range(len(budgets))]
     bars = base.mark_bar().encode(
-        x=altair.X("share:Q", title="share of the original's utility", axis=altair.Axis(format="%")),
-        color=_colour(altair, rows, "series", "mechanism"),
+        x=altair.X("share:Q", title="gained over nothing released", scale=scale, axis=axis),
+        color=altair.Color("budget:N", title=None, scale=altair.Scale(domain=budgets, range=shades)),
         tooltip=[
             "task:N",
-            altair.Tooltip("series:N", title="mechanism"),
-            altair.Tooltip("share:Q", format=".1%"),
-            altair.Tooltip("answered:Q", format=".1%", title="of units answered"),
+            altair.Tooltip("budget:N", title="release"),
+            "mechanism:N",
+            altair.Tooltip("share:Q", format=".1%", title="gained"),
+            altair.Tooltip("low:Q", format=".1%", title="from"),
+            altair.Tooltip("high:Q", format=".1%", title="to"),
         ],
     )
-    layers = [bars]
-    if any(row["low"] is not None for row in rows):
-        bounded = base.transform_filter("isValid(datum.low)")
-        layers.append(bounded.mark_rule(opacity=0.7, color="currentColor").encode(x="low:Q", x2="high:Q"))
-    height = 34 * len({(row["task"], row["series"]) for row in rows}) // 2 + 40
-    return _finish(altair, altair.layer(*layers).add_params(budget), height=height)
+    bounded = base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.8, color="currentColor")
+    layers = [bars, bounded.encode(x="low:Q", x2="high:Q"), _levels(altair, {"": 0.0}, "x")]
+    layers.append(_levels(altair, {" ": 1.0}, "x"))
+    height = 13 * len(drawn) + 14 * len(_values(drawn, "task"))
+    return _finish(altair, altair.layer(*layers), height=height)
 
 
 def svg(chart: Chart) -> str:
@@ -237,7 +243,11 @@ def _levels(altair: Any, levels: Mapping[str, float], axis: str) -> Any:
     rule = altair.Chart(altair.Data(values=values)).mark_rule(
         strokeDash=[6, 4], color="currentColor", opacity=0.7
     )
-    return rule.encode(**{axis: f"{axis}:Q"}, tooltip=["name:N", altair.Tooltip(f"{axis}:Q", format=".4f")])
+    drawn = rule.encode(**{axis: f"{axis}:Q"}, tooltip=["name:N", altair.Tooltip(f"{axis}:Q", format=".4f")])
+    if axis == "x" or not all(levels):
+        return drawn
+    named = rule.mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="currentColor", fontSize=10)
+    return drawn + named.encode(y="y:Q", x=altair.value(0), text="name:N")
 
 
 def _values(rows: Rows, field: str) -> list[str]:

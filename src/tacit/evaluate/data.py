@@ -3,7 +3,8 @@
 A **search** is a query at a time. A query repeated at once within a session (another page of results,
 another click) is one search of it. A **click** is a url clicked for a search. Queries and urls are numbers,
 places in the part's own sorted vocabularies, so that all work on them is arithmetic on arrays. Users are
-split into folds by a keyed hash of their name, so that a record more or less moves nobody.
+split into folds by a keyed hash of their name, so that a record more or less moves nobody. A query without a
+letter or digit is no search (logs note ``-`` where nothing was typed): it is left out of both.
 
 Tables of a release are recognised by their columns, not by the mechanism that published them::
 
@@ -28,7 +29,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -99,6 +101,14 @@ class LoggedClicks:
     """From 1; 0 where the log does not say."""
 
 
+class Counted(Protocol):
+    """A log by its tables, however it is held: what a release of it competes with."""
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Keywords, queries, clicks, steps and later queries, with how many users had each."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LogPart:
     """Some users' records, whole histories each.
@@ -110,6 +120,9 @@ class LogPart:
 
     records: pa.Table
     cut: SessionCut = BY_PAUSES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _with_words(self.records, "query"))
 
     def __len__(self) -> int:
         return int(self.records.num_rows)
@@ -163,6 +176,18 @@ class LogPart:
         new = (found["url"] >= 0) & changes(found["user"], found["instant"], found["query"], found["url"])
         return LoggedClicks(*(found[name][new] for name in ("user", "session", "query", "url", "rank")))
 
+    @cached_property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Keywords, queries, clicks, steps and later queries, with how many users had each."""
+        return tables_of(self)
+
+
+def _with_words(table: pa.Table, *columns: str) -> pa.Table:
+    """The rows whose queries have a letter or digit each."""
+    for name in columns:
+        table = table.filter(pc.match_substring_regex(table.column(name), r"[\p{L}\p{N}]"))
+    return table
+
 
 def changes(*columns: Numbers) -> NDArray[np.bool_]:
     """Where any of the columns differs from the row before; the first row does."""
@@ -173,18 +198,24 @@ def changes(*columns: Numbers) -> NDArray[np.bool_]:
     return new
 
 
+def keyed_numbers(users: pa.ChunkedArray, key: str) -> NDArray[np.uint64]:
+    """For each record 64 bits that depend on its user and the key alone."""
+    coded = pc.dictionary_encode(users.combine_chunks() if isinstance(users, pa.ChunkedArray) else users)
+    hashed = [
+        int.from_bytes(
+            hashlib.blake2b(user.as_py().encode(), key=key.encode(), digest_size=8).digest(), "big"
+        )
+        for user in coded.dictionary
+    ]
+    found: NDArray[np.uint64] = np.array(hashed, np.uint64)[np.asarray(coded.indices)]
+    return found
+
+
 def fold_of_records(users: pa.ChunkedArray, count: int, seed: int = 0) -> NDArray[np.int64]:
     """The part, from 0, of each record's user."""
     if count < 2:
         raise ParameterError.outside("folds", count, "at least 2")
-    coded = pc.dictionary_encode(users.combine_chunks() if isinstance(users, pa.ChunkedArray) else users)
-    key = f"tacit-folds-{seed}".encode()
-    parts = [
-        int.from_bytes(hashlib.blake2b(user.as_py().encode(), key=key, digest_size=8).digest(), "big") % count
-        for user in coded.dictionary
-    ]
-    found: NDArray[np.int64] = np.array(parts, np.int64)[np.asarray(coded.indices)]
-    return found
+    return (keyed_numbers(users, f"tacit-folds-{seed}") % np.uint64(count)).astype(np.int64)
 
 
 def split(
@@ -261,7 +292,8 @@ class ReleasedData:
                 )
             if kind in found:
                 raise InputError(f"the release has two tables of {kind}; one was expected.")
-            found[kind] = table.filter(pc.greater(table.column("count"), 0))
+            named = [each for each in ("query", "next_query", "later_query") if each in table.column_names]
+            found[kind] = _with_words(table.filter(pc.greater(table.column("count"), 0)), *named)
         return cls(found)
 
     @property
@@ -403,12 +435,13 @@ WINDOW = 10
 """A query counts as coming later in a session up to so many searches after: robots' sessions have no end."""
 
 
-def released_whole(part: LogPart) -> ReleasedData:
-    """The log with nothing held back."""
-    return ReleasedData.from_tables(tables_of(part).values())
+def released_whole(part: Counted, least: int = 1) -> ReleasedData:
+    """The log with nothing held back but what fewer than ``least`` users had."""
+    tables = part.tables.values()
+    kept = tables if least == 1 else [t.filter(pc.greater_equal(t.column("count"), least)) for t in tables]
+    return ReleasedData.from_tables(kept)
 
 
-@lru_cache(maxsize=2)  # several tasks compare with the same part
 def tables_of(part: LogPart) -> dict[str, pa.Table]:
     """Keywords, queries, clicks, steps and later queries of a log, with how many users had each."""
     searches, clicks = part.searches, part.clicks

@@ -17,17 +17,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
-from tacit.evaluate.report.summary import summarise
+from tacit.evaluate.report.summary import advice, summarise, verdict
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
-from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, grid
-from tacit.evaluate.sweep.sweeping import SweepPlan, run_sweep
+from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, NOTHING, ORIGINAL, grid
+from tacit.evaluate.sweep.sweeping import DRAWS, SweepPlan, run_sweep
 from tacit.evaluate.tasks import task_names
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
@@ -35,9 +34,9 @@ from tacit.searchlog.schema import ORIGIN
 from tacit.searchlog.sessions import SessionCut
 
 _UNITS = (
-    "Releases are made from some users and judged on others who gave nothing to them. A unit (a test query, "
-    "session or search) that a release cannot serve has no value: means are given over the units that were "
-    "answered, and over all with 0 for the rest."
+    "Releases are made from some users and judged on others who gave nothing to them, with public knowledge "
+    "behind each release. A unit (a test query, session or search) that cannot be served counts as 0. The "
+    "whole log is used as well as we know. Intervals include the noise of the release."
 )
 
 
@@ -80,7 +79,7 @@ def evaluate_release(
     delta: float = DELTA,
     ks: Sequence[int] = KS,
     folds: int = 5,
-    draws: int = 1,
+    draws: int = DRAWS,
     seed: int = 0,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -108,7 +107,7 @@ def evaluate_release(
         delta: δ of every release, between 0 and 1.
         ks: the k of k-query anonymity to try, each at least 2.
         folds: into how many folds the users are split, at least 2; each is tested once.
-        draws: how often noise is drawn for each fold and setting, at least 1.
+        draws: how often noise is drawn for each fold and setting, at least 2.
         seed: of the split into folds.
         since: only records from this time on (UTC).
         until: only records before this time (UTC).
@@ -157,12 +156,12 @@ def _working_folder(to: str | Path | None, log: Path, *, force: bool) -> Iterato
 
 def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
     """What the report says of the sweep."""
-    users = plan.records(log, columns=["user", "time"]).column("user")
+    records, users = plan.extent(log)
     prepared = plan.preparation.to_dict()
     return {
         "log": log.name,
-        "records": len(users),
-        "users": int(pc.count_distinct(users).as_py()),
+        "records": records,
+        "users": users,
         "since": prepared["since"],
         "until": prepared["until"],
         "sessions": str(plan.preparation.sessions),
@@ -173,18 +172,44 @@ def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
 
 def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitivity) -> Results:
     """The results of a sweep: figures, tables and sentences."""
-    summary = summarise(found)
-    document = {"about": about, "sensitivity": sensitivity.value, "summary": summary}
+    people = about["users"] * (about["folds"] - 1) / about["folds"]
+    summary, advised = summarise(found, people), advice(found, about["users"], people)
+    document = {"about": about, "sensitivity": sensitivity.value, "advice": advised, "summary": summary}
+    document["tasks"] = {name: _on_scale(found, name, people) for name in found.tasks}
     document |= {each.name: getattr(found, each.name) for each in fields(found)}
     return Results(
         "release",
         "What privacy costs",
-        f"{about['log']}: {about['records']:,} records of {about['users']:,} users, {about['folds']} folds "
-        f"by user, {about['draws']} draw{'s' if about['draws'] != 1 else ''} of noise for each fold.",
+        f"{about['log']}: {about['records']:,} records of {about['users']:,} people, {about['folds']} folds "
+        f"by user, {about['draws']} draws of noise for each fold.",
         document,
         [table_row(found, result) for result in found.results],
         all_figures(found),
         task_tables(found),
         summary,
+        advised,
         [sensitivity.banner],
     )
+
+
+def _on_scale(found: Measurements, task: str, people: float) -> dict[str, Any]:
+    """A task's headline measure of every release, between nothing released and the whole log."""
+    judged, results = found.tasks[task], found.headline(task)
+    nothing, original = (results.get(each.key) for each in (NOTHING, ORIGINAL))
+    releases = []
+    for key, result in results.items():
+        if key not in (NOTHING.key, ORIGINAL.key):
+            about = found.settings[key]
+            named = {name: about[name] for name in ("label", "mechanism", "epsilon", "delta", "k")}
+            named |= {"asked_epsilon": about["asked_epsilon"], "rows": found.released_rows(key)}
+            told = ("value", "low", "high", "gain", "share", "share_low", "share_high", "answered")
+            releases.append(named | {name: getattr(result, name) for name in told})
+    return {
+        "title": judged.title,
+        "measure": judged.headline,
+        "units": max((result.units for result in results.values()), default=0),
+        "nothing": nothing.value if nothing else None,
+        "original": original.value if original else None,
+        "releases": releases,
+        "verdict": verdict(found, task, people) if nothing and original else None,
+    }

@@ -118,6 +118,8 @@ def cell(value: Any, form: str = "") -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if form == "p":
+        return "< 0.001" if value < 0.001 else f"{value:.3f}"
     if form:
         return format(value, form)
     if isinstance(value, int) or (isinstance(value, float) and value == int(value) and abs(value) >= 10):
@@ -144,6 +146,7 @@ class Results:
         figures: of the page.
         tables: what is printed; the figures unless given.
         summary: what was found, in sentences.
+        advice: what follows from it, in one sentence.
         notes: what a reader must know, in sentences.
         page: where the page was written, if it was.
     """
@@ -156,6 +159,7 @@ class Results:
     figures: Sequence[Figure]
     tables: Sequence[Figure] = ()
     summary: Sequence[str] = ()
+    advice: str = ""
     notes: Sequence[str] = ()
     page: Path | None = None
 
@@ -168,7 +172,7 @@ class Results:
             as_text(table.title, [table.headings, *table.cells]) for table in self.tables or self.figures
         ]
         return "\n\n".join(
-            part for part in [self.about, *shown, "\n".join(self.summary), *self.notes] if part
+            part for part in [self.about, self.advice, *shown, "\n".join(self.summary), *self.notes] if part
         )
 
     def _repr_html_(self) -> str:

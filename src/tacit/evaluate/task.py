@@ -6,9 +6,13 @@
     trial.measure(released)                      measures, a value for each test unit
 
 A **unit** is what a task judges: a test query, a test session. A unit that the release cannot serve at all
-has no value (NaN). Two means tell them apart: over the units that were answered, which the papers report,
-and over all units with 0 for the rest, which is what a user of the release would see. Units depend on the
-test part alone, so that two releases are compared unit by unit.
+has no value (NaN) and counts as 0 in every mean over all units, which is what a user of the release would
+see. The papers report the mean over answered units, so it is kept beside it. Units depend on the test part
+alone, so that two releases are compared unit by unit.
+
+A task's headline measure has **public knowledge behind the release** (:mod:`tacit.evaluate.public`):
+measured on a release of nothing it says what anybody can do without the log, and no release is worth more
+than it gains over that.
 """
 
 from __future__ import annotations
@@ -16,14 +20,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import ir_measures
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import LogPart, Numbers, ReleasedData, changes
+from tacit.evaluate.data import Counted, LogPart, Numbers, ReleasedData, changes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +70,7 @@ Measures = Mapping[str, Measured]
 
 
 class Trial(Protocol):
-    """A task on one split of a log."""
+    """A task on one split of a log. Where units share a user, its ``owners`` has the user of each."""
 
     def measure(self, released: ReleasedData) -> Measures:
         """Measure how well the task goes with this release."""
@@ -86,17 +90,17 @@ class Task(ABC):
     """What is judged, one of them: ``test query with a click``."""
     headline: ClassVar[str]
     """The measure that stands for the task in a summary."""
-    headline_of: ClassVar[str] = "what the original log gives over all test units"
-    """What the headline is a share of, in a summary."""
-    truth: ClassVar[Literal["test", "original"]] = "test"
-    """Who says what is right: the test users, or the original log (which then always has all)."""
+    nothing: ClassVar[str] = "nothing to fall back on"
+    """What serves the task where nothing is released: ``a public list of words``."""
+    judged: ClassVar[bool] = False
+    """Whether it needs judgments that people made (:mod:`tacit.evaluate.judged`)."""
 
     @abstractmethod
-    def against(self, original: LogPart, test: LogPart) -> Trial:
+    def against(self, original: Counted, test: LogPart) -> Trial:
         """Prepare to judge releases of ``original`` on ``test``, other users of the same log."""
 
 
-def run_task(task: Task, original: LogPart, released: ReleasedData, test: LogPart) -> Measures:
+def run_task(task: Task, original: Counted, released: ReleasedData, test: LogPart) -> Measures:
     """Run one task on one release."""
     return task.against(original, test).measure(released)
 

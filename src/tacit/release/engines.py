@@ -33,17 +33,25 @@ _BATCH = 1 << 17
 
 
 class Engine:
-    """A connection that reads logs, keeps intermediate tables and streams results."""
+    """A connection that reads logs, keeps intermediate tables and streams results.
+
+    Its ``scratch`` is a private folder that goes with it.
+    """
 
     def __init__(self, backend: Any, scratch: Path) -> None:
         self.backend = backend
-        self._scratch = scratch
+        self.scratch = scratch
         self._kept = 0
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
         with redacted_errors():
             return self.backend.read_parquet(literal_path(path), hive_partitioning=False)
+
+    def logs(self, paths: Iterable[Path]) -> Any:
+        """The records of several files of one schema, as a table expression."""
+        with redacted_errors():
+            return self.backend.read_parquet([literal_path(path) for path in paths], hive_partitioning=False)
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""
@@ -90,7 +98,7 @@ class Engine:
     def _read_back(self, tables: Iterable[pa.Table]) -> Any | None:
         """Tables as one table of the engine, through a private file; None where there are none."""
         self._kept += 1
-        path = self._scratch / f"worked-out-{self._kept}.parquet"
+        path = self.scratch / f"worked-out-{self._kept}.parquet"
         writer = None
         for table in tables:
             writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")

@@ -69,7 +69,8 @@ def write_figures(results: Results, folder: Path, mode: int) -> None:
         (folder / name).chmod(mode | (mode & 0o444) >> 2)  # whoever may read a file may enter its folder
     for figure in results.figures:
         _write(folder / "data" / f"{figure.name}.csv", figure.csv, mode)
-        _write(folder / "charts" / f"{figure.name}.svg", svg(figure.chart), mode)
+        if figure.draw:
+            _write(folder / "charts" / f"{figure.name}.svg", svg(figure.chart), mode)
 
 
 def check_folder(

@@ -1,4 +1,4 @@
-"""Figures of a report on releases: curves, and mechanisms at equal budgets."""
+"""Figures of a report on releases: what is gained at each ε, and each task's measure by ε and by k."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from typing import Any
 from tacit.evaluate import charts
 from tacit.evaluate.results import Figure, columns
 from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
 
 COLUMNS = columns(
-    "label = release | epsilon = ε | delta = δ | k | rows | mean = mean where answered | "
-    "low = from | high = to | answered = share answered | mean_of_all = mean over all | "
-    "difference = difference from original | p_corrected = p, corrected"
+    "label = release | epsilon = ε | delta = δ | k | rows | value | low = from | high = to | "
+    "gain = gain over nothing {+.4f} | p {p} | share = of the whole log's {.0%} | "
+    "answered = share answered {.1%} | where_answered = mean where answered"
 )
+_ON_SCALE = 0.05
+"""Below such a p the whole log gains over nothing, and shares of its gain mean something."""
 
 
 def all_figures(found: Measurements) -> list[Figure]:
     """Every figure, in the order of the page."""
     curves = [figure for task in found.tasks.values() for figure in _curves(found, task)]
-    return [*curves, *_equal_budget(found)]
+    return [*_gains(found), *curves, *_contrasts(found)]
 
 
 def task_tables(found: Measurements) -> list[Figure]:
     """A table of each task's headline measure, for a terminal."""
     shown = columns(
-        "label = release | epsilon = ε | rows | mean = mean where answered | answered {.1%} | "
-        "mean_of_all = mean over all | p_corrected = p"
+        "label = release | epsilon = ε | rows | value | low = from | high = to | "
+        "share = of the whole log's gain {.0%}"
     )
     return [
         Figure(
@@ -46,104 +49,141 @@ def task_tables(found: Measurements) -> list[Figure]:
 
 def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
     """A measurement as a row of a table, with what its setting is."""
-    about, difference = found.settings[result.setting], result.to_original
+    about = found.settings[result.setting]
     row = {name: about[name] for name in ("label", "mechanism", "series", "epsilon", "delta", "k")}
     row["rows"] = found.released_rows(result.setting)
-    row |= {
-        f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("setting", "to_original")
-    }
-    return row | {"difference": difference.mean if difference else None}
+    row |= {f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("setting", "gain")}
+    return row | {"gain": result.gain.value, "p": result.gain.p}
+
+
+def _gains(found: Measurements) -> Iterator[Figure]:
+    """On top: for each task and ε the best release on the scale from nothing released to the whole log."""
+    rows, beside = [], []
+    for name, task in found.tasks.items():
+        tried = found.at_budgets(name)
+        if not tried or not found.has_units(name):
+            continue
+        nothing, whole = (found.anchor(name, which) for which in (NOTHING, ORIGINAL))
+        if not (whole.gain.value > 0 and whole.gain.p < _ON_SCALE):
+            beside.append(task.title)
+            continue
+        common = {"task": task.title, "nothing": nothing.value, "original": whole.value}
+        for epsilon in sorted({epsilon for _, epsilon, _ in tried}):
+            at = ((mechanism, result) for mechanism, tried_at, result in tried if tried_at == epsilon)
+            mechanism, best = max(at, key=lambda pair: pair[1].value)
+            rows.append(
+                common
+                | {"epsilon": epsilon, "mechanism": mechanism, "value": best.value}
+                | {"share": best.share, **_bounds(best.share_low, best.share_high)}
+            )
+    if rows:
+        missing = f" Not drawn: {', '.join(beside)}, where not even the whole log gains anything." * bool(
+            beside
+        )
+        yield Figure(
+            "gains",
+            "What a release gains over nothing",
+            columns(
+                "task | epsilon = ε | mechanism = best mechanism | nothing = nothing released | "
+                "value = the release | original = the whole log | share = gained {.1%} | "
+                "low = from {.1%} | high = to {.1%}"
+            ),
+            rows,
+            "",
+            "The best mechanism at each ε, with public knowledge behind its release, over all test units. At "
+            "0% a task is served as well as without any log, at 100% as well as with the whole of it. Lines: "
+            f"95% intervals of the gain, noise included.{missing}",
+            partial(charts.gains, rows),
+        )
 
 
 def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
-    """The headline measure over all test units, by ε and by k."""
+    """The headline measure over all test units, by ε and by k, between the anchors."""
     results = found.headline(task.name)
-    original = [r for r in results.values() if found.settings[r.setting]["mechanism"] == "original"]
+    anchors = {
+        name: results[setting.key]
+        for name, setting in (("nothing released", NOTHING), ("the whole log", ORIGINAL))
+        if setting.key in results
+    }
+    nothing = anchors["nothing released"].value if "nothing released" in anchors else math.nan
     for key, axis, privacy in (
         ("asked_epsilon", "ε", "Less privacy to the right (a larger ε)."),
-        ("k", "k", "More anonymity to the right (k)."),
+        ("k", "k", "More people behind each query to the right; k-query anonymity guarantees no privacy."),
     ):
-        drawn = [r for r in results.values() if found.settings[r.setting][key] is not None]
+        drawn = [r for r in results.values() if found.settings[r.setting][key] is not None and r.units]
+        if not drawn:
+            continue
+        series = dict.fromkeys(found.settings[r.setting]["mechanism"] for r in drawn)
+        useful = {found.settings[r.setting]["mechanism"] for r in drawn if r.value != nothing}
+        useless = [name for name in series if name not in useful]
         rows = [
             {
                 "series": found.settings[r.setting]["mechanism"],
                 "x": found.settings[r.setting][key],
-                "y": r.mean_of_all,
-                **_bounds(r.low_of_all, r.high_of_all),
+                "y": r.value,
+                **_bounds(r.low, r.high),
             }
             for r in drawn
-            if math.isfinite(r.mean_of_all)
+            if found.settings[r.setting]["mechanism"] in useful
         ]
-        if rows:
-            levels = {"original log": original[0].mean_of_all} if original else {}
-            measure = task.headline.rpartition(": ")[2]
-            yield Figure(
-                f"{task.name}-by-{key.removeprefix('asked_')}",
-                f"{task.headline}, over all test units",
-                COLUMNS,
-                [table_row(found, r) for r in [*original, *drawn]],
-                task.name,
-                f"{privacy} Units that the release cannot serve count as 0: what a user of the release would "
-                "see; bars are 95% intervals over folds and draws of noise. Dashed: the original log. The "
-                "table has the means over the units that were answered too, as the papers report them.",
-                partial(charts.curve, rows, axis, measure, levels=levels, logarithmic=True),
+        left_out = f" Not drawn: {', '.join(useless)}, of no use at any {axis} tried." * bool(useless)
+        measure = task.headline.rpartition(": ")[2]
+        yield Figure(
+            f"{task.name}-by-{key.removeprefix('asked_')}",
+            f"{measure}, over all {drawn[0].units:,} test units",
+            COLUMNS,
+            [table_row(found, r) for r in [*anchors.values(), *drawn]],
+            task.name,
+            f"{privacy} A unit is a {task.unit}. Nothing released: {task.nothing}. Lines through points are "
+            f"95% intervals, noise included.{left_out}",
+            partial(
+                charts.curve,
+                rows,
+                axis,
+                measure,
+                levels={name: anchor.value for name, anchor in anchors.items()},
+                logarithmic=True,
+                y_scale="zero",
             )
+            if rows
+            else None,
+        )
 
 
 def _bounds(low: float, high: float) -> dict[str, float | None]:
-    """An interval to draw; none where there was one repetition."""
+    """An interval to draw; none where one unit says nothing of others."""
     there = math.isfinite(low) and math.isfinite(high)
-    return {"low": max(0.0, low) if there else None, "high": high if there else None}
+    return {"low": low if there else None, "high": high if there else None}
 
 
-def _equal_budget(found: Measurements) -> Iterator[Figure]:
-    """Every task's utility by mechanism at equal ε, and the paired tests between mechanisms."""
-    rows = []
-    for name in found.tasks:
-        whole = found.original(name).mean_of_all
-        for key, result in found.headline(name).items():
-            about = found.settings[key]
-            if about["asked_epsilon"] is not None and whole > 0:
-                rows.append(
-                    {
-                        "task": name,
-                        "series": about["mechanism"],
-                        "epsilon": about["asked_epsilon"],
-                        "share": result.mean_of_all / whole,
-                        **_bounds(result.low_of_all / whole, result.high_of_all / whole),
-                        "answered": result.answered,
-                    }
-                )
-    if not rows:
-        return
-    epsilons = sorted({row["epsilon"] for row in rows})
-    yield Figure(
-        "equal-budget",
-        "Mechanisms side by side at equal budget",
-        columns(
-            "task | epsilon = ε | first = one | second = other | units = units both answer | "
-            "difference = one minus other | low = from | high = to | p = p, corrected"
-        ),
-        [
-            {
-                "task": c.task,
-                "epsilon": c.epsilon,
-                "first": found.settings[c.first]["mechanism"],
-                "second": found.settings[c.second]["mechanism"],
-                "units": c.difference.units,
-                "difference": c.difference.mean,
-                "low": c.difference.low,
-                "high": c.difference.high,
-                "p": c.p_corrected,
-            }
-            for c in found.contrasts
-            if c.difference.units
-        ],
-        "side by side",
-        "What each keeps of the original log's utility, over all test units. The table compares two "
-        "mechanisms unit by unit where both have an answer (paired t-test, corrected by Holm's method).",
-        partial(charts.bars_by_budget, rows, epsilons, epsilons[len(epsilons) // 2]),
-    )
+def _contrasts(found: Measurements) -> Iterator[Figure]:
+    """Differences between two mechanisms at equal ε."""
+    rows = [
+        {
+            "task": c.task,
+            "epsilon": c.epsilon,
+            "first": found.settings[c.first]["mechanism"],
+            "second": found.settings[c.second]["mechanism"],
+            "difference": c.difference.value,
+            "low": c.difference.low,
+            "high": c.difference.high,
+            "p": c.p_corrected,
+        }
+        for c in found.contrasts
+        if math.isfinite(c.difference.value)
+    ]
+    if rows:
+        yield Figure(
+            "equal-budget",
+            "Differences over all test units, noise of both included",
+            columns(
+                "task | epsilon = ε | first = one | second = other | difference = one minus other {+.4f} | "
+                "low = from {+.4f} | high = to {+.4f} | p = p, corrected {p}"
+            ),
+            rows,
+            "side by side",
+            "Unit by unit, p corrected by Holm's method over the pairs of a task.",
+        )
 
 
 def section_titles(found: Measurements) -> dict[str, str]:

@@ -1,18 +1,102 @@
-"""What a sweep found, in sentences computed from its results."""
+"""What a sweep found: the advice, and a sentence for each task, computed from its results."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
 
-_ALPHA = 0.01
-"""The level of the thesis's tests."""
-_FEW = 4
+WORTH = 0.1
+"""The least share of the whole log's gain over nothing for which a release is worth its ε."""
+_LEVEL = 0.05
 
 
-def summarise(found: Measurements) -> list[str]:
+@dataclass(frozen=True)
+class Verdict:
+    """From which ε on a task is served.
+
+    Args:
+        task: its name.
+        epsilon: the least ε tried at and above which some release serves it; None if none does.
+        mechanism: the best there.
+        most: the largest ε that was tried.
+        useless: whether not even the whole log gains anything over nothing.
+        people: how many an ε of 1 would need, about; ``at_least`` of them where no release served.
+    """
+
+    task: str
+    epsilon: float | None
+    mechanism: str | None
+    most: float
+    useless: bool
+    people: float
+    at_least: bool
+
+
+def verdict(found: Measurements, task: str, released_people: float) -> Verdict | None:
+    """Judge a task; None where nothing has an ε, or there is nothing to judge.
+
+    A task is served at an ε if a mechanism's release gains at least :data:`WORTH` of what the whole log
+    gains over nothing, and that gain is not 0 by its test, corrected for the number of mechanisms. Counts
+    grow with people and noise shrinks with ε, so that a release depends on people times ε, about: that is how
+    many people another ε would need.
+
+    Args:
+        found: the results.
+        task: its name.
+        released_people: of how many people the releases of the sweep were made.
+    """
+    tried = found.at_budgets(task)
+    if not tried or not found.has_units(task):
+        return None
+    budgets = sorted({epsilon for _, epsilon, _ in tried})
+    best: dict[float, str] = {}
+    for budget in budgets:
+        at = [(name, result) for name, epsilon, result in tried if epsilon == budget]
+        serving = [(result.share, name) for name, result in at if _serves(result, len(at))]
+        if serving:
+            best[budget] = max(serving)[1]
+    whole = found.anchor(task, ORIGINAL).gain
+    useless = not (whole.value > 0 and whole.p < _LEVEL)
+    from_here = None
+    for budget in reversed(budgets):
+        if budget not in best or useless:
+            break
+        from_here = budget
+    people = released_people * (budgets[-1] if from_here is None else from_here)
+    mechanism = best[from_here] if from_here is not None else None
+    return Verdict(task, from_here, mechanism, budgets[-1], useless, people, from_here is None)
+
+
+def _serves(result: Measurement, tried: int) -> bool:
+    return result.share >= WORTH and result.gain.p * tried < _LEVEL
+
+
+def advice(found: Measurements, people: int, released_people: float) -> str:
+    """One sentence: from which ε on which task is served with so many people."""
+    said = []
+    for name, task in found.tasks.items():
+        judged = verdict(found, name, released_people)
+        if judged is None:
+            continue
+        least = min(epsilon for _, epsilon, _ in found.at_budgets(name))
+        if judged.useless:
+            said.append(f"{task.title} not even with the whole log")
+        elif judged.epsilon is None:
+            said.append(f"{task.title} not at all up to ε = {judged.most:g}")
+        elif judged.epsilon == least:
+            said.append(f"{task.title} from ε = {least:g}")
+        else:
+            said.append(f"{task.title} not before ε = {judged.epsilon:g}")
+    if not said:
+        return f"With {people:,} people: no release with an ε was tried."
+    return f"With {people:,} people: {'; '.join(said)}."
+
+
+def summarise(found: Measurements, released_people: float) -> list[str]:
     """Sentences for a reader who looks at nothing else."""
     sentences = [
         _reached(found, task)
@@ -20,67 +104,46 @@ def summarise(found: Measurements) -> list[str]:
         else f"{task.title.capitalize()}: nothing to judge, for the log has no {task.unit}."
         for name, task in found.tasks.items()
     ]
-    return [sentence for sentence in [*sentences, _like_the_original(found)] if sentence]
+    return [sentence for sentence in [_needed(found, released_people), *sentences] if sentence]
 
 
-def _budget(found: Measurements, task: str) -> list[tuple[str, float, Measurement]]:
-    """Mechanism, ε and headline of the budget series."""
-    return [
-        (about["mechanism"], about["asked_epsilon"], result)
-        for about, result in ((found.settings[key], r) for key, r in found.headline(task).items())
-        if about["series"] == "budget" and about["asked_epsilon"] is not None
-    ]
+def _needed(found: Measurements, released_people: float) -> str:
+    """How many people each task would need at ε = 1."""
+    said = []
+    for name, task in found.tasks.items():
+        judged = verdict(found, name, released_people)
+        if judged is not None and not judged.useless:
+            sure = judged.epsilon == min(epsilon for _, epsilon, _ in found.at_budgets(name))
+            about = "more than" if judged.at_least else "at most" if sure else "about"
+            said.append(f"{task.title} {about} {_rounded(judged.people)}")
+    if not said:
+        return ""
+    return (
+        f"People whom ε = 1 would need: {'; '.join(said)}. Extrapolated: counts grow with people and noise "
+        "shrinks with ε, so that a release depends on people times ε, about."
+    )
+
+
+def _rounded(people: float) -> str:
+    """Two digits of a number."""
+    digits = max(0, math.floor(math.log10(people)) - 1) if people >= 1 else 0
+    return f"{round(people, -digits):,.0f}"
 
 
 def _reached(found: Measurements, task: type[Task]) -> str:
-    """The best mechanism at the middle budget, against the original."""
-    rows = _budget(found, task.name)
-    epsilons = sorted({epsilon for _, epsilon, _ in rows})
-    if not epsilons:
-        return ""
-    middle, what = epsilons[len(epsilons) // 2], task.title.capitalize()
-    useful = [(name, r) for name, epsilon, r in rows if epsilon == middle and r.mean_of_all > 0]
-    if not useful:
-        return f"{what}: at ε = {middle:g} no mechanism released anything of use."
-    name, best = max(useful, key=lambda pair: pair[1].mean_of_all)
-    original = found.original(task.name)
-    share = best.mean_of_all / original.mean_of_all if original.mean_of_all else math.nan
-    sentence = f"{what}: at ε = {middle:g}, {name} keeps most, {_percent(share)} of {task.headline_of}"
-    if best.answered < 1:
-        sentence += (
-            f". It can serve {_percent(best.answered)} of them, with {task.headline.rpartition(': ')[2]} of "
-            f"{best.mean:.3f} there (the original: {original.mean:.3f} where it can)"
+    """What the best mechanism gains at the least and at the largest budget, between the two anchors."""
+    tried = found.at_budgets(task.name)
+    nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
+    measure = task.headline.rpartition(": ")[2]
+    what = f"{task.title.capitalize()} ({measure}): {task.nothing} gives {nothing.value:.3g}"
+    ends = []
+    for epsilon in sorted({epsilon for _, epsilon, _ in tried}):
+        name, best = max(
+            ((name, result) for name, at, result in tried if at == epsilon), key=lambda pair: pair[1].value
         )
-    return sentence + "."
-
-
-def _percent(share: float) -> str:
-    """Whole percent, and two digits of what is less than one."""
-    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
-
-
-def _like_the_original(found: Measurements) -> str:
-    """Where no difference from the original is seen, on the units that both answer."""
-    near, tested = [], 0
-    for task in (name for name, task in found.tasks.items() if task.truth == "test"):
-        for name, epsilon, result in _budget(found, task):
-            difference = result.to_original
-            if difference is None or difference.units < _FEW or not math.isfinite(result.p_corrected):
-                continue
-            tested += 1
-            if result.p_corrected >= _ALPHA:
-                near.append((abs(difference.mean), task, name, epsilon, difference))
-    if not tested:
-        return ""
-    level = f"from the original log at the {_ALPHA:.0%} level of a paired t-test, corrected"
-    if not near:
-        return f"On the units that both can serve, all {tested} private releases differ {level}."
-    sentence = (
-        f"On the units that both can serve, {len(near)} of {tested} private releases do not differ {level}"
-    )
-    _, task, name, epsilon, difference = max(near)
-    widest = max(abs(difference.low), abs(difference.high))
-    return (
-        f"{sentence}; not to differ is no proof of being equal: for {name} at ε = {epsilon:g} in {task} the "
-        f"difference may be up to {widest:.3f}."
-    )
+        ends.append(
+            f"the best release at ε = {epsilon:g} {best.value:.3g} "
+            f"({name}, {best.low:.3g} to {best.high:.3g})"
+        )
+    listed = [what, *(ends if len(ends) < 3 else [ends[0], ends[-1]]), f"the whole log {whole.value:.3g}"]
+    return f"{', '.join(listed)}."

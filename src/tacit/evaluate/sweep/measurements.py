@@ -1,9 +1,12 @@
-"""Measurements of a sweep: each measure of each setting, with confidence intervals and significance tests.
+"""Measurements of a sweep: each measure of each setting, between nothing released and the whole log.
 
-Two releases are judged on the same units. Their difference, unit by unit, is tested with a two-sided paired
-t-test, as the thesis does; units that only one of them answers are left out. The tests of one measure are
-corrected together by Holm's method. With many units a tiny difference is significant: the interval of the
-difference says how large it is.
+A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Its interval has
+two parts. Test units are a sample of people: units of one user go together, and users are what is drawn. The
+noise of a release is drawn too, and one draw moves all units of a fold at once, so that it does not average
+out over units; it is a random effect, seen from how the mean of a fold differs between draws. Both variances
+are added, with degrees of freedom by Satterthwaite. A difference (from nothing, or between two mechanisms at
+the same ε) is taken unit by unit, with the noise of both sides. Two draws of one mechanism differ in at most
+5% of cases (``benchmarks/evaluate_same.py``).
 """
 
 from __future__ import annotations
@@ -19,62 +22,98 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
-from tacit.evaluate.sweep.settings import ReleaseSetting
+from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL, ReleaseSetting
 from tacit.evaluate.task import Measured, Task
 from tacit.evaluate.tasks import task_class
 
 _LEVEL = 0.95
-_SAME = 1e-6
-"""Differences whose spread is so small a share of their mean are equal but for rounding."""
+_ROUNDING = 1e-9
+"""A standard error so small a share of the value is rounding: units differ by the same."""
+
+Drawn = Mapping[int, NDArray[np.float64]]
+"""By fold, values of its units: a row for each draw of noise."""
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Between two means over the same units.
+class Estimate:
+    """A mean over all units and draws, with what units and noise leave open.
 
     Args:
-        units: answered by both.
-        mean: of the differences.
-        low, high: its 95% confidence interval.
-        p: of the two-sided paired t-test (of the sign test where all differences are equal); NaN below two.
+        value: the mean.
+        low, high: its 95% interval; NaN where one unit or none says nothing of others.
+        p: of the two-sided test that it is 0.
     """
 
-    units: int
-    mean: float
+    value: float
     low: float
     high: float
     p: float
 
 
-def paired(first: NDArray[np.floating], second: NDArray[np.floating]) -> Difference:
-    """First minus second, over units that have a value in both."""
-    both = ~np.isnan(first) & ~np.isnan(second)
-    differences = (first[both] - second[both]).astype(np.float64)
-    units = len(differences)
-    if units == 0:
-        return Difference(0, np.nan, np.nan, np.nan, np.nan)
-    mean = float(differences.mean())
-    if units == 1:
-        return Difference(1, mean, np.nan, np.nan, np.nan)
-    error = float(differences.std(ddof=1) / np.sqrt(units))
-    if error <= _SAME * abs(mean):
-        # All differ by the same: the t statistic has no denominator, the sign test still counts units.
-        return Difference(units, mean, mean, mean, 1.0 if mean == 0 else 2 * 0.5**units)
-    half = error * float(stats.t.ppf((1 + _LEVEL) / 2, units - 1))
-    p = 2 * float(stats.t.sf(abs(mean) / error, units - 1))
-    return Difference(units, mean, mean - half, mean + half, p)
+UNKNOWN = Estimate(math.nan, math.nan, math.nan, math.nan)
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of repetitions with its 95% interval (Student's); no interval for a single one."""
-    listed = np.array([value for value in values if not np.isnan(value)])
-    if not len(listed):
-        return np.nan, np.nan, np.nan
-    mean = float(listed.mean())
-    if len(listed) == 1:
-        return mean, np.nan, np.nan
-    half = float(listed.std(ddof=1) / np.sqrt(len(listed)) * stats.t.ppf((1 + _LEVEL) / 2, len(listed) - 1))
-    return mean, mean - half, mean + half
+def estimate(drawn: Drawn, owners: Mapping[int, NDArray[np.int64]], minus: Drawn | None = None) -> Estimate:
+    """The mean over all units of all folds, or of the differences from others on the same units.
+
+    Args:
+        drawn: values; NaN counts as 0.
+        owners: by fold, the user of each unit; a fold that is not there has units of their own.
+        minus: what is subtracted, unit by unit.
+    """
+    sides = [_zeros(side) for side in (drawn, minus) if side is not None]
+    folds = sorted(drawn)
+    means = [np.concatenate([side[fold].mean(axis=0) for fold in folds]) for side in sides]
+    values = means[0] - means[1] if minus is not None else means[0]
+    units = len(values)
+    if not units:
+        return UNKNOWN
+    mean = float(values.mean())
+    parts = [_of_units(values - mean, folds, sides[0], owners)]
+    parts += [_of_noise(side, units) for side in sides]
+    if parts[0][1] < 1:
+        return Estimate(mean, math.nan, math.nan, math.nan)
+    variance = sum(part for part, _ in parts)
+    error = math.sqrt(variance)
+    if error <= _ROUNDING * abs(mean):
+        return Estimate(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts if part)
+    half = error * float(stats.t.ppf((1 + _LEVEL) / 2, freedom))
+    return Estimate(mean, mean - half, mean + half, 2 * float(stats.t.sf(abs(mean) / error, freedom)))
+
+
+def _zeros(drawn: Drawn) -> dict[int, NDArray[np.float64]]:
+    return {fold: np.nan_to_num(np.atleast_2d(values).astype(np.float64)) for fold, values in drawn.items()}
+
+
+def _of_units(
+    residuals: NDArray[np.float64],
+    folds: Sequence[int],
+    side: Drawn,
+    owners: Mapping[int, NDArray[np.int64]],
+) -> tuple[float, float]:
+    """The variance of the mean that comes from which users were tested, and its degrees of freedom."""
+    named, most = [], 0
+    for fold in folds:
+        found = owners.get(fold, np.arange(side[fold].shape[1]))
+        named.append(found + most)  # a user is in one fold only
+        most += int(found.max()) + 1 if len(found) else 0
+    sums = np.bincount(np.concatenate(named).astype(np.int64), residuals)
+    there = len(np.unique(np.concatenate(named)))
+    if there < 2:
+        return 0.0, 0.0
+    return float((sums**2).sum() / len(residuals) ** 2 * there / (there - 1)), there - 1.0
+
+
+def _of_noise(side: Drawn, units: int) -> tuple[float, float]:
+    """The variance of the mean that comes from the draws of noise, and its degrees of freedom."""
+    variance, degrees = 0.0, 0.0
+    for values in side.values():
+        draws, size = values.shape
+        if draws > 1 and size:
+            variance += float(values.mean(axis=1).var(ddof=1)) / draws * (size / units) ** 2
+            degrees += draws - 1
+    return variance, degrees
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -97,41 +136,41 @@ class Measurement:
     Args:
         setting: the key of the setting.
         task, measure: what was measured.
-        mean: over answered units, the mean over repetitions (folds and draws).
-        low, high: its 95% interval over repetitions.
-        mean_of_all: over all units, unanswered ones as 0.
-        low_of_all, high_of_all: its 95% interval over repetitions.
+        value: over all units, unanswered ones as 0, and all draws.
+        low, high: its 95% interval, noise included.
         answered: the share of units that the release could serve.
+        where_answered: the mean over those alone, as the papers report it.
         units: test units over all folds.
-        to_original: the difference from the original on the units that both answer.
-        p_corrected: of that difference, corrected over the settings of the sweep.
+        gain: over nothing released, unit by unit.
+        share: of what the whole log gains over nothing; NaN where that is not above 0.
+        share_low, share_high: the interval of the gain as such shares.
     """
 
     setting: str
     task: str
     measure: str
-    mean: float
+    value: float
     low: float
     high: float
-    mean_of_all: float
-    low_of_all: float
-    high_of_all: float
     answered: float
+    where_answered: float
     units: int
-    to_original: Difference | None = None
-    p_corrected: float = math.nan
+    gain: Estimate = UNKNOWN
+    share: float = math.nan
+    share_low: float = math.nan
+    share_high: float = math.nan
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two mechanisms at the same ε, unit by unit."""
+    """Two mechanisms at the same ε, unit by unit, over all units."""
 
     task: str
     measure: str
     epsilon: float
     first: str
     second: str
-    difference: Difference
+    difference: Estimate
     p_corrected: float
 
 
@@ -179,10 +218,17 @@ class Measurements:
         """How many rows all tables of a release had, on average."""
         return round(sum(self.rows[setting].values()))
 
-    def original(self, task: str) -> Measurement:
-        """A task's headline measure of the original log."""
-        found = self.headline(task).items()
-        return next(r for key, r in found if self.settings[key]["mechanism"] == "original")
+    def anchor(self, task: str, which: ReleaseSetting) -> Measurement:
+        """A task's headline measure of nothing released, or of the original log."""
+        return self.headline(task)[which.key]
+
+    def at_budgets(self, task: str) -> list[tuple[str, float, Measurement]]:
+        """Mechanism, ε and headline of every release with an ε."""
+        return [
+            (self.settings[key]["mechanism"], self.settings[key]["asked_epsilon"], result)
+            for key, result in self.headline(task).items()
+            if self.settings[key]["asked_epsilon"] is not None
+        ]
 
 
 def gather(
@@ -192,115 +238,92 @@ def gather(
     runs: Mapping[str, Sequence[tuple[int, int]]],
 ) -> Measurements:
     """Summarise the runs of a sweep."""
-    original = next((setting for setting in settings if setting.is_original), None)
-    baseline = _by_fold(_load(store, original, runs)) if original else {}
-    unit_values: dict[tuple[str, str], dict[str, NDArray[np.float32]]] = {}
     results: list[Measurement] = []
     rows, seconds, repetitions = {}, {}, {}
     listed = {setting.key: setting for setting in settings}
+    headlines: dict[str, dict[str, Drawn]] = {task: {} for task in tasks}
+    owners: dict[str, dict[int, NDArray[np.int64]]] = {task: {} for task in tasks}
     for key, setting in listed.items():
-        found = _load(store, setting, runs)
+        found = [store.load(setting, fold, draw) for fold, draw in runs[key]]
         rows[key] = _means(run.rows for run in found)
         seconds[key] = _means(run.seconds for run in found)
         repetitions[key] = len(found)
-        by_fold = _by_fold(found)
+        for run in found:
+            for task in owners.keys() & run.owners.keys():
+                owners[task][run.fold] = run.owners[task]
         for name in found[0].values:
             task, _, measure = name.partition("/")
-            if task not in tasks:
-                continue
-            results.append(_result(key, task, measure, name, found))
-            single = len(found[0].values[name]) == 1  # one figure for the whole log: nothing to pair
-            if original is not None and key != original.key and not single:
-                folds = [fold for fold in by_fold if fold in baseline]
-                mine = np.concatenate([by_fold[fold][name] for fold in folds])
-                theirs = np.concatenate([baseline[fold][name] for fold in folds])
-                results[-1] = replace(results[-1], to_original=paired(mine, theirs))
-            if task_class(task).headline == measure:
-                whole = np.concatenate([by_fold[fold][name] for fold in sorted(by_fold)])
-                unit_values.setdefault((task, measure), {})[key] = whole
+            if task in headlines:
+                drawn = _by_fold(found, name)
+                if task_class(task).headline == measure:
+                    headlines[task][key] = drawn
+                results.append(_result(key, task, measure, drawn, owners[task]))
     described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
+    contrasts = [
+        each for task in tasks for each in _contrasts(described, task, headlines[task], owners[task])
+    ]
     return Measurements(
         described,
-        tuple(_corrected(results)),
-        tuple(_contrasts(described, unit_values)),
+        tuple(_with_gains(results, headlines, owners)),
+        tuple(contrasts),
         rows,
         seconds,
         repetitions,
     )
 
 
-def _load(
-    store: RunStore, setting: ReleaseSetting, runs: Mapping[str, Sequence[tuple[int, int]]]
-) -> list[SweepRun]:
-    return [store.load(setting, fold, draw) for fold, draw in runs[setting.key]]
+def _by_fold(runs: Sequence[SweepRun], name: str) -> Drawn:
+    folds = dict.fromkeys(run.fold for run in runs)
+    return {fold: np.stack([run.values[name] for run in runs if run.fold == fold]) for fold in folds}
 
 
-def _by_fold(runs: Iterable[SweepRun]) -> dict[int, dict[str, NDArray[np.float32]]]:
-    """For each fold the values of its units, the mean over draws that answered."""
-    grouped: dict[int, list[SweepRun]] = {}
-    for run in runs:
-        grouped.setdefault(run.fold, []).append(run)
-    found: dict[int, dict[str, NDArray[np.float32]]] = {}
-    for fold, several in grouped.items():
-        found[fold] = {
-            name: several[0].values[name]
-            if len(several) == 1
-            else _mean_of_answered(np.stack([run.values[name] for run in several]))
-            for name in several[0].values
-        }
-    return found
+def _result(
+    key: str, task: str, measure: str, drawn: Drawn, owners: Mapping[int, NDArray[np.int64]]
+) -> Measurement:
+    found = estimate(drawn, owners)
+    every = Measured(np.concatenate([values.ravel() for values in drawn.values()]).astype(np.float64))
+    share = every.answered / every.units if every.units else math.nan
+    units = sum(values.shape[1] for values in drawn.values())
+    return Measurement(key, task, measure, found.value, found.low, found.high, share, every.mean, units)
 
 
-def _mean_of_answered(stacked: NDArray[np.float32]) -> NDArray[np.float32]:
-    counts = np.count_nonzero(~np.isnan(stacked), axis=0)
-    sums = np.nansum(stacked, axis=0)
-    found = np.full(sums.shape, np.nan, np.float32)
-    np.divide(sums, counts, out=found, where=counts > 0)
-    return found
-
-
-def _result(key: str, task: str, measure: str, name: str, runs: Sequence[SweepRun]) -> Measurement:
-    measured = [Measured(run.values[name].astype(np.float64)) for run in runs]
-    of_answered = mean_interval([each.mean for each in measured])
-    of_all = mean_interval([each.mean_of_all for each in measured])
-    share = mean_interval([each.answered / each.units if each.units else math.nan for each in measured])[0]
-    units = {run.fold: len(run.values[name]) for run in runs}
-    return Measurement(key, task, measure, *of_answered, *of_all, share, sum(units.values()))
-
-
-def _corrected(results: Sequence[Measurement]) -> list[Measurement]:
-    """Holm's correction over the settings, measure by measure."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for place, result in enumerate(results):
-        if result.to_original is not None:
-            groups.setdefault((result.task, result.measure), []).append(place)
-    corrected = list(results)
-    for places in groups.values():
-        tested = [results[place].to_original for place in places]
-        for place, p in zip(places, holm([d.p for d in tested if d is not None]), strict=True):
-            corrected[place] = replace(results[place], p_corrected=p)
-    return corrected
+def _with_gains(
+    results: Sequence[Measurement],
+    headlines: Mapping[str, Mapping[str, Drawn]],
+    owners: Mapping[str, Mapping[int, NDArray[np.int64]]],
+) -> Iterable[Measurement]:
+    """Headline measures with what they gain over nothing."""
+    for result in results:
+        drawn = headlines[result.task]
+        if result.measure != task_class(result.task).headline or NOTHING.key not in drawn:
+            yield result
+            continue
+        nothing = drawn[NOTHING.key]
+        gain = estimate(drawn[result.setting], owners[result.task], nothing)
+        most = estimate(drawn[ORIGINAL.key], {}, nothing).value if ORIGINAL.key in drawn else math.nan
+        if not most > 0:
+            yield replace(result, gain=gain)
+            continue
+        low, high = gain.low / most, gain.high / most
+        yield replace(result, gain=gain, share=gain.value / most, share_low=low, share_high=high)
 
 
 def _contrasts(
     described: Mapping[str, Mapping[str, Any]],
-    values: Mapping[tuple[str, str], Mapping[str, NDArray[np.float32]]],
-) -> list[Contrast]:
+    task: str,
+    drawn: Mapping[str, Drawn],
+    owners: Mapping[int, NDArray[np.int64]],
+) -> Iterable[Contrast]:
     """Every two mechanisms at the same ε of the budget series."""
-    found: list[Contrast] = []
-    for (task, measure), by_setting in values.items():
-        pairs = []
-        budget = [key for key in by_setting if described[key]["series"] == "budget"]
-        for place, one in enumerate(budget):
-            for two in budget[place + 1 :]:
-                epsilon = described[one]["asked_epsilon"]
-                if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
-                    pairs.append((epsilon, one, two, paired(by_setting[one], by_setting[two])))
-        for (epsilon, one, two, difference), p in zip(
-            pairs, holm([pair[3].p for pair in pairs]), strict=True
-        ):
-            found.append(Contrast(task, measure, epsilon, one, two, difference, p))
-    return found
+    pairs = []
+    budget = [key for key in drawn if described[key]["series"] == "budget"]
+    for place, one in enumerate(budget):
+        for two in budget[place + 1 :]:
+            epsilon = described[one]["asked_epsilon"]
+            if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
+                pairs.append((epsilon, one, two, estimate(drawn[one], owners, drawn[two])))
+    for (epsilon, one, two, found), p in zip(pairs, holm([pair[3].p for pair in pairs]), strict=True):
+        yield Contrast(task, task_class(task).headline, epsilon, one, two, found, p)
 
 
 def _means(found: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from tacit.files import atomic_file, check_output_folder, move_directory
 _STATE = "sweep.json"
 MARKS = (_STATE,)
 """The file that identifies the folder of a sweep."""
-_FORMAT = 1
+_FORMAT = 2
+_OWNERS = "owners of "
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class SweepRun:
         values: by ``task/measure``, one value per unit.
         rows: how many rows each released table had.
         seconds: of a processor, that the release and each task took.
+        owners: by task, the number of each unit's user, where units share users.
     """
 
     fold: int
@@ -45,6 +47,7 @@ class SweepRun:
     values: Mapping[str, NDArray[np.float32]]
     rows: Mapping[str, int]
     seconds: Mapping[str, float]
+    owners: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 def file_digest(path: Path) -> str:
@@ -108,7 +111,8 @@ class RunStore:
         """Keep a run."""
         about = json.dumps({"rows": dict(run.rows), "seconds": dict(run.seconds)})
         path = self._path(setting, run.fold, run.draw)
-        stored: dict[str, Any] = {"about": np.array(about), **run.values}
+        owners = {f"{_OWNERS}{task}": found for task, found in run.owners.items()}
+        stored: dict[str, Any] = {"about": np.array(about), **run.values, **owners}
         with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **stored)
 
@@ -116,8 +120,11 @@ class RunStore:
         """A run that was kept."""
         with np.load(self._path(setting, fold, draw)) as stored:
             about = json.loads(str(stored["about"]))
-            values = {name: stored[name] for name in stored.files if name != "about"}
-        return SweepRun(fold, draw, values, about["rows"], about["seconds"])
+            named = {name: stored[name] for name in stored.files if name != "about"}
+        owners = {
+            name.removeprefix(_OWNERS): named.pop(name) for name in [*named] if name.startswith(_OWNERS)
+        }
+        return SweepRun(fold, draw, named, about["rows"], about["seconds"], owners)
 
     def done(self) -> int:
         """How many runs are kept."""

@@ -24,7 +24,7 @@ class ReleaseSetting:
     """A mechanism with its parameters.
 
     Args:
-        mechanism: its name in the registry, or ``original`` for the log itself.
+        mechanism: its name in the registry, ``original`` for the log itself, or ``nothing``.
         options: its parameters by name.
         series: what the setting is part of: ``budget`` or ``k``.
         only: the tables that are used of the release, by name; all unless given.
@@ -43,9 +43,9 @@ class ReleaseSetting:
         return hashlib.sha256(form.encode()).hexdigest()[:16]
 
     @property
-    def is_original(self) -> bool:
-        """Whether nothing is held back."""
-        return self.mechanism == "original"
+    def is_anchor(self) -> bool:
+        """Whether it is one of the two that releases lie between: nothing released, and the log itself."""
+        return self.mechanism in ("nothing", "original")
 
     def make(self) -> Plan[Any]:
         """The mechanism, planned."""
@@ -53,8 +53,8 @@ class ReleaseSetting:
 
     @cached_property
     def promise(self) -> Guarantee | None:
-        """What it guarantees; nothing for the original."""
-        return None if self.is_original else self.make().guarantee
+        """What it guarantees; None for an anchor."""
+        return None if self.is_anchor else self.make().guarantee
 
     @property
     def exact(self) -> bool:
@@ -96,8 +96,12 @@ class ReleaseSetting:
         return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
 
 
+NOTHING = ReleaseSetting("nothing")
+"""No release at all: what anybody can do with public knowledge."""
 ORIGINAL = ReleaseSetting("original")
-"""The log itself, without privacy."""
+"""The log itself, without privacy, used as well as we know."""
+LEAST = (1, 2, 3, 5, 10)
+"""The log is used whole, and without what fewer than so many users had, whichever serves a task best."""
 
 
 BUDGETS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -120,8 +124,8 @@ def grid(
     ks: Sequence[int] = KS,
     delta: float = DELTA,
 ) -> tuple[ReleaseSetting, ...]:
-    """The original, then every mechanism (all that publish queries, or those named) at every ε or k."""
-    settings = [ORIGINAL]
+    """Both anchors, then every mechanism (all that publish queries, or those named) at every ε or k."""
+    settings = [NOTHING, ORIGINAL]
     for name in mechanisms or evaluated_mechanisms():
         if name not in evaluated_mechanisms():
             raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(evaluated_mechanisms()))

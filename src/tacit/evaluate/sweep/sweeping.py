@@ -14,28 +14,30 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.data import LogPart, ReleasedData, released_whole, split
+from tacit.evaluate.data import Counted, ReleasedData, released_whole
 from tacit.evaluate.results import Progress, no_progress
 from tacit.evaluate.sweep.measurements import Measurements, gather
+from tacit.evaluate.sweep.parts import SpilledLog, spill
 from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
-from tacit.evaluate.sweep.settings import ReleaseSetting
-from tacit.evaluate.task import Trial
+from tacit.evaluate.sweep.settings import LEAST, ORIGINAL, ReleaseSetting
+from tacit.evaluate.task import Measures, Trial
 from tacit.evaluate.tasks import task_class, task_names
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import Engine, open_engine
+from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
+from tacit.searchlog.sessions import BY_PAUSES
 
-_MEGABYTES = 1000
+_COUNTING = 500 << 20
+DRAWS = 3
+"""How often noise is drawn for each fold and setting: from draws its own spread is seen."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class SweepPlan:
     """What a sweep runs.
 
     Args:
-        settings: the original first, see :func:`tacit.evaluate.sweep.settings.grid`.
+        settings: the anchors first, see :func:`tacit.evaluate.sweep.settings.grid`.
         tasks: names of tasks; all unless given.
         folds: into how many folds the users are split; each fold is tested once.
         draws: how often the noise of a setting is drawn for each fold.
@@ -54,12 +56,12 @@ class SweepPlan:
     settings: tuple[ReleaseSetting, ...]
     tasks: tuple[str, ...] = field(default_factory=lambda: tuple(task_names()))
     folds: int = 5
-    draws: int = 1
+    draws: int = DRAWS
     seed: int = 0
     preparation: Preparation = field(default_factory=Preparation)
 
     def __post_init__(self) -> None:
-        for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 1)):
+        for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 2)):
             if value < least:
                 raise ParameterError.outside(name, value, f"at least {least}")
         for task in self.tasks:
@@ -67,12 +69,12 @@ class SweepPlan:
         if not self.tasks:
             raise ParameterError("a sweep needs a task.")
 
-    def records(self, log: Path, columns: Sequence[str] | None = None) -> pa.Table:
-        """The log's records of the period."""
-        since, until = self.preparation.since, self.preparation.until
-        kept = [("time", ">=", since)] if since else []
-        kept += [("time", "<", until)] if until else []
-        return pq.read_table(log, columns=columns, filters=kept or None)
+    def extent(self, log: Path) -> tuple[int, int]:
+        """How many records of the period there are, and of how many users."""
+        with open_engine(memory=_COUNTING) as engine:
+            table = replace(self.preparation, scrub=False, sessions=BY_PAUSES).apply(engine, engine.log(log))
+            found = engine.table(table.aggregate(records=table.count(), users=table.user.nunique()))
+        return found.column("records")[0].as_py(), found.column("users")[0].as_py()
 
     def draws_of(self, setting: ReleaseSetting) -> range:
         """The draws of a setting on each fold; what draws no noise is run once."""
@@ -104,7 +106,7 @@ def run_sweep(
         progress: called with how many runs are done, and how many there are.
     """
     log, folder = check_log(log), Path(folder)
-    if not plan.records(log, columns=["time"]).num_rows:
+    if not plan.extent(log)[0]:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
     shared = {"log": file_digest(log), "folds": plan.folds, "seed": plan.seed, "tasks": sorted(plan.tasks)}
     store = RunStore(folder, shared | plan.preparation.to_dict(), anew=anew)
@@ -179,36 +181,70 @@ def run_fold(
 ) -> None:
     """Run what is missing of a fold."""
     prepared = plan.preparation
-    original, test = split(plan.records(log), fold, plan.folds, plan.seed, prepared.sessions)
+    period, where = (prepared.since, prepared.until), (fold, plan.folds, plan.seed)
     trials: dict[str, Trial] = {}
-    with open_engine(memory=_MEGABYTES << 20, threads=1) as engine:
+    with open_engine(memory=memory_for(log), threads=1) as engine:
+        original, test = spill(log, period, where, prepared.sessions, engine)
         loaded = None
         for setting, draws in _missing(store, plan, fold):
-            if loaded is None and not setting.is_original:
-                loaded = engine.keep(prepared.apply(engine, engine.load(original.records)))
+            if loaded is None and not setting.is_anchor:
+                loaded = prepared.apply(engine, original.log())
+                loaded = engine.keep(loaded) if len(original.files) == 1 else loaded
             begun = time.process_time()
-            for draw, released in _releases(setting, engine, loaded, original, draws):
+            for draw, released in _releases(setting, engine, loaded, draws):
                 seconds = {"release": time.process_time() - begun}
                 values: dict[str, NDArray[np.float32]] = {}
                 for task in plan.tasks:
                     begun = time.process_time()
                     if task not in trials:
                         trials[task] = task_class(task)().against(original, test)
-                    for name, measured in trials[task].measure(released).items():
-                        values[f"{task}/{name}"] = measured.values.astype(np.float32)
+                    measured = (
+                        _best_use(trials[task], task_class(task).headline, original)
+                        if setting == ORIGINAL
+                        else trials[task].measure(released)
+                    )
+                    for name, found in measured.items():
+                        values[f"{task}/{name}"] = found.values.astype(np.float32)
                     seconds[task] = time.process_time() - begun
                 rows = {kind: table.num_rows for kind, table in released.tables.items()}
-                store.save(setting, SweepRun(fold, draw, values, rows, seconds))
+                if setting == ORIGINAL:
+                    rows = {kind: table.num_rows for kind, table in original.tables.items()}
+                owners = {
+                    task: np.asarray(trial.owners)
+                    for task, trial in trials.items()
+                    if hasattr(trial, "owners")
+                }
+                store.save(
+                    setting, SweepRun(fold, draw, values, rows, seconds, owners if setting.is_anchor else {})
+                )
                 done()
                 begun = time.process_time()
 
 
+def _best_use(trial: Trial, headline: str, original: SpilledLog) -> Measures:
+    """What the whole log is good for: the headline by the best use of it, all else from all of it."""
+    found = dict(trial.measure(released_whole(original)))
+    for other in uses_of(original):
+        tried = trial.measure(other)[headline]
+        if tried.mean_of_all > found[headline].mean_of_all:
+            found[headline] = tried
+    return found
+
+
+def uses_of(original: Counted) -> Iterator[ReleasedData]:
+    """Ways to use a whole log beside taking all of it: see :data:`LEAST`, and words counted by query."""
+    for least in LEAST[1:]:
+        yield released_whole(original, least)
+    tables = released_whole(original).tables
+    yield ReleasedData({kind: table for kind, table in tables.items() if kind != "keywords"})
+
+
 def _releases(
-    setting: ReleaseSetting, engine: Engine, log: object, original: LogPart, draws: Sequence[int]
+    setting: ReleaseSetting, engine: Engine, log: object, draws: Sequence[int]
 ) -> Iterator[tuple[int, ReleasedData]]:
-    """What would be released, a draw after another; counted once."""
-    if setting.is_original:
-        yield 0, released_whole(original)
+    """What would be released, a draw after another; counted once. Of an anchor nothing."""
+    if setting.is_anchor:
+        yield 0, ReleasedData({})
         return
     mechanism = setting.make()
     counting = mechanism.count(engine, log)

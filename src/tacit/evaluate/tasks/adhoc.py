@@ -1,6 +1,9 @@
 """Ad-hoc search: rank urls for a query from the release alone (thesis 002, section 3.4).
 
-Units are the distinct test queries with a click; relevant is what test users clicked for them. Four ways:
+Units are the distinct test queries with a click; relevant is what test users clicked for them. The headline
+is ``engine and clicks``: the engine's own list for the query, reranked by released clicks
+(:class:`~tacit.evaluate.public.EngineLists`). With nothing released that is the engine alone. Four ways of
+the thesis serve from the release alone:
 
 - ``random walk`` on the query-click graph with transitions between queries (eq. 3.5);
 - ``random walk with page impact`` (eq. 3.6 and 3.7);
@@ -28,7 +31,8 @@ from ir_measures import AP, P, nDCG
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import LoggedClicks, LogPart, Numbers, ReleasedData, Weighted
+from tacit.evaluate.data import Counted, LoggedClicks, LogPart, Numbers, ReleasedData, Weighted
+from tacit.evaluate.public import EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge, ranked_by
 
 FEEDBACK_WEIGHT = 0.6
@@ -57,14 +61,15 @@ class Adhoc(Task):
 
     name = "adhoc"
     title = "ad-hoc search"
-    description = "rank pages for a query from the release alone"
+    description = "rank pages for a query"
     unit = "test query with a click"
-    headline = "random walk: nDCG@10"
+    nothing = "the engine's own order"
+    headline = "engine and clicks: nDCG@10"
 
     def __init__(self, steps: int = STEPS, negligible: float = NEGLIGIBLE) -> None:
         self._steps, self._negligible = steps, negligible
 
-    def against(self, original: LogPart, test: LogPart) -> AdhocTrial:
+    def against(self, original: Counted, test: LogPart) -> AdhocTrial:
         """Only the test part matters: the original is what a release competes with, not what it knows."""
         del original
         return AdhocTrial(test, self._steps, self._negligible)
@@ -79,12 +84,30 @@ class AdhocTrial:
         self._all = _Judged(clicks, np.ones(len(clicks.user), np.bool_))
         # Users are numbered in the order of their names, so odd and even ones are two halves like any other.
         self._half = _Judged(clicks, clicks.user % 2 == 1)
+        list_of = np.full(len(test.queries), -1, np.int64)
+        list_of[self._all.queries] = np.arange(len(self._all.queries))
+        self._lists = EngineLists(test, self._all.queries, (list_of[clicks.query], clicks.url, clicks.rank))
+        every, nothing = np.arange(len(self._all.queries)), ReleasedData({})
+        ranked, urls = self._lists.ranked(nothing, every)
+        self._engine = self._all.judge(ranked, urls)
+
+    def _reranked(self, released: ReleasedData) -> Mapping[str, Measured]:
+        """The engine's lists reranked by released clicks."""
+        lists = self._lists.touched(released)
+        ranked, urls = self._lists.ranked(released, lists)
+        ranked = Ranked(lists[ranked.unit], ranked.item, ranked.place)
+        found = self._all.judge(ranked, urls)
+        values = {}
+        for name, engine in self._engine.items():
+            values[name] = engine.values.copy()
+            values[name][lists] = found[name].values[lists]
+        return {name: Measured(value) for name, value in values.items()}
 
     def measure(self, released: ReleasedData) -> Measures:
-        """All four ways."""
+        """The engine's lists reranked, and the four ways of the thesis."""
         known = released.queries.find(self._test.queries.texts)
         urls = released.urls.find_or_add(self._test.urls.texts)
-        found: dict[str, Measured] = {}
+        found: dict[str, Measured] = _named("engine and clicks", self._reranked(released))
         for way, impact in (("random walk", False), ("random walk with page impact", True)):
             matrix = transition_matrix(released, impact=impact)
             found |= _named(way, self._all.judge(self._walk(released, matrix, known), urls))

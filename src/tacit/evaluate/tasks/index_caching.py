@@ -1,11 +1,14 @@
 """Index caching: which posting lists to keep in memory (paper 004, section III, after Baeza-Yates).
 
 A keyword's score is how often it was searched over how many documents have it. Lists are taken into memory
-in the order of scores while they fit. A list is cut to a largest length; a posting takes eight bytes. Units
-are test searches with a keyword:
+in the order of scores while they fit. A list is cut to a largest length; a posting takes eight bytes. How
+often a word was searched is its released count with a public list of words behind it, which counts for a
+hundred people: with nothing released it is the list alone. Units are test searches with a keyword:
 
 - ``hit probability``: the share of a search's keywords whose lists are in memory;
 - ``whole queries``: whether all of them are.
+
+``release alone`` has no list behind it, as in the paper.
 
 Document frequencies of a web-sized collection are modelled by the bundled corpus: a word's share of
 WordNet's glosses stands for its share of the collection. A word that the corpus does not know counts as in
@@ -17,11 +20,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache as cached
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.evaluate.data import LogPart, ReleasedData, keywords_of
+from tacit.evaluate.data import Counted, LogPart, ReleasedData, keywords_of
+from tacit.evaluate.public import behind, word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 from tacit.text import words
 from tacit.world import wordnet_corpus
@@ -71,14 +78,16 @@ def choose_lists(
     keywords: Mapping[str, float], documents: Callable[[str], float], cache: Cache
 ) -> frozenset[str]:
     """The keywords whose lists are kept: greedily by frequency over document frequency, what fits."""
-    having = {keyword: max(1.0, documents(keyword)) for keyword in keywords}
+    listed = sorted(keywords)
+    having = np.array([max(1.0, documents(keyword)) for keyword in listed])
+    scores = np.array([keywords[keyword] for keyword in listed]) / having
+    sizes = np.minimum(having, cache.longest).tolist()
     room = cache.bytes // cache.posting
     chosen = []
-    for keyword in sorted(keywords, key=lambda word: (-keywords[word] / having[word], word)):
-        size = min(having[keyword], cache.longest)
-        if size <= room:
-            room -= int(np.ceil(size))
-            chosen.append(keyword)
+    for place in np.argsort(-scores, kind="stable").tolist():
+        if sizes[place] <= room:
+            room -= ceil(sizes[place])
+            chosen.append(listed[place])
     return frozenset(chosen)
 
 
@@ -89,40 +98,60 @@ class IndexCaching(Task):
         cache: the memory.
         documents: how many documents of the collection have a keyword; a model of a web-sized collection
             from the bundled corpus unless given.
+        public: the share of each word in a public list; the bundled one unless given.
     """
 
     name = "index-caching"
     title = "index caching"
     description = "keep the right posting lists in memory"
     unit = "test search with a keyword"
+    nothing = "a public list of words by their frequency"
     headline = "greedy cache: hit probability"
 
-    def __init__(self, cache: Cache | None = None, documents: Callable[[str], float] | None = None) -> None:
+    def __init__(
+        self,
+        cache: Cache | None = None,
+        documents: Callable[[str], float] | None = None,
+        public: Mapping[str, float] | None = None,
+    ) -> None:
         self._cache = cache or Cache()
         self._documents = documents or WordnetFrequencies()
+        self._public = word_shares() if public is None else public
 
-    def against(self, original: LogPart, test: LogPart) -> IndexCachingTrial:
+    def against(self, original: Counted, test: LogPart) -> IndexCachingTrial:
         """Only the test part matters."""
         del original
-        return IndexCachingTrial(test, self._cache, self._documents)
+        return IndexCachingTrial(test, self._cache, self._documents, self._public)
 
 
 class IndexCachingTrial:
     """Test searches by their keywords."""
 
-    def __init__(self, test: LogPart, cache: Cache, documents: Callable[[str], float]) -> None:
-        self._cache, self._documents = cache, documents
+    def __init__(
+        self,
+        test: LogPart,
+        cache: Cache,
+        documents: Callable[[str], float],
+        public: Mapping[str, float],
+    ) -> None:
+        self._cache, self._documents, self._public = cache, cached(documents), public
         self._words = [keywords_of(query) for query in test.queries.texts.to_pylist()]
         having = np.array([bool(found) for found in self._words], np.bool_)
         asked = test.searches.query
-        self._asked = asked[having[asked]] if len(asked) else asked
+        kept = having[asked] if len(asked) else np.empty(0, np.bool_)
+        self._asked, self.owners = asked[kept], test.searches.user[kept]
 
     def measure(self, released: ReleasedData) -> Measures:
         """Hits of the test searches."""
-        kept = choose_lists(released.keywords, self._documents, self._cache)
-        share = np.array([len(found & kept) / max(1, len(found)) for found in self._words])
-        hits = share[self._asked] if len(share) else np.empty(0)
+        hits = self._hits(behind(released.keywords, self._public))
         return {
             "greedy cache: hit probability": Measured(hits),
             "greedy cache: whole queries": Measured((hits == 1).astype(np.float64)),
+            "release alone: hit probability": Measured(self._hits(released.keywords)),
         }
+
+    def _hits(self, keywords: Mapping[str, float]) -> NDArray[np.float64]:
+        """For each test search the share of its keywords that these choose into memory."""
+        kept = choose_lists(keywords, self._documents, self._cache)
+        share = np.array([len(found & kept) / max(1, len(found)) for found in self._words])
+        return share[self._asked] if len(share) else np.empty(0)

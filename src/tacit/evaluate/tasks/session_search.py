@@ -1,9 +1,12 @@
 """Session search: rank urls for a whole session (thesis 002, section 4.3.2).
 
-For each query of a session a random walk on the graph of clicks and later queries (eq. 4.12) ranks urls,
-and a url scores one over its place. The session's score of a url is the sum over its queries, those closer
-to the end counting more by γ (eq. 4.13). A unit is a test session with a click, and its truth the urls
-clicked in it.
+For each query of a session urls are ranked, and a url scores one over its place. The session's score of a
+url is the sum over its queries, those closer to the end counting more by γ (eq. 4.13). A unit is a test
+session with a click, and its truth the urls clicked in it. Urls of a query are ranked in two ways:
+
+- ``engine and clicks``, the headline: the list that the engine showed, reranked by released clicks
+  (:class:`~tacit.evaluate.public.EngineLists`); with nothing released that is the engine alone;
+- ``random walk`` on the graph of clicks and later queries, from the release alone (eq. 4.12).
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 from ir_measures import AP, nDCG
 
-from tacit.evaluate.data import LogPart, ReleasedData, add_up, ranges
-from tacit.evaluate.task import Measures, Task, judge, ranked_by
+from tacit.evaluate.data import Counted, LogPart, Numbers, ReleasedData, add_up, ranges
+from tacit.evaluate.public import SHOWN, EngineLists
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, ranked_by
 from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
 DISCOUNT = 0.92
@@ -35,14 +39,15 @@ class SessionSearch(Task):
     title = "session search"
     description = "rank pages for a whole session"
     unit = "test session with a click"
-    headline = "random walk: nDCG@10"
+    nothing = "the engine's own order for each query"
+    headline = "engine and clicks: nDCG@10"
 
     def __init__(
         self, discount: float = DISCOUNT, steps: int = STEPS, negligible: float = NEGLIGIBLE
     ) -> None:
         self._discount, self._steps, self._negligible = discount, steps, negligible
 
-    def against(self, original: LogPart, test: LogPart) -> SessionSearchTrial:
+    def against(self, original: Counted, test: LogPart) -> SessionSearchTrial:
         """Only the test part matters."""
         del original
         return SessionSearchTrial(test, self._discount, self._steps, self._negligible)
@@ -65,9 +70,54 @@ class SessionSearchTrial:
         ends = np.cumsum(lengths)
         left = ends[self._unit] - 1 - np.arange(len(self._unit))
         self._weight = discount ** left.astype(np.float64)
+        owners = np.zeros(test.sessions, np.int64)
+        owners[searches.session] = searches.user
+        self.owners = owners[self._sessions]
+        self._lists = EngineLists(test, self._query, self._known(test))
+        every = np.arange(len(self._sessions))
+        self._engine = self._reranked(ReleasedData({}), every)
+
+    def _known(self, test: LogPart) -> tuple[Numbers, Numbers, Numbers]:
+        """For each search the clicks of its session on its query: search, url, rank."""
+        clicks, size = test.clicks, len(test.queries)
+        unit_of = np.full(test.sessions, -1, np.int64)
+        unit_of[self._sessions] = np.arange(len(self._sessions))
+        keys = unit_of[clicks.session] * size + clicks.query if test.sessions else clicks.query
+        order = np.argsort(keys, kind="stable")
+        wanted = self._unit * size + self._query
+        begins = np.searchsorted(keys[order], wanted)
+        ends = np.searchsorted(keys[order], wanted, side="right")
+        row, source = ranges(begins, ends - begins)
+        return row, clicks.url[order][source], clicks.rank[order][source]
+
+    def _reranked(self, released: ReleasedData, units: Numbers) -> dict[str, Measured]:
+        """Some sessions by the engine's lists and released clicks."""
+        chosen = np.zeros(len(self._sessions), np.bool_)
+        chosen[units] = True
+        lists = np.flatnonzero(chosen[self._unit])
+        ranked, urls = self._lists.ranked(released, lists)
+        search = lists[ranked.unit]
+        # a page that nobody clicked is another one for each query
+        beyond = len(released.urls) + len(urls)
+        item = np.where(ranked.item < beyond, ranked.item, ranked.item + SHOWN * search)
+        total = add_up(self._unit[search], item, self._weight[search] / ranked.place)
+        found = ranked_by(total.row, total.column, total.weight, _LISTED)
+        return self._judged(found, urls)
+
+    def _judged(self, ranked: Ranked, urls: Numbers) -> dict[str, Measured]:
+        truth = self._truth[0], urls[self._truth[1]]
+        found = judge(ranked, truth, len(self._sessions), tuple(_MEASURES.values()))
+        return {name: found[measure] for name, measure in _MEASURES.items()}
 
     def measure(self, released: ReleasedData) -> Measures:
         """nDCG@10 and MAP by session."""
+        units = np.unique(self._unit[self._lists.touched(released)])
+        again = self._reranked(released, units)
+        found: dict[str, Measured] = {}
+        for name, engine in self._engine.items():
+            values = engine.values.copy()
+            values[units] = again[name].values[units]
+            found[f"engine and clicks: {name}"] = Measured(values)
         matrix = transition_matrix(released, queries="follows", back=True)
         numbers = released.queries.find(self._test.queries.texts)
         asked = numbers[self._query]
@@ -80,6 +130,5 @@ class SessionSearchTrial:
         score = self._weight[asked >= 0][row] / listed.place[source]
         total = add_up(self._unit[asked >= 0][row], listed.item[source], score)
         ranked = ranked_by(total.row, total.column, total.weight, _LISTED)
-        truth = released.urls.find_or_add(self._test.urls.texts)[self._truth[1]]
-        judged = judge(ranked, (self._truth[0], truth), len(self._sessions), tuple(_MEASURES.values()))
-        return {f"random walk: {name}": judged[measure] for name, measure in _MEASURES.items()}
+        judged = self._judged(ranked, released.urls.find_or_add(self._test.urls.texts))
+        return found | {f"random walk: {name}": measured for name, measured in judged.items()}

@@ -8,7 +8,9 @@ For keywords, queries, clicks and pairs of queries, against the histogram of the
 - ``total variation``: half the sum of differences between the two histograms, each scaled to 1;
 - ``rank correlation``: Spearman's, over the items that both have.
 
-Earlier work measured this as utility. The tasks beside it say whether it is.
+Earlier work measured this as utility. The tasks beside it say whether it is. The headline is the ``shared
+mass`` of queries: one minus the total variation, with the public list of words behind the release, as many
+people's as in :mod:`tacit.evaluate.public`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.evaluate.data import LogPart, ReleasedData, tables_of
+from tacit.evaluate.data import Counted, LogPart, ReleasedData
+from tacit.evaluate.public import behind, word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 
 _KEYS = {
@@ -40,11 +43,10 @@ class Statistics(Task):
     title = "statistics"
     description = "how much of the log's histogram of queries is there"
     unit = "record"
-    headline = "queries: kept"
-    headline_of = "the log's distinct queries"
-    truth = "original"
+    nothing = "a public list of words by their frequency"
+    headline = "queries: shared mass"
 
-    def against(self, original: LogPart, test: LogPart) -> StatisticsTrial:
+    def against(self, original: Counted, test: LogPart) -> StatisticsTrial:
         """Work out the original histograms."""
         del test
         return StatisticsTrial(original)
@@ -53,9 +55,8 @@ class Statistics(Task):
 class StatisticsTrial:
     """The original histograms."""
 
-    def __init__(self, original: LogPart) -> None:
-        tables = tables_of(original)
-        self._original = {kind: tables[kind] for kind in _KEYS}
+    def __init__(self, original: Counted) -> None:
+        self._original = {kind: original.tables[kind] for kind in _KEYS}
 
     def measure(self, released: ReleasedData) -> Measures:
         """Each figure for each kind of item; a kind that the release does not have is all missing."""
@@ -64,7 +65,18 @@ class StatisticsTrial:
             table = _released_table(released, kind)
             for name, value in compare_histograms(self._original[kind], table, keys).items():
                 found[f"{'pairs' if kind == 'steps' else kind}: {name}"] = Measured(np.array([value]))
+        found[Statistics.headline] = Measured(np.array([self._shared(released)]))
         return found
+
+    def _shared(self, released: ReleasedData) -> float:
+        """The part of the log's histogram of queries that is told, by the release and the public list."""
+        counts = dict(zip(released.queries.texts.to_pylist(), released.query_counts.tolist(), strict=True))
+        told = behind(counts, word_shares())
+        table = self._original["queries"]
+        true = np.asarray(table.column("count")).astype(np.float64)
+        shown = np.array([told.get(query, 0.0) for query in table.column("query").to_pylist()])
+        total = sum(told.values())
+        return float(np.minimum(true / true.sum(), shown / total).sum()) if len(true) else float("nan")
 
 
 def _released_table(released: ReleasedData, kind: str) -> pa.Table | None:

@@ -1,0 +1,166 @@
+"""A fold of a log that need not fit into memory: the part to release on disk, the part to test on in memory.
+
+The log is read a batch at a time. Records to release go into files of some users each; every file is counted
+by itself, and since a user is in one file only, the counts add up, which the engine does within its own
+memory. Of test users so many are taken, by a keyed hash of their names, that their records stay below
+:data:`MOST_TESTED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tacit.evaluate.data import LogPart, fold_of_records, keyed_numbers
+from tacit.release.engines import Engine
+from tacit.searchlog.sessions import SessionCut
+
+A_PART = 250_000
+"""Records of a file, about."""
+MOST_TESTED = 250_000
+"""Records of test users, about: enough for intervals of a percent."""
+MOST_ROWS = 3_000_000
+"""Rows of a table of the whole log. Beyond, a row of one user is left out unless a test user asked its query:
+it could serve nobody who is tested."""
+_BATCH = 1 << 17
+_AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class SpilledLog:
+    """The users of a fold that are released, on disk.
+
+    Args:
+        files: some users' records each.
+        cut: how histories are split into sessions.
+        engine: adds up counts.
+        wanted: queries of test users.
+    """
+
+    files: tuple[Path, ...]
+    cut: SessionCut
+    engine: Engine
+    wanted: pa.Array
+
+    def log(self) -> Any:
+        """All records, as a table of the engine."""
+        return self.engine.logs(self.files)
+
+    @cached_property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Keywords, queries, clicks, steps and later queries, with how many users had each."""
+        if len(self.files) == 1:
+            return LogPart(pq.read_table(self.files[0]), self.cut).tables
+        kinds: list[str] = []
+        for number, file in enumerate(self.files):
+            for kind, table in LogPart(pq.read_table(file), self.cut).tables.items():
+                pq.write_table(table, self._counted(kind, number))
+                kinds = [*dict.fromkeys([*kinds, kind])]
+        return {kind: self._added_up(kind) for kind in kinds}
+
+    def _counted(self, kind: str, number: int) -> Path:
+        return self.files[0].with_name(f"counted-{kind}-{number}.parquet")
+
+    def _added_up(self, kind: str) -> pa.Table:
+        files = [self._counted(kind, number) for number in range(len(self.files))]
+        listed = self.engine.logs(files)
+        keys = [name for name in listed.columns if name != "count"]
+        counted = self.engine.keep(listed.group_by(keys).aggregate(count=listed["count"].sum().cast("int64")))
+        kept, rows = counted, self.engine.table(counted.aggregate(rows=counted.count()))
+        if rows.column("rows")[0].as_py() > MOST_ROWS and "query" in keys:
+            asked = self.engine.load(pa.table({"query": self.wanted}))
+            kept = ibis.union(
+                counted.filter(counted["count"] >= 2),
+                counted.filter(counted["count"] < 2).semi_join(asked, "query"),
+            )
+        found = self.engine.table(kept.order_by([kept[key] for key in keys]))
+        self.engine.drop(counted)
+        for file in files:
+            file.unlink()
+        return found
+
+
+def spill(
+    log: Path,
+    period: tuple[datetime | None, datetime | None],
+    fold: tuple[int, int, int],
+    cut: SessionCut,
+    engine: Engine,
+) -> tuple[SpilledLog, LogPart]:
+    """Split a log into the part to release, on disk beside the engine's own files, and the part to test on.
+
+    Args:
+        log: canonical Parquet.
+        period: only records from the one time on, and before the other.
+        fold: which of how many folds is tested, and the seed of the split.
+        cut: how histories are split into sessions.
+        engine: whose folder is used.
+    """
+    number, folds, seed = fold
+    file = pq.ParquetFile(log)
+    rows = file.metadata.num_rows
+    parts = max(1, round(rows * (folds - 1) / folds / A_PART))
+    share = min(1.0, MOST_TESTED * folds / max(rows, 1))
+    paths = tuple(engine.scratch / f"part-{part}.parquet" for part in range(parts))
+    writers = [_Writer(path, file.schema_arrow) for path in paths]
+    tested = [file.schema_arrow.empty_table()]
+    for batch in _of_period(file, period):
+        users = batch.column("user")
+        folded = fold_of_records(users, folds, seed)
+        chosen = (folded == number) & (keyed_numbers(users, f"tested-{seed}") < share * 2.0**64)
+        tested.append(batch.filter(pa.array(chosen)))
+        kept = batch.filter(pa.array(folded != number))
+        part = (keyed_numbers(kept.column("user"), "parts") % np.uint64(parts)).astype(np.int64)
+        for place, writer in enumerate(writers):
+            writer.add(kept.filter(pa.array(part == place)) if parts > 1 else kept)
+    for writer in writers:
+        writer.close()
+    test = LogPart(pa.concat_tables(tested), cut)
+    return SpilledLog(paths, cut, engine, test.queries.texts), test
+
+
+def _of_period(file: pq.ParquetFile, period: tuple[datetime | None, datetime | None]) -> Iterator[pa.Table]:
+    tests: list[tuple[Callable[..., Any], datetime]] = []
+    tests += [(pc.greater_equal, period[0])] if period[0] else []
+    tests += [(pc.less, period[1])] if period[1] else []
+    for batch in file.iter_batches(_BATCH):
+        table = pa.Table.from_batches([batch])
+        for compare, bound in tests:
+            table = table.filter(
+                compare(table.column("time"), pa.scalar(bound, table.schema.field("time").type))
+            )
+        yield table
+
+
+class _Writer:
+    """Writes a Parquet file, some rows at a time."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = pq.ParquetWriter(path, schema, compression="snappy")
+        self._waiting: list[pa.Table] = []
+
+    def add(self, table: pa.Table) -> None:
+        """Keep the rows, and write them once there are some."""
+        self._waiting.append(table)
+        if sum(each.num_rows for each in self._waiting) >= _AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        if self._waiting:
+            self._file.write_table(pa.concat_tables(self._waiting))
+            self._waiting = []
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._write()
+        self._file.close()
