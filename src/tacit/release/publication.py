@@ -19,6 +19,7 @@ may have seen it. A new run starts anew, with a new charge and new noise.
 
 from __future__ import annotations
 
+import dataclasses
 import resource
 import shutil
 import tempfile
@@ -65,7 +66,7 @@ from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
 from tacit.release.forecast import foresee, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of
-from tacit.release.parameters import refuse_noise_off
+from tacit.release.parameters import DEFAULT_DELTA, refuse_noise_off
 from tacit.release.preparation import Preparation, withheld
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import damage_of
@@ -230,6 +231,7 @@ def publish(
     workers = None if threads is None else whole("threads", threads, 1)
     agreed = flag("a_person_may_be_shown", a_person_may_be_shown)
     _require_consent(settled, flag("unsafe_exact_counts", unsafe_exact_counts))
+    _require_stated_delta(settled)
     if users is None:
         users = getattr(settled.mechanism, "users", None)
     if users is not None:
@@ -261,6 +263,23 @@ def _require_consent(plan: Plan[Any], unsafe_exact_counts: bool) -> None:
         raise ParameterError(
             f"{plan.title} is not private: {verdict_on(plan.guarantee).sentence}",
             "Choose another mechanism; or, if that is acceptable, say `unsafe_exact_counts=True`.",
+        )
+
+
+def _require_stated_delta(plan: Plan[Any]) -> None:
+    """Refuse given noise and thresholds that cost more δ than is usual, unless a δ was stated.
+
+    A plan keeps to the δ it was asked for; parameters that are given have nothing to keep to where neither ε
+    nor δ is stated.
+    """
+    defaults: dict[str, Any] = {each.name: each.default for each in dataclasses.fields(plan.mechanism)}
+    stated = getattr(plan.mechanism, "epsilon", None), getattr(plan.mechanism, "delta", None)
+    usual = max(defaults.get("delta", 0.0), DEFAULT_DELTA)
+    if stated == (None, defaults.get("delta")) and plan.guarantee.delta > usual:
+        raise ParameterError(
+            f"these parameters cost delta {plan.guarantee.delta:.3g}; no `delta` was stated, and at most "
+            f"{usual:g} is taken for granted.",
+            "State the `delta` that they may cost, or give a higher threshold. Nothing was charged.",
         )
 
 

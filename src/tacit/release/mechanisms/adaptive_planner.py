@@ -16,6 +16,7 @@ from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.guarantee import Neighbours
+from tacit.privacy.noise.samplers import LARGEST_SIGMA
 from tacit.release.planning import noise_for
 from tacit.release.rounds_analysis import (
     appearance,
@@ -145,6 +146,11 @@ def plan_rounds(
         schedule = replace(schedule, tally=_tally(mu, sigmas[0], shape))
     if listed:
         schedule = _with_public_keys(schedule, listed, shape)
+    if max(noise.scale for noise in schedule.noises()) > LARGEST_SIGMA:
+        raise InfeasibleError(
+            f"at epsilon {epsilon!r} and delta {delta!r} noise would be larger than can be drawn.",
+            "Give a larger epsilon or delta.",
+        )
     found = cost_of(schedule, neighbours).delta(epsilon)
     if found > delta:
         raise InfeasibleError(

@@ -1,0 +1,123 @@
+"""What is stated and charged equals what an enumeration of the schedule gives, written without the analysis.
+
+ε: the worst ratio is e^(moved/scale), summed over all noise. δ: every way in which one user's records can
+fall on keys of their own is tried, and the largest chance that any of them appears is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.privacy import GuaranteeKind, Neighbours
+from tacit.privacy.accounting.composition import repeated_delta
+from tacit.privacy.accounting.events import LaplaceCounts, ThresholdedCounts
+from tacit.release.analysis import event_of, guarantee_of
+from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+
+
+def partitions(records: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write a number as a sum, largest first, none above ``most``."""
+    if not records:
+        yield ()
+        return
+    for first in range(min(records, most), 0, -1):
+        for rest in partitions(records - first, first):
+            yield (first, *rest)
+
+
+def missing(part: Part, records: int) -> float:
+    """-ln of the chance that a key is absent of which one user has so many records, and needs all of them."""
+    count, a = part.minimum - 1 + records, math.exp(-1 / part.scale)
+    above = (part.least or 0) - count
+    appears = a**above / (1 + a) if above > 0 else 1 - a ** (1 - above) / (1 + a)
+    return -math.log1p(-appears)
+
+
+def worst(part: Part, records: int, most: int | None = None) -> float:
+    """Over all spreads of the records on own keys."""
+    most = 1 if part.contribution.once else (most if most is not None else records)
+    ways = partitions(records, max(1, most))
+    return max((sum(missing(part, each) for each in way) for way in ways), default=0.0)
+
+
+def part_of(draw: st.DrawFn, table: str, keys: Keys, once: bool, within: str = "") -> Part:
+    minimum = draw(st.integers(1, 4))
+    columns = ("query", "url") if within else ("query",)
+    return Part(
+        table,
+        text_columns(*columns),
+        Contribution((draw(st.integers(1, 4)),), once=once),
+        Noise(draw(st.sampled_from([0.7, 1.5, 4.0]))),
+        least=minimum + draw(st.integers(0, 12)),
+        fresh=draw(st.sampled_from([None, Noise(3.0)])),
+        keys=keys,
+        minimum=minimum,
+        within=(("query", within),) if within else (),
+    )
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    """Queries, of which some may be public, and perhaps clicks that are shown with their queries."""
+    once, relation = draw(st.booleans()), draw(st.sampled_from(list(Neighbours)))
+    keys = draw(st.sampled_from(list(Keys)))
+    first = part_of(draw, "queries", keys, once)
+    if keys is Keys.OCCURRING and draw(st.booleans()):
+        return Schedule((first, part_of(draw, "clicks", Keys.OCCURRING, once, "queries")), relation)
+    return Schedule((first,), relation)
+
+
+def enumerated(schedule: Schedule) -> tuple[float, float]:
+    """ε and δ."""
+    epsilon = Fraction(0)
+    for part in schedule:
+        step = 1 if part.keys is Keys.OCCURRING else part.minimum
+        epsilon += part.contribution.total * step / Fraction(part.scale)
+        if part.fresh is not None:
+            epsilon += part.contribution.total / Fraction(part.fresh.scale)
+    first, *others = schedule
+    if first.keys is Keys.PUBLIC:
+        return float(epsilon) * schedule.neighbours.users_changed, 0.0
+    searches = first.contribution.total
+    loss = worst(first, searches)
+    for common in range(1, searches + 1) if others else ():
+        # searches of queries that others publish anyway: own clicks on them may appear, once a search
+        clicks = worst(others[0], others[0].contribution.total, common)
+        loss = max(loss, worst(first, searches - common) + clicks)
+    return float(epsilon) * schedule.neighbours.users_changed, -math.expm1(-loss)
+
+
+@settings(max_examples=300, deadline=None)
+@given(schedules())
+def test_what_is_stated_and_charged_is_what_an_enumeration_gives(schedule: Schedule) -> None:
+    epsilon, delta = enumerated(schedule)
+    stated, charged = guarantee_of(schedule), event_of(schedule).guarantee
+    for found in (stated, charged):
+        assert found.epsilon == pytest.approx(epsilon, rel=1e-9)
+        assert found.delta == pytest.approx(delta, rel=1e-6, abs=1e-300)
+    assert (stated.kind is GuaranteeKind.PURE) == (delta == 0), "pure is what discloses nothing outright"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([2.0, 7.5]),
+    st.integers(1, 12),
+    st.sampled_from([0.0, 1e-6, 1e-3, 0.1]),
+    st.sampled_from([0.0, 0.5, 2.0, 20.0]),
+)
+def test_one_release_composed_costs_no_less_than_it_states(
+    scale: float, counts: int, chance: float, epsilon: float
+) -> None:
+    """Every key of one user alone has its chance: composing one release must not forget all but one."""
+    thresholded = ThresholdedCounts(scale, counts, chance, epsilon)
+    assert repeated_delta(thresholded, 1, epsilon) >= thresholded.guarantee.delta * (1 - 1e-6)
+    outright = 1 - (1 - chance) ** counts
+    assert repeated_delta(thresholded, 1, counts / scale + 1) >= outright * (1 - 1e-6)
+    pure = LaplaceCounts(scale, counts)
+    assert repeated_delta(pure, 1, pure.guarantee.epsilon * (1 + 1e-9)) <= 1e-9
