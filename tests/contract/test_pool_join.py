@@ -73,7 +73,9 @@ def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) 
 
 def test_a_device_refuses_earlier_periods_and_changed_keys(tmp_path: Path) -> None:
     agent = Agent(make_join(tmp_path), ME, memory=tmp_path / "memory.json")
+    agent.memory.enter(7)  # before the issuer was asked for its keys
     agent.memory.learn_keys({7: b"seven", 8: b"eight"})
+    agent.memory.enter(7)
     agent.memory.enter(7)
     again = Agent(agent.join, ME, memory=tmp_path / "memory.json").memory
     with pytest.raises(InputError, match="announced again"):

@@ -22,7 +22,9 @@ from tacit.pool.channel.join import Identity
 from tacit.pool.server import front
 from tacit.pool.server import gateway as gateway_module
 from tacit.pool.server import relay as relay_module
+from tacit.pool.server import store as store_module
 from tacit.pool.server.pool import Pool, pool_app
+from tacit.pool.server.store import MemoryStore
 
 TOGETHER: list[dict[str, object]] = [{"age": 30 + n, "place": "Redmond"} for n in range(4)]
 
@@ -161,11 +163,15 @@ def test_a_query_leaves_at_a_random_moment(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_bad_text_does_not_keep_others_from_going_out(tmp_path: Path) -> None:
-    async def work(pool: Parties) -> None:
-        garbage = oblivious.seal_request(oblivious.GatewayKey().configuration, bytes(2_048))
+    nonsense: list[Any] = [[], {"query": 5}, {"query": "a", "named": [["x"]]}, {"query": "a", "named": 1}]
+    nonsense += [{"query": "a", "named": ["name"]}, {"query": "a" * 2_001}, "x" * 200_000]
 
-        async def bad(number: int) -> None:
+    async def work(pool: Parties) -> None:
+        async def bad(number: int, text: bytes | None = None) -> None:
             async with pool.agent(number, TOGETHER[0]) as agent:
+                key = oblivious.GatewayKey().configuration if text is None else await agent._key("gateway")
+                request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), text or b"")
+                garbage = oblivious.seal_request(key, request.to_bytes(oblivious.QUERY_SIZE))
                 period = (await agent.standing())["period"]
                 said = {
                     "ticket": f"{number:032x}",
@@ -182,7 +188,9 @@ def test_a_bad_text_does_not_keep_others_from_going_out(tmp_path: Path) -> None:
                     await asyncio.sleep(0.1)
                 assert (found["state"], found["why"]) == ("refused", "unreadable")
 
-        answers, *_ = await asyncio.gather(pool.ask_together(TOGETHER[:3]), bad(50), bad(51))
+        texts = [b"", b"x", *(zlib.compress(json.dumps(each).encode()) for each in nonsense)]
+        wrong = [bad(50), *(bad(51 + number, text) for number, text in enumerate(texts))]
+        answers, *_ = await asyncio.gather(pool.ask_together(TOGETHER[:3]), *wrong)
         assert [each["guarded"] for each in answers] == [True] * 3
         assert len(pool.asked) == 3, "a batch with a bad text is not asked at all, and asked anew without it"
 
@@ -371,3 +379,33 @@ def test_answers_are_cut_to_the_size_that_all_have() -> None:
     assert 10 < len(said["results"]) < 100 and said["cut"] and said["results"] == rows[: len(said["results"])]
     other = gateway_module.packed_answer({"node": 0, "text": random.Random(1).randbytes(9_000).hex()})
     assert json.loads(zlib.decompress(oblivious.read_response(other).content))["status"] == 502
+
+
+def test_tickets_that_were_never_given_leave_nothing_behind(tmp_path: Path) -> None:
+    """Asking and withdrawing need no token, so strangers could fill the store with them."""
+    store = MemoryStore()
+
+    async def work(pool: Parties) -> None:
+        async with pool.agent(1, TOGETHER[0]) as agent:
+            for number in range(20):
+                said = await agent._ask("/collect", {"ticket": f"{number:032x}"})
+                assert (said["state"], said["why"]) == ("refused", "forgotten")
+                await agent._ask("/withdraw", {"ticket": f"{number:032x}"})
+        await asyncio.sleep(0.2)
+        assert not store._results and not store._letters
+
+    run(tmp_path, work, parts={"store": store})
+
+
+def test_stores_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MOST_RESULTS", 5)
+    monkeypatch.setattr(store_module, "MOST_LETTERS", 5)
+
+    async def work() -> None:
+        store = MemoryStore()
+        for number in range(9):
+            await store.settle(str(number), {"state": "answered"})
+        assert list(store._results) == ["4", "5", "6", "7", "8"]
+        assert [await store.post([]) for _ in range(6)] == [True] * 5 + [False]
+
+    asyncio.run(work())

@@ -85,8 +85,11 @@ class DeviceMemory:
         Raises:
             InputError: an earlier number comes again, or a second key for the same number.
         """
-        before = self.period
-        self.period = before.accept(period, self.keys.get(period, ""))
+        before, key = self.period, self.keys.get(period, "")
+        if period == before.number and not (key and before.key):  # its key was not known yet
+            self.period = PeriodMemory(period, key or before.key)
+        else:
+            self.period = before.accept(period, key)
         if self.period != before:
             self.tokens = {at: token for at, token in self.tokens.items() if at >= period}
             self.write()

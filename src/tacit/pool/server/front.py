@@ -241,7 +241,7 @@ class SealedFront:
             if endpoint is None or asked.method != b"POST":
                 return oblivious.BinaryResponse(404)
             said = await endpoint.handler(endpoint.check(json.loads(asked.content)))
-        except (InputError, ValueError, RecursionError):
+        except (InputError, ValueError, TypeError, RecursionError):
             return oblivious.BinaryResponse(400)
         kind = ((b"content-type", b"application/json"),)
         return oblivious.BinaryResponse(200, kind, json.dumps(said).encode())

@@ -117,9 +117,11 @@ def _question(template: Template, opened: bytes) -> dict[str, Any]:
     if (
         len(asked["query"]) > _LONGEST_QUERY
         or not isinstance(named, list)
-        or not set(named) <= set(template.names)
+        or len(named) > len(template.names)
     ):
-        raise InputError("a sealed text is too long, or names attributes that the template does not have.")
+        raise InputError("a sealed text is too long, or names too many attributes.")
+    if not all(isinstance(name, str) and name in template.names for name in named):
+        raise InputError("a sealed text names attributes that the template does not have.")
     return asked
 
 
@@ -265,7 +267,7 @@ class Gateway:
                 found = answer.json()
                 said |= found if isinstance(found, dict) else {}
                 said["status"] = answer.status_code
-            except (httpx.HTTPError, ValueError) as error:
+            except (httpx.HTTPError, ValueError, RecursionError) as error:
                 said |= {"status": 502, "error": f"the engine does not answer ({type(error).__name__})"}
         said |= {"node": node, "time": moment}
         return opened.seal_response(packed_answer(said))

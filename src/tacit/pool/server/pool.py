@@ -174,6 +174,7 @@ class _Worker:
         letter = ["deposit", ticket, token, period, given["leaf"], given["sealed"]]
         if not await self.store.post(letter):
             return {"state": "refused", "why": Why.FULL, "period": period}
+        await self.store.open(ticket)
         return {"state": "held", "ticket": ticket, "period": period}
 
     async def _admitted(self, text: str, period: int) -> str:
@@ -190,14 +191,16 @@ class _Worker:
     async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
         """Say whether the answer to a query is there, and give it."""
         result = await self.store.settled(given["ticket"])
-        if result is None:
+        if result is None:  # tickets that were never given leave nothing behind
+            return {"state": "refused", "why": Why.FORGOTTEN, "period": None}
+        if result["state"] == "held":
             await self.store.post(["polled", given["ticket"]])
-            return {"state": "held"}
         return result
 
     async def withdraw(self, given: dict[str, Any]) -> dict[str, Any]:
         """Take a query back that has not gone out yet."""
-        await self.store.post(["gave up", given["ticket"]])
+        if await self.store.settled(given["ticket"]) is not None:
+            await self.store.post(["gave up", given["ticket"]])
         return {"state": "withdrawn"}
 
     async def standing(self, _given: dict[str, Any]) -> dict[str, Any]:
@@ -267,8 +270,10 @@ class _Worker:
             counter.gave_up(ticket)
             if not counter.polled(ticket, now):
                 self._sealed.pop(ticket, None)
-        elif not counter.polled(ticket, now) and await self.store.settled(ticket) is None:
-            await self._refuse(ticket, Why.FORGOTTEN)
+        elif not counter.polled(ticket, now):
+            known = await self.store.settled(ticket)
+            if known is not None and known["state"] == "held":
+                await self._refuse(ticket, Why.FORGOTTEN)
 
     async def _do(self, actions: tuple[Action, ...]) -> None:
         for action in actions:

@@ -80,10 +80,18 @@ class MemoryStore(KeyRing):
                 break
             del self._results[oldest]
 
+    async def open(self, ticket: str) -> None:
+        """Give a ticket out: only then can its result be asked for."""
+        if ticket not in self._results:
+            await self.settle(ticket, {"state": "held"})
+
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """The result for a ticket, if there is one."""
-        until, result = self._results.get(ticket, (0.0, None))
-        return result if until > time.monotonic() else None
+        """What there is for a ticket, and keep it for a while longer; None if it was never given out."""
+        until, result = self._results.pop(ticket, (0.0, None))
+        if result is None or until <= time.monotonic():
+            return None
+        self._results[ticket] = (time.monotonic() + KEPT, result)
+        return result
 
     async def say(self, standing: dict[str, Any]) -> None:
         """Publish where the pool stands."""
@@ -204,9 +212,14 @@ class RedisStore:
         """Keep a result for the client with this ticket."""
         await self._redis.set(f"{self._base}result:{ticket}", json.dumps(result), ex=int(KEPT))
 
+    async def open(self, ticket: str) -> None:
+        """Give a ticket out: only then can its result be asked for."""
+        held = json.dumps({"state": "held"})
+        await self._redis.set(f"{self._base}result:{ticket}", held, ex=int(KEPT), nx=True)
+
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """The result for a ticket, if there is one."""
-        found = await self._redis.get(f"{self._base}result:{ticket}")
+        """What there is for a ticket, and keep it for a while longer; None if it was never given out."""
+        found = await self._redis.getex(f"{self._base}result:{ticket}", ex=int(KEPT))
         return None if found is None else dict(json.loads(found))
 
     async def say(self, standing: dict[str, Any]) -> None:
