@@ -30,6 +30,8 @@ from tacit.release.schedule import ONE, AdaptiveRounds, Keys, Part, Schedule
 KINDS = 12
 ROUNDS = plan_rounds(1.0, 1e-3, KINDS)
 LISTED = plan_rounds(1.0, 1e-3, KINDS, listed=6)
+STRICT = plan_rounds(1.0, 1e-6, 200, listed=2_000)
+"""Every threshold of the list lies below the one of others, and above what is out."""
 
 
 @contextmanager
@@ -116,6 +118,29 @@ def test_a_user_moves_what_gets_noise_by_one_unit_at_most(schedule: AdaptiveRoun
 
 def test_listed_keys_get_noise_whether_anybody_holds_them_or_not() -> None:
     draws_for_all_that_are_listed(LISTED, 1)
+
+
+@pytest.mark.parametrize("number", range(len(STRICT.rounds)))
+def test_only_listed_keys_have_the_threshold_of_the_list(number: int) -> None:
+    """Keys that stand at that threshold, in each round: those on the list are found there, others are not."""
+    assert STRICT.public is not None
+    standing, calls = 0, 0
+
+    def with_noise(numbers: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        nonlocal standing, calls
+        del noise
+        step, line = STRICT.rounds[calls], STRICT.public.thresholds[calls]
+        calls += 1
+        last = calls > number
+        wanted = -(-(line - standing) // step.coefficient) - (0 if last else 1)
+        wanted = wanted if calls <= number + 1 else -(1 << 40)
+        standing += step.coefficient * wanted
+        return np.full(numbers.size, wanted)
+
+    with mock.patch.object(execution, "with_noise", with_noise):
+        found = execution.find(STRICT, holdings_of(users(1, 60)), SeededRandomness(1))
+    assert sorted(found.items.tolist()) == list(range(KINDS - 6, KINDS))
+    assert set(found.rounds.tolist()) == {number + 1}
 
 
 def test_a_user_at_the_limits_of_64_bits_weighs_one() -> None:

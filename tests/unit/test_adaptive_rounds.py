@@ -19,7 +19,7 @@ from tacit.release.execution import Found, Holdings, cut_to, find, stepped, take
 from tacit.release.loops.weights import add_weights
 from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
 from tacit.release.rounds_analysis import cost_of
-from tacit.release.schedule import ONE, AdaptiveRounds, Round, StepFunction
+from tacit.release.schedule import ONE, SCORES, AdaptiveRounds, Round, StepFunction
 
 SOURCE = OperatingSystemRandomness()
 
@@ -44,9 +44,10 @@ def quiet(schedule: AdaptiveRounds) -> AdaptiveRounds:
     return replace(schedule, rounds=tuple(replace(step, sigma=0) for step in schedule.rounds), tally=tally)
 
 
-def by_hand(schedule: AdaptiveRounds, sets: list[list[int]], kinds: int) -> dict[int, int]:
+def by_hand(schedule: AdaptiveRounds, sets: list[list[int]], words: list[int]) -> dict[int, int]:
     """Found items and their rounds, in Python's own whole numbers, for noise switched off."""
-    values = dict.fromkeys({item for held in sets for item in held}, 255)
+    scores = [SCORES[min(number, 6) - 1] for number in words]
+    values = {item: 255 * scores[item] for held in sets for item in held}
     standing = dict.fromkeys(values, 0)
     found: dict[int, int] = {}
     for number, step in enumerate(schedule.rounds, start=1):
@@ -67,7 +68,7 @@ def by_hand(schedule: AdaptiveRounds, sets: list[list[int]], kinds: int) -> dict
                     if standing[item] >= cut
                 ]  # fmt: skip
                 if reached and reached[-1] > 0:
-                    following[item] = reached[-1]
+                    following[item] = reached[-1] * scores[item]
         values = following
     return found
 
@@ -84,8 +85,11 @@ def test_without_noise_the_rounds_are_those_worked_out_by_hand(seed: int) -> Non
             Round(0, 3, 70 * ONE),
         ),
     )
-    found = find(schedule, holdings_of(sets, 12), SOURCE)
-    assert dict(zip(found.items.tolist(), found.rounds.tolist(), strict=True)) == by_hand(schedule, sets, 12)
+    words = [1 + item % 8 for item in range(12)]
+    log = replace(holdings_of(sets, 12), words=np.array(words, np.uint8))
+    found = find(schedule, log, SOURCE)
+    rounds_of = dict(zip(found.items.tolist(), found.rounds.tolist(), strict=True))
+    assert rounds_of == by_hand(schedule, sets, words)
 
 
 def test_an_item_is_found_at_its_threshold_and_not_below() -> None:

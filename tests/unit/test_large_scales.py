@@ -44,6 +44,15 @@ def test_the_digits_of_a_remainder_make_its_distribution(scale: int) -> None:
         assert abs(made / expected - 1) < Decimal("1e-25")
 
 
+def test_each_digit_of_a_remainder_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three digits beside the quotient, each 1: the sum of their places."""
+    sampler = _GeometricSampler(Fraction(1 << 35))
+    assert [weight for weight, _ in sampler.remainders] == [1, 1 << 12, 1 << 24]
+    for table in (sampler.quotient, *(table for _, table in sampler.remainders)):
+        monkeypatch.setattr(table, "draw", lambda size, source: np.ones(size, np.int32))
+    assert sampler.draw(2, ScriptedSource()).tolist() == [sampler.modulus + 1 + (1 << 12) + (1 << 24)] * 2
+
+
 SIGMA = Fraction(1 << 20)
 
 
