@@ -106,3 +106,30 @@ def test_an_adaptive_release_of_too_few_users_is_refused() -> None:
     made = Adaptive(epsilon=0.1, delta=1e-9)
     with pytest.raises(InfeasibleError, match="next to nothing"):
         forecast.refuse_if_empty(forecast.expected_rows(made, 50), 50)
+
+
+def test_deviation_and_range_of_an_adaptive_release_are_foreseen(tmp_path: Path) -> None:
+    """Another synthetic log of that size: rows in the range each time, the deviation within a factor 1.3."""
+    made = Adaptive(epsilon=16.0, delta=1e-3, items=(HeldItem.KEYWORDS,))
+    found = forecast.foresee(made, 400)
+    (low, high), rows = found.ranges["keywords"], found.rows["keywords"]
+    assert low < rows < high
+    SyntheticLog(400, seed=6).write(tmp_path / "log.parquet")
+    plan = made.plan()
+    with open_engine(threads=1) as engine:
+        counting = plan.count(engine, engine.log(tmp_path / "log.parquet"))
+        drawn = [plan.publish(engine, counting, SeededRandomness(n))["keywords"] for n in range(8)]
+    assert all(low <= table.num_rows <= high for table in drawn)
+    shown = statistics.median(
+        value for table in drawn for value in table.column("deviation").to_pylist() if value is not None
+    )
+    assert found.deviation is not None and found.deviation / 1.3 - 1 < shown < found.deviation * 1.3 + 1
+    assert set(found.to_dict()) >= {"expected_range", "expected_deviation", "people_needed"}
+
+
+def test_few_rows_are_handed_over_to_topics_and_keywords() -> None:
+    few = forecast.in_words(forecast.Foreseen(300, {"queries": 1.2}, {"queries": (0, 4)}, 12.0, 58.7))
+    assert "tacit plan topics" in few and "--item keywords" in few
+    assert "about 59 people" in few and "(0 to 4)" in few
+    many = forecast.in_words(forecast.Foreseen(5000, {"queries": 59.0}, {"queries": (35, 84)}, 17.0, 58.7))
+    assert "topics" not in many and "off by about 17" in many

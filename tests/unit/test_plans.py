@@ -15,8 +15,9 @@ import tacit
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import SeededRandomness
+from tacit.release import execution
 from tacit.release.analysis import charges_of, event_of, guarantee_of
-from tacit.release.execution import Holdings, execute
+from tacit.release.execution import Holdings, SelectedItems, execute
 from tacit.release.mechanism import Mechanism, plan_of
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.release.schedule import Schedule
@@ -152,6 +153,20 @@ def test_a_schedule_is_carried_out_on_plain_counts() -> None:
         assert found.column("query").to_pylist() == ["query 0"]
         withheld = [] if name == "adaptive, single" else ["fewer_than"]
         assert found.column_names == ["query", "count", "deviation", *withheld]
+
+
+def test_a_withheld_count_is_empty_in_the_table_and_says_what_it_is_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two items are found; the count of one lies below four deviations of noise."""
+    holdings = Holdings(np.arange(1001), (np.arange(1000) % 2).astype(np.int32), 2)
+    made = SelectedItems(np.array([0, 1]), np.array([500, 7]), np.array([50.5, 8.0]), below=np.array([0, 42]))
+    monkeypatch.setattr(execution, "select", lambda *_: made)
+    table = execute(ASKED["adaptive"].plan().schedule, Numbered(holdings), SeededRandomness(1))["queries"]
+    assert table.to_pylist() == [
+        {"query": "query 0", "count": 500, "deviation": 51, "fewer_than": None},
+        {"query": "query 1", "count": None, "deviation": None, "fewer_than": 42},
+    ]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99])
