@@ -19,6 +19,7 @@ def loaded():
 
 results = [{"url": f"https://{n}.example/", "title": f"coffee {n}", "snippet": "espresso"} for n in range(20)]
 with Guard(Path(sys.argv[1])) as guard:
+    guard.confirm()
     for result in results[:8]:
         guard.clicked("coffee", result)
     if sys.argv[2] == "warm":

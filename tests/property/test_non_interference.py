@@ -1,10 +1,9 @@
-"""Non-interference: documents that the filter catches have no influence on any byte that is sent."""
+"""Non-interference: caught pages have no influence on any byte that leaves, nor on the order shown."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,109 +13,99 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.device import Guard, Sending, load_repository
-from tacit.device.profile.construction import filings
-from tacit.device.profile.history import NEAREST
-from tacit.device.sending.withholding import Withholding
+from tacit.device import Guard
+from tacit.retrieval.sensitive_pages import PASSED, UNREADABLE, Recogniser, page_text, recogniser
 
-SENSITIVE = ("disease.n.01", "religion.n.01")
-QUERIES = ("diabetes", "church", "insulin sugar", "coffee", "java", "eagle bird", "heart attack", "football")
 INNOCENT = [
-    ("Espresso", "strong black coffee brewed by forcing hot water through finely ground coffee beans"),
-    ("Java", "an island in Indonesia to the south of Borneo, with volcanoes and tea plantations"),
-    ("Golden eagle", "large eagle of mountainous regions of the northern hemisphere, a bird of prey"),
-    ("Football", "a game in which two teams of players kick a ball to score a goal"),
-    ("Sugar", "a white crystalline carbohydrate used as a sweetener and to make candy and cake"),
-    ("Guitar", "a stringed instrument with six strings, played by strumming chords"),
-    ("Compiler", "a computer program that translates source code into machine language"),
-    ("Attack", "an offensive against an enemy in battle by troops and artillery"),
+    *("Sourdough bread with rye", "Which flour for bread dough", "Cookies and muffins", "Yeast dough rising"),
+    *(
+        "Premier League goals",
+        "Striker joins the football club",
+        "World Cup goalkeeper",
+        "Champions League draw",
+    ),
+    *("Gravel bike frames", "Cleaning a bicycle chain", "Mountain bike trails", "Peloton climbs in the Alps"),
+    *("Pruning in the garden", "Compost and mulch", "Seedlings and watering", "Garden weeds"),
+]
+SECRET = [
+    "Bread and antidepressants: baking through depression",
+    "Gay football fans of the Premier League",
+    "Ramadan recipes: bread after prayer",
+    "Chemotherapy and cycling again",
+    "Garden work after bankruptcy",
+    "Socialist bicycle club elects its party",
+    "My toddler eats garden soil",
+    "Custody of the dog after divorce",
+    "Rückenschmerzen und was dagegen hilft",
+    "Striker convicted of murder",
+]
+QUERIES = ("bread", "league table", "bike chain", "garden", "depression", "coffee", "dough")
+TITLES = ("Bicycle chains", "Chain of command", "Bread rolls", "Garden chain saws", "Goal kicks")
+RESULTS = [
+    {"url": f"http://{place}.example", "title": title, "snippet": ""} for place, title in enumerate(TITLES)
 ]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@cache
-def caught_texts() -> list[tuple[str, str]]:
-    """Texts about diseases and religions that the default filter catches."""
-    repository = load_repository()
-    corpus, tree = repository.corpus, repository.tree
-    sensitivity = {corpus.wordnet.synset(name): 1.0 for name in SENSITIVE}  # type: ignore[attr-defined]
-    chosen = np.random.default_rng(7)
-    numbers = [
-        int(topic)
-        for root in sensitivity
-        for topic in chosen.choice(np.arange(root, tree.end[root]), 60, replace=False)
-    ]
-    texts = [(corpus[number].title, corpus[number].text) for number in numbers]
-    topics = np.full((len(texts), NEAREST), -1, np.int32)
-    for place, filing in enumerate(filings(repository, [f" {title} {text}" for title, text in texts])):
-        topics[place, : len(filing)] = filing["topic"]
-    judge = Withholding(repository.vectors, sensitivity, strict=False)
-    directions = repository.vectors.table.directions(f"{title} {text}" for title, text in texts)
-    caught = judge.caught(topics, directions)
-    assert caught.mean() > 0.9
-    return [text for text, found in zip(texts, caught, strict=True) if found]
-
-
-def sent(
-    folder: Path, innocent: list[int], secret: list[int], asked: list[int], sending: str, bound: float | None
+def left(
+    folder: Path, innocent: list[int], secret: list[int], asked: list[int], mark: str | None
 ) -> list[bytes]:
-    """Every message of a person who reads and asks in turns."""
-    guard = Guard(folder / f"{len(list(folder.iterdir()))}.profile", sending=sending, bound=bound)
-    for name in SENSITIVE:
-        guard.sensitive(name, 1.0)
-    rounds = len(asked)
-    messages = []
-    for turn, query in enumerate(asked):
-        pages = [INNOCENT[page] for page in innocent[turn::rounds]]
-        hidden = [caught_texts()[page] for page in secret[turn::rounds]]
-        # Secret pages come before, between and after the others.
-        mixed = [page for pair in zip_longest(hidden, pages) for page in pair if page is not None]
-        guard.learn(
-            ("", {"url": "", "title": title, "snippet": text}, START + timedelta(hours=turn, minutes=place))
-            for place, (title, text) in enumerate(mixed)
-        )
-        answer = guard.protect(QUERIES[query], upstream="engine")
-        messages.append(json.dumps(answer.message, sort_keys=True).encode())
-    guard.close()
-    return messages
+    """Everything that leaves, or that clicks give away, of a person who reads and asks in turns."""
+    with Guard(folder / f"{len(list(folder.iterdir()))}.profile") as guard:
+        guard.confirm()
+        if mark:
+            guard.mark(mark)
+        found = []
+        for turn, query in enumerate(asked):
+            pages = [INNOCENT[page] for page in innocent[turn :: len(asked)]]
+            hidden = [SECRET[page] for page in secret[turn :: len(asked)]]
+            # Secret pages come before, between and after the others.
+            mixed = [page for pair in zip_longest(hidden, pages) for page in pair if page is not None]
+            guard.learn(
+                ("", {"url": "", "title": title}, START + timedelta(hours=turn, minutes=place))
+                for place, title in enumerate(mixed)
+            )
+            message = guard.protect(QUERIES[query], upstream="engine").message
+            order = [result["url"] for result in guard.rerank(QUERIES[query], RESULTS)]
+            found.append(json.dumps([message, order], sort_keys=True).encode())
+        return found
 
 
-pages_of = st.lists(st.integers(0, len(INNOCENT) - 1), unique=True, min_size=2, max_size=6)
-secrets_of = st.lists(st.integers(0, 99), unique=True, max_size=6)
+def test_the_secret_pages_are_caught_and_the_others_pass() -> None:
+    judged = recogniser().concepts_of([page_text("", title, "", "") for title in (*SECRET, *INNOCENT)])
+    assert (judged[: len(SECRET)] != PASSED).all()
+    assert judged[SECRET.index("Rückenschmerzen und was dagegen hilft")] == UNREADABLE
+    assert (judged[len(SECRET) :] == PASSED).all()
+
+
+pages_of = st.permutations(range(len(INNOCENT)))
+secrets_of = st.lists(st.integers(0, len(SECRET) - 1), unique=True, max_size=8)
 queries_of = st.lists(st.integers(0, len(QUERIES) - 1), unique=True, min_size=2, max_size=4)
 
 
-@pytest.mark.parametrize("sending", [Sending.FILTERED, Sending.STRICT])
-@settings(max_examples=8, deadline=None)
-@given(pages_of, secrets_of, secrets_of, queries_of, st.sampled_from([None, 0.01]))
+@settings(max_examples=12, deadline=None)
+@given(pages_of, secrets_of, secrets_of, queries_of, st.sampled_from([None, "Football"]))
 def test_whatever_is_caught_could_be_anything_else(
-    sending: str,
-    innocent: list[int],
-    one: list[int],
-    other: list[int],
-    asked: list[int],
-    bound: float | None,
+    innocent: list[int], one: list[int], other: list[int], asked: list[int], mark: str | None
 ) -> None:
-    known = len(caught_texts())
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        first, second = (
-            sent(folder, innocent, [number % known for number in secret], asked, sending, bound)
-            for secret in (one, other)
-        )
+        first, second = (left(Path(name), innocent, secret, asked, mark) for secret in (one, other))
     assert first == second
 
 
-def test_without_the_filter_the_same_comparison_tells_them_apart(tmp_path: Path) -> None:
-    known = caught_texts()
-    diabetic = [place for place, (title, text) in enumerate(known) if "heart" in f"{title} {text}"][:3]
-    diabetic += list(range(3))
-    differing = 0
-    for sending in (Sending.UNFILTERED, Sending.PAPER):
-        with_secret = sent(tmp_path, [0, 1, 4], diabetic, [0, 1, 2, 6], sending, None)
-        without = sent(tmp_path, [0, 1, 4], [], [0, 1, 2, 6], sending, None)
-        differing += with_secret != without
-    assert differing >= 1
-    assert sent(tmp_path, [0, 1, 4], diabetic, [0, 1, 2, 6], Sending.FILTERED, None) == sent(
-        tmp_path, [0, 1, 4], [], [0, 1, 2, 6], Sending.FILTERED, None
+def test_topics_are_sent_at_all(tmp_path: Path) -> None:
+    everything = list(range(len(INNOCENT)))
+    (message,) = left(tmp_path, everything, [], [0], None)
+    assert json.loads(message)[0]["topics"] == ["Top", "Top/Food & Drink", "Top/Food & Drink/Baking"]
+
+
+def test_without_the_filter_the_same_comparison_tells_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old behaviour, put back: every page counts."""
+    monkeypatch.setattr(
+        Recogniser, "concepts_of", lambda _, texts, scores=None: np.full(len(texts), PASSED, np.int8)
     )
+    asked, everything = [0, 2, 5], list(range(len(INNOCENT)))
+    secret = list(range(len(SECRET)))
+    assert left(tmp_path, everything, secret, asked, None) != left(tmp_path, everything, [], asked, None)

@@ -60,7 +60,9 @@ def as_json(*arguments: str, cwd: Path) -> dict[str, Any]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("device")
     (made / "history.csv").write_text(HISTORY)
-    built = as_json("profile", "build", "me.profile", "--history", "history.csv", cwd=made)
+    built = as_json(
+        *("profile", "build", "me.profile", "--history", "history.csv", "--taxonomy", "wordnet"), cwd=made
+    )
     assert (built["filed"], built["created"]) == (4, True)
     assert stat.S_IMODE((made / "me.profile").stat().st_mode) == 0o600
     protected = as_json("profile", "protect", "me.profile", "disease.n.01", "--sensitivity", "2", cwd=made)
@@ -70,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_generalise_says_what_is_exposed_and_keeps_to_the_bound(folder: Path) -> None:
-    always = ["--delta", "0.1", "--sending", "paper"]
+    always = ["--delta", "0.1"]
     found = as_json("generalise", "diabetes", "--profile", "me.profile", *always, cwd=folder)
     assert {"exposed", "risk", "utility", "personalised"} <= set(found)
     assert found["personalised"]
@@ -80,28 +82,29 @@ def test_generalise_says_what_is_exposed_and_keeps_to_the_bound(folder: Path) ->
 
 
 def test_the_tree_shows_what_stays_what_is_hidden_and_what_is_sensitive(folder: Path) -> None:
-    shown = tacit("generalise", "diabetes", "--profile", "me.profile", "--sending", "paper", cwd=folder)
+    shown = tacit("generalise", "diabetes", "--profile", "me.profile", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     assert "hidden" in shown.stdout
     assert "sensitive 2" in shown.stdout
     assert "topics stay" in shown.stdout
 
 
-def test_by_default_what_may_be_sensitive_shapes_nothing_that_is_sent(folder: Path) -> None:
-    caught = as_json("generalise", "diabetes", "--profile", "me.profile", cwd=folder)
-    assert not caught["personalised"]
-    assert "shows no interest" in caught["decision"]
-    sent = as_json("generalise", "espresso coffee", "--profile", "me.profile", cwd=folder)
-    assert sent["personalised"]
-    assert any("coffee" in topic for topic in sent["exposed"])
-    unfiltered = ["--profile", "me.profile", "--sending", "unfiltered", "--delta", "1"]
-    told = as_json("generalise", "diabetes", *unfiltered, cwd=folder)["exposed"]
-    assert any("physical_condition.n.01" in topic.split("/") for topic in told)
+def test_over_the_peoples_taxonomy_queries_go_alone_until_the_list_was_looked_at(tmp_path: Path) -> None:
+    pages = [*["Espresso beans and coffee grinder"] * 3, "Chemotherapy and its side effects"]
+    rows = "".join(f"u{place},{title},part {place}\n" for place, title in enumerate(pages))
+    (tmp_path / "history.csv").write_text(f"url,title,text\n{rows}")
+    as_json("profile", "build", "p.profile", "--history", "history.csv", cwd=tmp_path)
+    asked = ("generalise", "coffee", "--profile", "p.profile")
+    assert "not looked at" in as_json(*asked, cwd=tmp_path)["decision"]
+    listed = as_json("profile", "sensitive", "p.profile", cwd=tmp_path)["concepts"]
+    assert len(listed) == 12 and all(0 < concept["recognised"]["pages"] <= 1 for concept in listed)
+    assert as_json(*asked, cwd=tmp_path)["exposed"][-1] == "Top/Food & Drink/Coffee & Tea"
+    caught = as_json("generalise", "chemotherapy", "--profile", "p.profile", cwd=tmp_path)
+    assert not caught["personalised"] and "sensitive" in caught["decision"]
 
 
 def test_an_infeasible_bound_sends_nothing_and_says_so(folder: Path) -> None:
-    unfiltered = ["--profile", "me.profile", "--sending", "unfiltered"]
-    found = as_json("generalise", "diabetes", *unfiltered, "--delta", "0", cwd=folder)
+    found = as_json("generalise", "diabetes", "--profile", "me.profile", "--delta", "0", cwd=folder)
     assert not found["personalised"]
     assert found["exposed"] == []
     assert "exceeds the risk bound" in found["decision"]
@@ -125,7 +128,6 @@ def test_every_algorithm_answers(folder: Path) -> None:
 
 def test_exposures_are_recorded_bounded_and_exported(folder: Path) -> None:
     arguments = ["--profile", "me.profile", "--upstream", "engine", "--bound", "0.05", "--days", "30"]
-    arguments += ["--sending", "paper"]
     found = as_json("generalise", "diabetes", *arguments, cwd=folder)
     assert found["risk"] <= 0.05
     assert (found["upstream"], found["bound"], found["days"]) == ("engine", 0.05, 30)
@@ -158,7 +160,6 @@ def test_errors_explain_and_never_tell_the_profile(folder: Path) -> None:
             "'x' is not one of 'greedy-ratio'",
         ),
         (["generalise", "secret", "--profile", "me.profile", "--bound", "0.1"], "needs --upstream"),
-        (["generalise", "secret", "--profile", "me.profile", "--sending", "all"], "'all' is not one of"),
         (
             ["generalise", "secret", "--profile", "me.profile", "--upstream", "x", "--days", "3"],
             "--days needs --bound",

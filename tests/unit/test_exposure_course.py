@@ -20,7 +20,7 @@ PAGES = [
 
 @pytest.fixture
 def guard(tmp_path: Path) -> Guard:
-    made = Guard(tmp_path / "p.profile", delta=1.0, sending="unfiltered")
+    made = Guard(tmp_path / "p.profile", delta=1.0, taxonomy="wordnet")
     made.sensitive("beverage.n.01", 1.0)
     made.sensitive("island.n.01", 1.0)
     made.learn(

@@ -29,12 +29,12 @@ def guard(tmp_path: Path) -> Guard:
 def test_the_profile_is_made_private_and_kept(guard: Guard) -> None:
     assert stat.S_IMODE(guard.path.stat().st_mode) == 0o600
     number = guard.clicked("java", COFFEE)
-    guard.sensitive("disease.n.01", 2.0)
+    guard.sensitive("Astronomy", 2.0)
     guard.close()
     with Guard(guard.path) as again:
         assert [click.number for click in again.history()] == [number]
-        assert again.sensitive("disease.n.01") == 2.0
-        assert again.sensitive("disease.n.01", 0) == 0.0
+        assert again.sensitive("Astronomy") == 2.0
+        assert again.sensitive("Astronomy", 0) == 0.0
 
 
 def test_what_goes_out_is_decided_recorded_and_shown(guard: Guard) -> None:
@@ -147,7 +147,7 @@ def test_a_guard_loads_no_library_of_tables_and_stays_small(tmp_path: Path) -> N
         "import sys; from tacit import Guard; guard = Guard(sys.argv[1]);"
         "page = {'url': 'u', 'title': 'Java', 'snippet': 'the island of Java'};"
         "guard.clicked('java', page); guard.protect('java'); guard.rerank('java', [page] * 100);"
-        "guard.topic('entity.n.01');"
+        "guard.topic('Top');"
         "print(*[name for name in ('pandas', 'duckdb', 'ibis', 'pyarrow') if name in sys.modules]);"
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )

@@ -12,7 +12,6 @@ from tacit.commands import application, evaluate, export, generalise, group, imp
 from tacit.commands import pool as pool_agent
 from tacit.commands.options import SessionMethodName
 from tacit.device.generalise.algorithms import Algorithm
-from tacit.device.sending.withholding import Sending
 from tacit.evaluate import task_names
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.profiles import WEIGHTS
@@ -37,7 +36,6 @@ from tacit.searchlog.sessions import SessionMethod
         (get_args(import_log.TimeFormatName), TIME_FORMATS),
         (get_args(import_log.EncodingName), ENCODINGS),
         (get_args(generalise.AlgorithmName), Algorithm),
-        (get_args(generalise.SendingName), Sending),
         (get_args(simulate.ModeName), MODES),
         (get_args(simulate.LeaversName), LEAVERS),
         (get_args(pool_agent.OtherwiseName), get_args(Otherwise)),

@@ -1,4 +1,4 @@
-"""The server's side: directions of topics, and results ranked by an exposed profile."""
+"""The server's side: results ranked by the topics that came with a query."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError, TaxonomyError
-from tacit.retrieval.personalised import exposed_leaves, profile_scores, rank_by_profile
+from tacit.retrieval.personalised import exposed_leaves, profile_scores, rank_by_topics
 from tacit.retrieval.topic_vectors import load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import TopicTree, load_wordnet
 
-VECTORS = wordnet_topic_vectors()
-TREE = VECTORS.tree
-COFFEE = TREE.label(load_wordnet().synset("coffee.n.01"))
-ISLAND = TREE.label(load_wordnet().synset("java.n.01"))
+COFFEE = "Top/Food & Drink/Coffee & Tea"
+ISLAND = "Top/Places/Southeast Asia"
 RESULTS = [
     "Java programming language: download the compiler and libraries",
     "Java island travel: volcanoes and temples of Indonesia",
@@ -22,36 +20,37 @@ RESULTS = [
 
 
 def test_a_gloss_is_nearest_to_its_own_topic() -> None:
-    wordnet = load_wordnet()
+    wordnet, vectors = load_wordnet(), wordnet_topic_vectors()
     chosen = np.random.default_rng(0).choice(len(wordnet), 200)
     texts = [f"{' '.join(wordnet.lemmas(int(s)))} {wordnet.gloss(int(s))}" for s in chosen]
-    nearest, cosines = VECTORS.nearest(VECTORS.table.directions(texts), 10)
+    nearest, cosines = vectors.nearest(vectors.table.directions(texts), 10)
     assert np.mean([s in row for s, row in zip(chosen, nearest, strict=True)]) > 0.7
     assert np.all(np.diff(cosines, axis=1) <= 1e-6)
     assert 0 not in nearest  # the root is near nothing
 
 
 def test_results_near_the_exposed_topics_come_first() -> None:
-    assert rank_by_profile(VECTORS, "java", RESULTS, [COFFEE])[0] == 2
-    assert rank_by_profile(VECTORS, "java", RESULTS, [ISLAND])[0] == 1
-    assert rank_by_profile(VECTORS, "java", RESULTS, []) == [0, 1, 2]
-    assert rank_by_profile(VECTORS, "java", [], [COFFEE]) == []
+    assert rank_by_topics("java", RESULTS, [COFFEE])[0] == 2
+    assert rank_by_topics("java", RESULTS, [ISLAND])[0] == 1
+    assert rank_by_topics("java", RESULTS, ["Top/Food & Drink"])[0] == 2  # a general topic
+    assert rank_by_topics("java", RESULTS, []) == [0, 1, 2]
+    assert rank_by_topics("java", [], [COFFEE]) == []
 
 
 def test_preferences_weigh_the_exposed_topics() -> None:
     both = [COFFEE, ISLAND]
-    assert rank_by_profile(VECTORS, "java", RESULTS, both, {COFFEE: 0.9, ISLAND: 0.1})[0] == 2
-    assert rank_by_profile(VECTORS, "java", RESULTS, both, {COFFEE: 0.1, ISLAND: 0.9})[0] == 1
-    leaves, shares = exposed_leaves(VECTORS, both)
+    assert rank_by_topics("java", RESULTS, both, {COFFEE: 0.9, ISLAND: 0.1})[0] == 2
+    assert rank_by_topics("java", RESULTS, both, {COFFEE: 0.1, ISLAND: 0.9})[0] == 1
+    leaves, shares = exposed_leaves(both)
     assert len(leaves) == 2
     assert shares.tolist() == [0.5, 0.5]
 
 
 def test_what_is_told_is_checked() -> None:
     with pytest.raises(TaxonomyError):
-        profile_scores(VECTORS, "q", RESULTS, ["entity.n.01/nowhere"])
+        profile_scores("q", RESULTS, ["Top/Nowhere"])
     with pytest.raises(InputError, match="0 or more"):
-        exposed_leaves(VECTORS, [COFFEE], {COFFEE: float("nan")})
+        exposed_leaves([COFFEE], {COFFEE: float("nan")})
 
 
 def test_topics_known_by_name_find_texts_about_them() -> None:

@@ -22,20 +22,11 @@ if TYPE_CHECKING:
 PANEL = Panel.DEVICE
 
 AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp", "brute-force"]
-SendingName = Literal["filtered", "strict", "unfiltered", "paper"]
 
 _Delta = Annotated[
     float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity, from 0 to 1.")
 ]
 _Algorithm = Annotated[AlgorithmName, typer.Option(help="How to look for the best profile within the bound.")]
-_Sending = Annotated[
-    SendingName,
-    typer.Option(
-        help="Which documents may influence what is sent: none that may be about a sensitive topic "
-        "(filtered), nor any that is near one (strict), all (unfiltered), or all with the paper's own "
-        "mapping (paper)."
-    ),
-]
 _Upstream = Annotated[
     str | None,
     typer.Option(help="Record the exposure in the profile as sent to this upstream."),
@@ -63,7 +54,6 @@ def generalise(
     profile: Annotated[Path, typer.Option("--profile", help="The profile file.")],
     delta: _Delta = 0.1,
     algorithm: _Algorithm = "greedy-ratio",
-    sending: _Sending = "filtered",
     upstream: _Upstream = None,
     bound: _Bound = None,
     period: _Days = None,
@@ -82,9 +72,7 @@ def generalise(
     ProfileStore.taxonomy_of(profile)  # a guard would make a new one
     with (
         progress("Getting ready (the first time compiles)"),
-        Guard(
-            profile, delta=delta, bound=bound, period=period, sending=sending, algorithm=algorithm
-        ) as guard,
+        Guard(profile, delta=delta, bound=bound, period=period, algorithm=algorithm) as guard,
     ):
         found = guard.preview(query) if upstream is None else guard.protect(query, upstream=upstream)
     topics = list(_all(found.tree))

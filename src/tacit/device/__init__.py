@@ -30,7 +30,6 @@ from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, t
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.sending.exposure import CoursePoint, ExposureBound, ExposureCourse, ExposureLedger
 from tacit.device.sending.protection import Protection, SentTopic, outgoing
-from tacit.device.sending.withholding import Sending
 
 __all__ = [
     "Algorithm",
@@ -47,7 +46,6 @@ __all__ = [
     "Protection",
     "Repository",
     "RuntimeProfile",
-    "Sending",
     "SeedProfile",
     "SentTopic",
     "SourceDocument",

@@ -1,9 +1,12 @@
 """The guard as one object for a program: a private profile that personalises search and discloses little.
 
-Two uses of a profile are kept apart. **On the device** everything may be used: :meth:`Guard.rerank` orders
-results by the whole history, and nothing of it leaves. **What is sent** with a query is topics, as few and
-as general as the risk bound asks: :meth:`Guard.protect` decides, records and says why. Documents that may
-be about a sensitive topic have no influence on that.
+**What is sent** with a query is at most three topics that a person would say aloud: interests that the
+history shows, near the query (:mod:`tacit.device.sending.interests`). :meth:`Guard.protect` decides, records
+and says why. Pages that may be about something sensitive, by a list that is the same for everybody, have no
+influence on that, nor on the order of results (:meth:`Guard.rerank`), which clicks give away. Until its owner
+has looked at that list once (:meth:`Guard.confirm`), queries go alone.
+
+Over another taxonomy than the people's, what is sent is decided as in the UPS paper, under its risk bound.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.device.generalise.algorithms import Algorithm
+from tacit.device.generalise.algorithms import Algorithm, generalise
+from tacit.device.generalise.mapping import seed_of_leaves
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.construction import SourceDocument, history_documents
 from tacit.device.profile.history import (
@@ -35,7 +39,7 @@ from tacit.device.profile.repository import Repository, load_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name, utc_text
 from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention, PersonalOrder, Placement, text_of
-from tacit.device.sending.decision import EvidenceProfiler, InterestFinder, OnlineProfiler, RuntimeProfile
+from tacit.device.sending.decision import InterestProfiler, OnlineProfiler, RuntimeProfile
 from tacit.device.sending.exposure import (
     Exposure,
     ExposureBound,
@@ -44,10 +48,12 @@ from tacit.device.sending.exposure import (
     exposure_courses,
     union_risk,
 )
+from tacit.device.sending.interests import InterestChooser, PassedPages
 from tacit.device.sending.protection import Protection, protection
-from tacit.device.sending.withholding import SendableHistory, Sending
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
+from tacit.retrieval.sensitive_pages import Concept, concept_name, recogniser
+from tacit.taxonomy import PEOPLE, load_people
 from tacit.text.vectors import load_word_table
 from tacit.validation import member, place, real
 
@@ -65,14 +71,13 @@ def check_results(query: object, results: object) -> None:
         raise InputError("results must be a list of mappings with url, title and snippet.")
 
 
-_GENERAL = 4
-"""Topics nearer to the root than this say nothing of a person."""
+_GENERAL, _GENERAL_PEOPLE = 4, 2
+"""Topics nearer to the root than this say nothing of a person; in the people's only
+the level below it does."""
 
 
 _BATCH = 200
 """How many pages :meth:`Guard.learn` stores in one transaction."""
-
-Results = Sequence[Mapping[str, Any]]
 
 
 class Guard(Displayed):
@@ -86,8 +91,8 @@ class Guard(Displayed):
 
     Args:
         path: the profile file; it is made, readable by its owner only, if there is none.
-        taxonomy: the taxonomy of a new profile: ``wordnet`` (the default) or the path of a taxonomy file. An
-            existing profile keeps its own.
+        taxonomy: the taxonomy of a new profile: ``people`` (the default), or for the paper's way ``wordnet``
+            or the path of a taxonomy file. An existing profile keeps its own.
         delta: the bound on the risk of one exposure, in [0, 1]: the share of the total sensitivity that an
             adversary who knows the taxonomy recovers from the topics sent with a query.
         bound: the bound on the risk of everything an upstream was told together, in [0, 1]; None for none.
@@ -95,9 +100,6 @@ class Guard(Displayed):
             None for all time.
         preferences: whether to send the person's preferences among the topics too. The risk bounds do not
             cover them.
-        sending: which documents may influence what is sent: ``filtered`` (the default) leaves out those near
-            a sensitive topic, ``strict`` also those with the least likeness to one, ``unfiltered`` none;
-            ``paper`` works as the UPS paper does.
         algorithm: how to generalise: ``greedy-ratio`` (the default), ``greedy-il``, ``greedy-dp``
             or ``brute-force``.
 
@@ -116,7 +118,6 @@ class Guard(Displayed):
         bound: float | None = None,
         period: timedelta | float | None = None,
         preferences: bool = False,
-        sending: Sending | str = Sending.FILTERED,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
     ) -> None:
         self.path = place("path", path)
@@ -125,7 +126,6 @@ class Guard(Displayed):
             raise ParameterError("`period` needs `bound`: it says over how many days the bound counts.")
         self.bound = ExposureBound.over(_share("bound", bound), period) if bound is not None else None
         self.preferences = preferences
-        self.sending = member("sending", Sending, sending)
         self.algorithm = member("algorithm", Algorithm, algorithm)
         self._lock = threading.RLock()
         exists = self.path.exists()
@@ -147,9 +147,10 @@ class Guard(Displayed):
         self._table = load_word_table()
         self._index = HistoryIndex(self._store, self._table)
         attention = Attention(self._table)
-        self._personal = PersonalOrder(self._store, self._index, attention)
-        self._finder = InterestFinder(self._repository.vectors, attention)
-        self._sendable = SendableHistory(self._index, self._repository.vectors, self.sending)
+        self._people = name == PEOPLE
+        self._pages = PassedPages(self._index)
+        self._personal = PersonalOrder(self._store, self._pages, attention)
+        self._chooser = InterestChooser(self._pages, attention)
         self._public: UserProfile | None = None
 
     def __enter__(self) -> Guard:
@@ -170,7 +171,7 @@ class Guard(Displayed):
         bound = "none" if self.bound is None else f"{self.bound.risk:g}"
         return [
             ("documents in the history", f"{documents:,}"),
-            ("documents that influence what is sent", str(self.sending)),
+            ("the list of what is never sent", "looked at" if self.confirmed else "not looked at yet"),
             ("risk of one exposure, at most", f"{self.delta:g}"),
             ("risk of all that one engine is told, at most", bound),
         ]
@@ -186,7 +187,6 @@ class Guard(Displayed):
         *,
         upstream: str = "search",
         delta: float | None = None,
-        results: Results | None = None,
     ) -> Protection:
         """Decide what goes out with ``query``, and record it. Call it before sending.
 
@@ -197,13 +197,11 @@ class Guard(Displayed):
             query: the query, which is sent as it is.
             upstream: who will see it.
             delta: the risk bound for this query, if another than the guard's.
-            results: what the upstream answered to the query alone, if it was asked already; they tell
-                better whether the query touches an interest.
         """
         check_query(query)
         with self._lock:
             with self._store.transaction():
-                profiler, found = self._decide(query, delta, results)
+                profiler, found = self._decide(query, delta)
                 found = profiler.expose(query, found, self._ledger, upstream, self.bound)
                 number, used = self._ledger.latest
             self._ledger.confirm()
@@ -236,12 +234,11 @@ class Guard(Displayed):
         *,
         upstream: str = "search",
         delta: float | None = None,
-        results: Results | None = None,
     ) -> Protection:
         """What :meth:`protect` would decide, without recording it. It must not be sent."""
         check_query(query)
         with self._lock:
-            profiler, found = self._decide(query, delta, results)
+            profiler, found = self._decide(query, delta)
             used = self._used(upstream, profiler.profile, found.exposed)
         return protection(query, upstream, profiler, found, self.preferences, self.bound, used, None)
 
@@ -276,7 +273,7 @@ class Guard(Displayed):
         """The results (with ``url``, ``title`` and ``snippet``) in personal order: the same objects."""
         check_results(query, results)
         with self._lock:
-            self._index.refresh()
+            self._refresh()
             order, _ = self._personal.order(query, results)
         return [results[place] for place in order]
 
@@ -284,7 +281,7 @@ class Guard(Displayed):
         """The results in personal order, each with the reason why it stands where it does."""
         check_results(query, results)
         with self._lock:
-            self._index.refresh()
+            self._refresh()
             return self._personal.placements(query, results)
 
     def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | None = None) -> int:
@@ -322,22 +319,46 @@ class Guard(Displayed):
         return new
 
     def history(self, *, limit: int = 100, offset: int = 0) -> list[ClickedPage]:
-        """The documents of the history, newest first, and which of them have no influence on what is sent."""
+        """The documents of the history, newest first, and which of them have no influence on what leaves."""
         with self._lock:
             self._refresh()
-            caught = dict(zip(self._index.numbers.tolist(), self._sendable.caught.tolist(), strict=True))
-            return self._clicks(limit, offset, caught)
+            passed = dict(zip(self._index.numbers.tolist(), self._pages.passed.tolist(), strict=True))
+            return self._clicks(limit, offset, passed)
 
     def warm_up(self) -> None:
         """Load tables and compiled loops, which the first search would otherwise wait for."""
         read = Bags.of_texts(self._table, ["the dog barks at the cat", "a cat and a dog"])
         with self._lock:
             self._personal.warm_up("dog", read)
-            profile = self._requirements(self._refresh())
-            known = EvidenceProfiler(self._repository, profile, self._finder, read, self.delta)
-            union_risk(profile, np.array(known.profile_query("dog").exposed, np.int32))
+            profiler, _ = self._decide("dog", None)
+            leaves = self._tree.leaves()[:2]
+            seed = seed_of_leaves(profiler.profile, self._repository.prior, leaves, np.full(2, 0.5), 0.0)
+            union_risk(profiler.profile, generalise(seed, self.delta, self.algorithm).topics)
 
     # -- what its owner decides ----------------------------------------------------------------------
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the person has looked at the list of what is sensitive; before that, queries go alone."""
+        return self._store.meta("sensitive list seen") is not None
+
+    def confirm(self) -> None:
+        """Remember that the person has looked at :meth:`concepts` once."""
+        with self._lock, self._store.transaction():
+            self._store.set_meta("sensitive list seen", utc_text(datetime.now(UTC)))
+
+    def concepts(self) -> list[Concept]:
+        """What is sensitive for everybody, with what each concept covers and how well it is recognised."""
+        return recogniser().described()
+
+    def mark(self, topic: str) -> None:
+        """Keep a topic of one's own, and its twins, out of all that leaves. What is built in stays out.
+
+        Args:
+            topic: its path from the root, its name, or the name of a sensitive concept.
+        """
+        if not (self._people and load_people().sensitive(self._tree.named(topic)) is not None):
+            self.sensitive(topic, 1.0)
 
     def sensitive(self, topic: str, weight: float | None = None) -> float:
         """How sensitive a topic is; with ``weight``, make it so (0: no longer).
@@ -397,7 +418,7 @@ class Guard(Displayed):
                 topic = waiting.pop()
                 below = [int(child) for child in self._tree.children(topic) if profile.support[child] > 0]
                 most = max((profile.support[child] for child in below), default=0.0)
-                general = self._tree.depth[topic] < _GENERAL
+                general = self._tree.depth[topic] < (_GENERAL_PEOPLE if self._people else _GENERAL)
                 if below and (general or most >= 0.5 * profile.support[topic]):
                     waiting.extend(below)
                 elif topic and profile.support[topic] > 0:
@@ -554,47 +575,42 @@ class Guard(Displayed):
         """Bring everything in memory into step with the file; gives the sensitive topics."""
         sensitivity = self._store.sensitivity()
         self._index.refresh()
-        self._sendable.refresh(sensitivity)
+        self._pages.refresh(sensitivity if self._people else ())
         return sensitivity
 
     def _requirements(self, sensitivity: dict[int, float]) -> UserProfile:
         """The costs by which exposures are bounded.
 
-        With the filter they come from the requirements alone: whether the person reads about a sensitive
+        Over the people's taxonomy they come from the marks alone: whether the person reads about a marked
         topic must make no difference.
         """
-        if not self.sending.withholds:
+        if not self._people:
             return self._store.profile()
         if self._public is None or self._public.sensitivity != sensitivity:
             self._public = UserProfile(self._tree, {}, sensitivity, everywhere=True)
         return self._public
 
-    def _decide(
-        self, query: str, delta: float | None, results: Results | None
-    ) -> tuple[OnlineProfiler, RuntimeProfile]:
+    def _decide(self, query: str, delta: float | None) -> tuple[OnlineProfiler, RuntimeProfile]:
         bound = self.delta if delta is None else _share("delta", delta)
         profile = self._requirements(self._refresh())
-        if self.sending is Sending.PAPER:
-            profiler = OnlineProfiler(self._repository, profile, bound, algorithm=self.algorithm)
-            return profiler, profiler.profile_query(query)
-        shown = None
-        if results is not None:
-            texts = [text_of(result, place) for place, result in enumerate(results)]
-            shown = Bags.of_texts(self._table, texts)
-        evidence = EvidenceProfiler(
-            self._repository, profile, self._finder, self._sendable.bags, bound, self.algorithm
+        profiler = (
+            InterestProfiler(
+                self._repository, profile, self._chooser, self.confirmed, bound, algorithm=self.algorithm
+            )
+            if self._people
+            else OnlineProfiler(self._repository, profile, bound, algorithm=self.algorithm)
         )
-        return evidence, evidence.profile_query(query, shown)
+        return profiler, profiler.profile_query(query)
 
     def _used(self, upstream: str, profile: UserProfile, exposed: list[int]) -> float:
         since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
         told = self._ledger.exposed(upstream, since)
         return union_risk(profile, np.union1d(told, np.array(exposed, np.int32)).astype(np.int32))
 
-    def _clicks(self, limit: int, offset: int, caught: Mapping[int, bool]) -> list[ClickedPage]:
+    def _clicks(self, limit: int, offset: int, passed: Mapping[int, bool]) -> list[ClickedPage]:
         """The documents of the history, newest first."""
         rows = self._store.connection.execute(
-            "SELECT number, time, query, url, title, topics FROM document "
+            "SELECT number, time, query, url, title, topics, concept FROM document "
             "ORDER BY time DESC, number DESC LIMIT ? OFFSET ?",
             (limit, offset),
         ).fetchall()
@@ -606,9 +622,10 @@ class Guard(Displayed):
                 url,
                 title,
                 tuple(self._tree.label(int(topic)) for topic in np.frombuffer(topics, FILING)["topic"][:3]),
-                caught.get(number, False),
+                not passed.get(number, True),
+                concept_name(concept),
             )
-            for number, time, query, url, title, topics in rows
+            for number, time, query, url, title, topics, concept in rows
         ]
 
     def _node(self, topic: int, profile: UserProfile) -> TopicNode:

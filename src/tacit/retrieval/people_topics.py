@@ -28,12 +28,10 @@ import numpy.typing as npt
 
 from tacit.taxonomy.people import PeopleTaxonomy, Phrase, load_people
 from tacit.text.tokens import words
-from tacit.text.vectors import COMMONEST, WordTable, load_word_table
+from tacit.text.vectors import COMMONEST, FAMILIAR, WordTable, load_word_table
 
 _Float32 = npt.NDArray[np.float32]
 
-_FAMILIAR = 20_000
-"""The mean and the principal components are those of so many of the commonest words."""
 _COMPONENTS = 2
 _SOFT = 0.5
 """The cosine from which on a word speaks for a topic that does not list it."""
@@ -79,7 +77,7 @@ class PeopleTopics:
         self.table = table
         self.topics: npt.NDArray[np.int32] = np.array(sorted(people.words), np.int32)
         self.sensitive: npt.NDArray[np.bool_] = people.concept[self.topics] >= 0
-        familiar = self._vectors(np.arange(COMMONEST, _FAMILIAR))
+        familiar = self._vectors(np.arange(COMMONEST, FAMILIAR))
         self._mean: _Float32 = familiar.mean(axis=0)
         centred = familiar - self._mean
         self._common: _Float32 = np.linalg.eigh(centred.T @ centred)[1][:, -_COMPONENTS:]
@@ -119,18 +117,23 @@ class PeopleTopics:
             soft: whether to add L, the comparison word by word.
         """
         found = [self._weighed(text) for text in texts]
-        scores = np.zeros((len(found), len(self.topics)), np.float32)
-        directions = np.zeros((len(found), self.table.dimensions), np.float32)
-        for place, weighed in enumerate(found):
-            length = 0.0
+        scores = self._added_up(found) @ self.matrix.T
+        for place, weighed in enumerate(found if soft else ()):
+            length = float(np.sqrt(sum(weight * weight for _, weight in weighed)))
             for row, weight in weighed:
-                directions[place] += weight * row.direction
-                scores[place, row.topics] += soft * weight * row.shares
-                length += weight * weight
-            if length > 0:
-                scores[place] /= np.sqrt(length)
-        scores += _unit(directions) @ self.matrix.T
+                scores[place, row.topics] += weight / length * row.shares
         return scores
+
+    def directions(self, texts: Iterable[str]) -> _Float32:
+        """v(d) of every text, at length 1."""
+        return self._added_up([self._weighed(text) for text in texts])
+
+    def _added_up(self, found: Sequence[Sequence[tuple[_Row, float]]]) -> _Float32:
+        rows = np.zeros((len(found), self.table.dimensions), np.float32)
+        for place, weighed in enumerate(found):
+            for row, weight in weighed:
+                rows[place] += weight * row.direction
+        return _unit(rows)
 
     def reasons(self, text: str, column: int, count: int = 3) -> tuple[str, ...]:
         """The words of a text that say most for the topic of a column."""
@@ -190,7 +193,8 @@ class PeopleTopics:
         number = self.table.number(word)
         if (number < COMMONEST or len(word) < 2 or word.isdigit()) and not listed:
             return None
-        weight = float(self.table.weight[number])
+        # The commonest words weigh nothing in general, but a topic may list one, such as war or film.
+        weight = max(float(self.table.weight[number]), 1.0 if listed else 0.0)
         if number >= len(self.table):
             return _Row(
                 np.zeros(self.table.dimensions, np.float32), weight, *self._shares(np.zeros(0), listed)

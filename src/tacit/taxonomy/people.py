@@ -54,24 +54,29 @@ def phrase_of(written: str) -> Phrase:
     return tuple(word.removesuffix("'s") for word in words(written.replace("-", " ")))
 
 
-def _lines(name: str) -> list[tuple[str, tuple[Phrase, ...]]]:
+def people_lines(name: str) -> list[tuple[str, tuple[Phrase, ...]]]:
     """The entries of a bundled file: what stands before the colon, and the phrases after it."""
-    text = (resources.files("tacit.data") / "people" / name).read_text("utf-8")
     found = []
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            head, colon, rest = line.partition(": ")
-            if not colon:
-                raise IntegrityError(f"a line of the bundled {name} has no words.", "Install Tacit again.")
-            found.append((head, tuple(dict.fromkeys(phrase_of(word) for word in rest.split()))))
+    for line in people_file(name):
+        head, colon, rest = line.partition(": ")
+        if not colon:
+            raise IntegrityError(f"a line of the bundled {name} has no words.", "Install Tacit again.")
+        found.append((head, tuple(dict.fromkeys(phrase_of(word) for word in rest.split()))))
     return found
+
+
+def people_file(name: str) -> list[str]:
+    """The lines of a bundled file, comments aside."""
+    text = (resources.files("tacit.data") / "people" / name).read_text("utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 @cache
 def load_people() -> PeopleTaxonomy:
     """The people's taxonomy, read once per process."""
     listed = {
-        tuple(head.lstrip("!").split("/")): (head[0] == "!", told) for head, told in _lines("topics.txt")
+        tuple(head.lstrip("!").split("/")): (head[0] == "!", told)
+        for head, told in people_lines("topics.txt")
     }
     tree = TopicTree.from_paths((path, 0.0) for path in listed)
     concepts = tuple(sorted({path[0] for path, (sensitive, _) in listed.items() if sensitive}))
@@ -83,7 +88,7 @@ def load_people() -> PeopleTaxonomy:
         concept[topic] = place.get(path[0], -1)
         if path in listed:
             told[topic] = listed[path][1]
-    named = dict(_lines("sensitive.txt"))
+    named = dict(people_lines("sensitive.txt"))
     return PeopleTaxonomy(tree, told, concept, concepts, tuple(named[name] for name in concepts))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,9 @@ from tacit.text.tokens import words
 
 COMMONEST = 150
 """So many of the commonest words say nothing about what a text is about, and are passed over."""
+
+FAMILIAR = 20_000
+"""So many of the commonest words say what vectors have in common."""
 
 BUCKETS = 1 << 18
 """Numbers for words outside the table."""
@@ -79,6 +82,21 @@ class WordTable:
     def dimensions(self) -> int:
         """The length of a vector."""
         return len(self.scale)
+
+    @cached_property
+    def mean(self) -> _Float32:
+        """The mean vector of familiar words, which says nothing of any."""
+        familiar = self.vectors[COMMONEST:FAMILIAR].mean(axis=0, dtype=np.float64)
+        mean: _Float32 = (familiar * self.scale).astype(np.float32)
+        return mean
+
+    def units(self, numbers: npt.NDArray[np.integer]) -> _Float32:
+        """The vectors of words without their mean, at length 1; zero for words outside the table."""
+        known = numbers < len(self)
+        rows = self.vectors[np.where(known, numbers, 0)].astype(np.float32) * self.scale - self.mean
+        lengths = np.linalg.norm(rows, axis=1)
+        rows *= (known / np.maximum(lengths, 1e-6)).astype(np.float32)[:, None]
+        return rows
 
     def number(self, word: str) -> int:
         """The number of a word in lower case: its rank, or a bucket beyond the table."""

@@ -25,7 +25,7 @@ from tacit.bodies import read_object
 from tacit.device import rerank, wordnet_repository
 from tacit.errors import InputError, TaxonomyError
 from tacit.retrieval import Document, SearchEngine
-from tacit.retrieval.personalised import rank_by_profile
+from tacit.retrieval.personalised import rank_by_topics
 from tacit.text import STOP_WORDS, words
 
 
@@ -95,7 +95,6 @@ class EngineService:
         repository = wordnet_repository()
         self._documents = repository.corpus if documents is None else documents
         self._engine = engine or repository.engine
-        self._vectors = repository.vectors
 
     def search(
         self,
@@ -115,7 +114,7 @@ class EngineService:
         order = list(range(len(found)))
         if topics and found:
             try:
-                order = rank_by_profile(self._vectors, query, texts, topics, preferences)
+                order = rank_by_topics(query, texts, topics, preferences)
             except TaxonomyError as error:
                 raise InputError("a topic of the profile is not in this server's taxonomy.") from error
         if person and found:

@@ -104,6 +104,7 @@ class Bags:
         self._squares = Growing(np.float32)
         self._sums = Growing(np.float32, table.dimensions)
         self._norms = Growing(np.float32)
+        self._senses = Growing(np.float32, table.dimensions)
         self._vectors = np.asarray(table.vectors)
 
     def __len__(self) -> int:
@@ -129,6 +130,8 @@ class Bags:
             sums = _sums(counted, part - part[0]) * self.table.scale
             self._sums.extend(sums)
             self._norms.extend(np.linalg.norm(sums, axis=1))
+            weighed = self.table.units(words[within]) * weights[within][:, None]
+            self._senses.extend(_sums(weighed, part - part[0]))
 
     def select(
         self, places: npt.NDArray[np.intp]
@@ -178,6 +181,11 @@ class Bags:
     def norms(self) -> _Float32:
         """The length of each of those sums."""
         return self._norms.rows
+
+    @property
+    def senses(self) -> _Float32:
+        """The sum of each text's word vectors without their mean, each weighted by how telling it is."""
+        return self._senses.rows
 
     @classmethod
     def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:

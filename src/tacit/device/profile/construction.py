@@ -20,14 +20,19 @@ from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.device.loops.topics import bayes_scores
 from tacit.device.profile.arrays import pack
 from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
-from tacit.device.profile.repository import Repository, TopicIndex, load_repository
+from tacit.device.profile.repository import Repository, TopicIndex, load_repository, wordnet_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError, LogError, ParameterError
+from tacit.retrieval.people_topics import people_topics
+from tacit.retrieval.sensitive_pages import PASSED, page_text, recogniser
+from tacit.taxonomy import PEOPLE, people_taxonomy
+from tacit.text.vectors import load_word_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ def add_documents(
         log: a search log with the user's clicks (Parquet).
         user: whose clicks in the log; needed if it has several users.
         history: a browsing history: CSV with url, title and text.
-        taxonomy: the taxonomy of a new profile: ``wordnet`` (the default) or a taxonomy file.
+        taxonomy: the taxonomy of a new profile: ``people`` (the default), ``wordnet`` or a taxonomy file.
         advance: told how many documents were dealt with, for progress.
 
     Raises:
@@ -211,7 +216,9 @@ def add_documents(
     if history is not None:
         source = browsing_history(history)
     else:
-        source = clicked_documents(str(log), user, repository.text_behind)
+        # The people's taxonomy has no documents: clicks of a log lead to those of the embedded world.
+        world = wordnet_repository() if name == PEOPLE else repository
+        source = clicked_documents(str(log), user, world.text_behind)
     first = list(islice(source, 1))  # so that an unusable source leaves no empty profile behind
     with (
         ProfileStore.open(path, repository.tree)
@@ -264,8 +271,14 @@ def history_documents(
     A document is filed by its words and those of the query that led to it: a query may say more plainly than
     a page what it is about.
     """
-    table = repository.vectors.table
-    filed = filings(repository, [f"{one.query} {one.title} {one.text}" for one in sources])
+    table = load_word_table()
+    texts = [page_text(one.query, one.title, one.text, one.url) for one in sources]
+    if repository.tree is people_taxonomy():
+        scores = people_topics().scores(texts)
+        filed, concepts = people_filings(scores), recogniser().concepts_of(texts, scores)
+    else:
+        filed = filings(repository, [f"{one.query} {one.title} {one.text}" for one in sources])
+        concepts = np.full(len(sources), PASSED, np.int8)
     return [
         HistoryDocument(
             digest=store.digest(*source.identity),
@@ -276,9 +289,26 @@ def history_documents(
             text=source.text,
             features=pack(table, f"{source.title} {source.text}"),
             filing=filing,
+            concept=concept,
         )
-        for source, filing in zip(sources, filed, strict=True)
+        for source, filing, concept in zip(sources, filed, concepts.tolist(), strict=True)
     ]
+
+
+_FAINT = 0.4
+
+
+def people_filings(scores: npt.NDArray[np.float32]) -> list[Filing]:
+    """The best topics of each text in the people's taxonomy, as far as they come near the first."""
+    topics = people_topics().topics
+    found: list[Filing] = []
+    for row in scores:
+        order = np.argsort(-row, kind="stable")[:NEAREST]
+        order = order[(row[order] > 0) & (row[order] >= _FAINT * row[order[0]])]
+        filing = np.empty(len(order), FILING)
+        filing["topic"], filing["score"] = topics[order], row[order]
+        found.append(filing)
+    return found
 
 
 def filings(repository: Repository, texts: Sequence[str]) -> list[Filing]:
@@ -290,8 +320,8 @@ def filings(repository: Repository, texts: Sequence[str]) -> list[Filing]:
         topics, cosines = vectors.nearest(rows, NEAREST)
         for row, near, cosine in zip(rows, topics, cosines, strict=True):
             filing = np.empty(len(near) if row.any() else 0, FILING)
-            filing["topic"], filing["cosine"] = (near, cosine) if row.any() else ((), ())
-            found.append(filing[filing["cosine"] > 0])
+            filing["topic"], filing["score"] = (near, cosine) if row.any() else ((), ())
+            found.append(filing[filing["score"] > 0])
     return found
 
 

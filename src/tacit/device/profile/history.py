@@ -12,15 +12,17 @@ import numpy.typing as npt
 
 from tacit.device.profile.arrays import Bags, Growing, fits, pack, unpack
 from tacit.device.profile.store import ProfileStore, utc_text
+from tacit.retrieval.sensitive_pages import PASSED
 from tacit.text.vectors import WordTable
 
-FILED_UNDER = 5
-"""How many topics share a document in the supports of a profile."""
+FILED_UNDER, SHARED = 5, 0.9
+"""At most so many topics share a document in the supports of a profile, each with this part of the best
+score."""
 
 Filing = npt.NDArray[np.void]
-"""The topics of a document, nearest first: fields ``topic`` (number) and ``cosine``."""
+"""The topics of a document, best first: fields ``topic`` (number) and ``score``."""
 
-FILING = np.dtype([("topic", "<i4"), ("cosine", "<f4")])
+FILING = np.dtype([("topic", "<i4"), ("score", "<f4")])
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,15 @@ class HistoryDocument:
     text: str
     features: bytes = b""
     filing: Filing | None = None
+    concept: int = PASSED
+    """The sensitive concept that it was caught by, if any (see :mod:`tacit.retrieval.sensitive_pages`)."""
 
 
 def filing_shares(filing: Filing) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
     """The topics that share a document in the supports, and their shares, which add up to 1."""
     best = filing[:FILED_UNDER]
-    squares = best["cosine"].astype(np.float64) ** 2
+    best = best[best["score"] >= SHARED * best["score"][:1]]
+    squares = best["score"].astype(np.float64) ** 2
     total = squares.sum()
     if not total > 0:
         return best["topic"][:0], squares[:0]
@@ -68,8 +73,8 @@ class History:
                 if connection.execute(counted, (document.digest,)).rowcount == 0:
                     continue
                 number = connection.execute(
-                    "INSERT INTO document (digest, time, query, url, title, text, features, topics) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO document (digest, time, query, url, title, text, features, topics, concept) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         document.digest,
                         utc_text(document.time),
@@ -79,6 +84,7 @@ class History:
                         document.text,
                         document.features,
                         filing.tobytes(),
+                        document.concept,
                     ),
                 ).lastrowid
                 assert number is not None
@@ -96,15 +102,17 @@ class History:
             for number in numbers:
                 row = connection.execute(
                     "DELETE FROM document WHERE number = ? "
-                    "RETURNING digest, time, query, url, title, text, features, topics",
+                    "RETURNING digest, time, query, url, title, text, features, topics, concept",
                     (number,),
                 ).fetchone()
                 if row is None:
                     continue
-                digest, time, query, url, title, text, features, topics = row
+                digest, time, query, url, title, text, features, topics, concept = row
                 filing = np.frombuffer(topics, FILING)
                 moment = datetime.fromisoformat(time)
-                gone.append(HistoryDocument(digest, moment, query, url, title, text, features, filing))
+                gone.append(
+                    HistoryDocument(digest, moment, query, url, title, text, features, filing, concept)
+                )
                 connection.execute("DELETE FROM counted WHERE digest = ?", (digest,))
                 for topic, share in zip(*filing_shares(filing), strict=True):
                     counts[int(topic)] -= float(share)
@@ -131,8 +139,8 @@ class History:
         return found
 
 
-NEAREST = 10
-"""How many topics a document is compared by when it is asked whether it may be about a sensitive one."""
+NEAREST = 30
+"""How many topics are kept of a document."""
 
 _CHUNK = 5_000
 
@@ -147,7 +155,7 @@ class HistoryIndex:
 
     def __init__(self, store: ProfileStore, table: WordTable) -> None:
         self._store = store
-        self._table = table
+        self.table = table
         self._seen: tuple[int, int] | None = None
         self._forgotten: str | None = None
         """How often anything was forgotten, as the file counts it."""
@@ -156,9 +164,11 @@ class HistoryIndex:
 
     def _clear(self) -> None:
         self.generation += 1
-        self.bags = Bags(self._table)
+        self.bags = Bags(self.table)
         self._numbers = Growing(np.int64)
         self._topics = Growing(np.int32, NEAREST)
+        self._scores = Growing(np.float32, NEAREST)
+        self._concepts = Growing(np.int8)
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -170,8 +180,18 @@ class HistoryIndex:
 
     @property
     def topics(self) -> npt.NDArray[np.int32]:
-        """The nearest topics of each document, nearest first; -1 where there are fewer."""
+        """The best topics of each document, best first; -1 where there are fewer."""
         return self._topics.rows
+
+    @property
+    def scores(self) -> npt.NDArray[np.float32]:
+        """How well each of these fits."""
+        return self._scores.rows
+
+    @property
+    def concepts(self) -> npt.NDArray[np.int8]:
+        """The sensitive concept that each document was caught by; :data:`PASSED` for the others."""
+        return self._concepts.rows
 
     def refresh(self) -> None:
         """Read what was added or forgotten since."""
@@ -188,30 +208,34 @@ class HistoryIndex:
         known = int(self.numbers[-1]) if len(self) else 0
         if (last or 0) > known:
             rows = connection.execute(
-                "SELECT number, features, topics, title, text FROM document WHERE number > ? ORDER BY number",
+                "SELECT number, features, topics, title, text, concept FROM document "
+                "WHERE number > ? ORDER BY number",
                 (known,),
             )
             while chunk := rows.fetchmany(_CHUNK):
                 self._extend(chunk)
         self._seen = version
 
-    def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str]]) -> None:
+    def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str, int]]) -> None:
         packed = [row[1] for row in chunk]
         # Documents stored before words were kept have none, and those of a damaged file may not be words of
         # the table, which compiled loops do not notice. Their text is still there.
-        if not all(packed) or not fits(self._table, b"".join(packed)):
+        if not all(packed) or not fits(self.table, b"".join(packed)):
             packed = [
-                features if features and fits(self._table, features) else pack(self._table, f"{title} {text}")
-                for _, features, _, title, text in chunk
+                features if features and fits(self.table, features) else pack(self.table, f"{title} {text}")
+                for _, features, _, title, text, _ in chunk
             ]
         lengths = np.array([len(one) // 4 for one in packed], np.int64)
         self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
         self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
-        topics = np.full((len(chunk), NEAREST), -1, np.int32)
+        topics, scores = np.full((len(chunk), NEAREST), -1, np.int32), np.zeros((len(chunk), NEAREST))
         for place, row in enumerate(chunk):
             filing = np.frombuffer(row[2], FILING)[:NEAREST]
             topics[place, : len(filing)] = filing["topic"]
+            scores[place, : len(filing)] = filing["score"]
         self._topics.extend(topics)
+        self._scores.extend(scores)
+        self._concepts.extend(np.array([row[5] for row in chunk], np.int8))
 
 
 @dataclass(frozen=True)
@@ -224,9 +248,12 @@ class ClickedPage:
     url: str
     title: str
     topics: tuple[str, ...] = ()
-    """The topics it is filed under, nearest first."""
+    """The topics it is most likely about, best first."""
     withheld: bool = False
-    """Whether it may be about a sensitive topic, so that it has no influence on what is sent."""
+    """Whether it may be about something sensitive or marked, so that it has no influence on anything that
+    leaves."""
+    concept: str | None = None
+    """The sensitive concept that it was caught by; "unreadable" where nobody can tell what it is about."""
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 
 from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
-from tacit.taxonomy import TopicTree
+from tacit.taxonomy import PEOPLE, TopicTree
 from tacit.taxonomy.files import WORDNET, load_taxonomy
 
-FORMAT = "2"
+FORMAT = "3"
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -40,7 +40,7 @@ CREATE TABLE exposed (
 CREATE TABLE document (
     number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, time TEXT NOT NULL,
     query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
-    features BLOB NOT NULL, topics BLOB NOT NULL);
+    features BLOB NOT NULL, topics BLOB NOT NULL, concept INTEGER NOT NULL);
 CREATE INDEX document_by_time ON document (time);
 CREATE TABLE told (
     upstream TEXT NOT NULL, label TEXT NOT NULL, last TEXT NOT NULL,
@@ -401,5 +401,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def taxonomy_name(taxonomy: str | None) -> str:
-    """The name under which a profile remembers its taxonomy: ``wordnet``, or where the file lies."""
-    return WORDNET if taxonomy in (None, WORDNET) else str(Path(str(taxonomy)).resolve())
+    """The name under which a profile remembers its taxonomy: ``people``, ``wordnet``, or where the file
+    lies."""
+    if taxonomy is None:
+        return PEOPLE
+    return taxonomy if taxonomy in (PEOPLE, WORDNET) else str(Path(taxonomy).resolve())

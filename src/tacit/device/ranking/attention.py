@@ -19,17 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.device.loops.ranking import add_overlap, promise
 from tacit.device.profile.arrays import Bags
-from tacit.device.profile.history import ClickedPage, HistoryIndex
+from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.store import ProfileStore
+from tacit.device.ranking.density import Density, Lift, lift
 from tacit.errors import InputError
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
 
@@ -87,6 +88,8 @@ class Attended:
     """w[h]; less than 1 in sum: the rest goes to the null document."""
     scores: _Float32
     """s[d] of every result."""
+    lift: Lift | None = None
+    """What the dense part of the history adds, where it was asked."""
 
     @property
     def evidence(self) -> float:
@@ -123,11 +126,26 @@ class Attention:
         self._slot = np.zeros(len(table) + BUCKETS, np.int32)
         self._average = np.zeros(len(table) + BUCKETS, np.float32)
 
-    def attend(self, query: str | QueryWords, results: Bags, history: Bags) -> Attended:
-        """What the history says about the results of a query."""
+    def attend(
+        self, query: str | QueryWords, results: Bags, history: Bags, density: Density | None = None
+    ) -> Attended:
+        """What the history says about the results of a query.
+
+        Args:
+            query: the query.
+            results: its results.
+            history: what the person has read.
+            density: of that history, if its dense part is to help where the query's words are new to it.
+        """
         with self._marked(query) as words:
             try:
-                return self._attend(words, results, history)
+                attended = self._attend(words, results, history)
+                if density is None:
+                    return attended
+                density.refresh(history)
+                places = np.arange(density.begin, len(history))
+                shown = self._senses(results, np.arange(len(results)))
+                return replace(attended, lift=lift(shown, self._senses(history, places), density))
             finally:
                 self._slot[results.words] = 0
                 self._average[results.words] = 0
@@ -157,7 +175,16 @@ class Attention:
         """The personal order of the results, as places in the engine's order."""
         ranks = np.arange(1, len(attended.scores) + 1)
         value = self.parameters.strength * attended.scores - np.log(ranks + self.parameters.steadiness)
+        if attended.lift is not None:
+            value = value + (1 - attended.evidence) * attended.lift.values
         return np.argsort(-value, kind="stable")
+
+    def _senses(self, bags: Bags, places: _Int64) -> _Float32:
+        """The weighted vectors of some texts without the query's words."""
+        rows, spots = self._found(bags, places)
+        senses: _Float32 = bags.senses[places].copy()
+        np.subtract.at(senses, rows, self.table.units(bags.words[spots]) * bags.weights[spots][:, None])
+        return senses
 
     def _attend(self, words: QueryWords, results: Bags, history: Bags) -> Attended:
         chosen = self.parameters
@@ -276,19 +303,33 @@ def text_of(result: Mapping[str, Any], place: int = 0) -> str:
     return " ".join(parts)
 
 
+class Pages(Protocol):
+    """The pages of a history that order results."""
+
+    bags: Bags
+
+    @property
+    def numbers(self) -> _Int64:
+        """Their numbers in the file."""
+
+
 class PersonalOrder:
     """Orders results by a person's history."""
 
-    def __init__(self, store: ProfileStore, index: HistoryIndex, attention: Attention) -> None:
+    def __init__(self, store: ProfileStore, pages: Pages, attention: Attention) -> None:
         self._store = store
-        self._index = index
+        self._pages = pages
         self._attention = attention
+        self._density = Density()
+        self._counted: Bags | None = None
 
     def order(self, query: str, results: Sequence[Mapping[str, Any]]) -> tuple[list[int], Attended]:
         """The places of the results in personal order, and what the history says about them."""
         texts = [text_of(result, place) for place, result in enumerate(results)]
         bags = Bags.of_texts(self._attention.table, texts)
-        attended = self._attention.attend(query, bags, self._index.bags)
+        if self._counted is not self._pages.bags:  # something was forgotten or marked
+            self._counted, self._density = self._pages.bags, Density()
+        attended = self._attention.attend(query, bags, self._pages.bags, self._density)
         return self._attention.order(attended).tolist(), attended
 
     def warm_up(self, query: str, read: Bags) -> None:
@@ -296,22 +337,46 @@ class PersonalOrder:
         _strongest(self._attention.attend(query, read, read), np.arange(len(read)))
 
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
-        """The results in personal order, each with the documents that raise it most."""
+        """The results in personal order, each with the documents and the words that raise it most."""
         order, attended = self.order(query, results)
+        raised = {place: row for row, place in enumerate(order)}
         median = float(np.median(attended.scores)) if len(results) else 0.0
         strongest = _strongest(attended, np.flatnonzero(attended.scores > median))
-        numbers = {
-            int(self._index.numbers[attended.documents[row]]) for rows in strongest.values() for row in rows
+        known = self._pages.numbers
+        because = {
+            place: [int(known[attended.documents[row]]) for row in rows] for place, rows in strongest.items()
         }
-        clicks = self._clicks(numbers)
-        placed = []
-        for rank, place in enumerate(order, start=1):
-            because = tuple(
-                clicks[int(self._index.numbers[attended.documents[row]])] for row in strongest.get(place, ())
+        felt = attended.lift is not None and bool(attended.lift.values.any())
+        moved = felt or attended.evidence >= 0.01
+        terms: dict[int, tuple[str, ...]] = {}
+        if felt and attended.lift is not None:
+            best = attended.lift.pages[np.argsort(-attended.lift.weights, kind="stable")[:_SHOWN]]
+            for place in np.flatnonzero(attended.lift.values > 0).tolist():
+                because[place] = because.get(place) or [int(known[page]) for page in best]
+                terms[place] = self._terms(query, text_of(results[place]), attended.lift.towards)
+        clicks = self._clicks({number for numbers in because.values() for number in numbers})
+        return [
+            Placement(
+                results[place],
+                raised[place] + 1,
+                place + 1,
+                _reason(raised[place] + 1, place + 1, pages, terms.get(place, ()), moved),
+                pages,
+                terms.get(place, ()),
             )
-            reason = _reason(rank, place + 1, because, attended.evidence)
-            placed.append(Placement(results[place], rank, place + 1, reason, because))
-        return placed
+            for place in order
+            for pages in [tuple(clicks[number] for number in because.get(place, ()))]
+        ]
+
+    def _terms(self, query: str, text: str, towards: _Float32) -> tuple[str, ...]:
+        """The words of a result that point most to where the dense part of the history does."""
+        table = self._attention.table
+        asked = {form for word in table.content(query) for form in plural_forms(word)}
+        found = [word for word in table.content(text) if word not in asked]
+        numbers = np.array([table.number(word) for word in found], np.int64)
+        said = (table.units(numbers) @ towards) * table.weight[numbers] if len(found) else np.empty(0)
+        best = np.argsort(-said, kind="stable")[:_SHOWN]
+        return tuple(found[place] for place in best.tolist() if said[place] > 0)
 
     def _clicks(self, numbers: set[int]) -> dict[int, ClickedPage]:
         marks = ",".join("?" * len(numbers))
@@ -341,18 +406,19 @@ def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tu
     return found
 
 
-def _reason(rank: int, was: int, because: Sequence[ClickedPage], evidence: float) -> str:
-    """Why a result stands where it does, for its owner."""
-    if evidence < 0.01:
+def _reason(rank: int, was: int, because: Sequence[ClickedPage], terms: Sequence[str], moved: bool) -> str:
+    """Why a result stands where it does, for its owner: in step with where it went."""
+    if not moved:
         return "Your history says nothing about this query: the engine's order stays."
     pages = " and ".join(f"“{_short(click.title or click.url)}”" for click in because[:2])
+    like = f"like {pages}, which you opened" if pages else ""
+    if terms:
+        like += f" ({', '.join(terms)})"
     if rank < was:
-        return f"Up from place {was}: like {pages}, which you opened." if because else f"Up from place {was}."
+        return f"Up from place {was}: {like}." if like else f"Up from place {was}."
     if rank > was:
         return f"Down from place {was}: others are nearer to what you opened."
-    return (
-        f"Where the engine put it; like {pages}, which you opened." if because else "Where the engine put it."
-    )
+    return f"Where the engine put it; {like}." if like else "Where the engine put it."
 
 
 def _short(title: str) -> str:
@@ -373,3 +439,5 @@ class Placement:
     """Why it is here, in words for the person."""
     because: tuple[ClickedPage, ...] = ()
     """The documents of the history that say most for it, the strongest first."""
+    terms: tuple[str, ...] = ()
+    """Its words that say most for it, where pages without the query's words raised it."""

@@ -60,6 +60,13 @@ class Protection(Displayed):
     exposure: int | None = None
     """The entry's number in the exposure ledger; None for a preview, which is not recorded."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The readable names of the most specific topics that are sent."""
+        inner = {label.rpartition("/")[0] for label in self.topics}
+        leaves = [label for label in self.topics if label not in inner]
+        return tuple(label.rpartition("/")[2].replace("%2F", "/").replace("%25", "%") for label in leaves)
+
     def _rows(self) -> list[tuple[str, str]]:
         bound = "" if self.bound is None else f" of at most {self.bound:g}"
         return [

@@ -1,5 +1,6 @@
 """Evaluate the device: what a generalised profile is worth (UPS, section 7.5, Figures 9 and 10).
- Compared on the same queries are the engine's order (no profile), orders by what is sent under a risk bound
+
+Compared on the same queries are the engine's order (no profile), orders by what is sent under a risk bound
 δ, and the order by the complete profile on the device, of which nothing is sent. On AMBIENT, which is not
 part of the project, a user gives the folder of its files.
 """
@@ -13,19 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from tacit.device import Repository, load_repository, wordnet_repository
-from tacit.device.generalise.algorithms import generalise
+from tacit.device import Repository, wordnet_repository
 from tacit.device.profile.arrays import Bags
-from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention
-from tacit.device.sending.decision import InterestFinder
+from tacit.device.ranking.density import Density
+from tacit.device.sending.interests import InterestChooser, passed_texts
 from tacit.errors import InfeasibleError
 from tacit.evaluate import charts
 from tacit.evaluate.guards import cases as test_cases
 from tacit.evaluate.guards.cases import SCORES, Case, HistoryCase, Outcome, Page
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
-from tacit.retrieval.personalised import rank_by_profile
+from tacit.retrieval.personalised import rank_by_topics
+from tacit.taxonomy import people_taxonomy
+from tacit.text.vectors import load_word_table
 from tacit.world.synth import SyntheticLog
 
 GROUPS = ("ambiguous", "medium", "distinct")
@@ -175,40 +177,34 @@ def _figure_by_delta(rows: Sequence[dict[str, Any]], by_query: Sequence[dict[str
 
 
 class AttentionRanking:
-    """Ranks cases over WordNet."""
+    """Ranks cases as the guard does on the device, and as a server does by the topics that are sent."""
 
     def __init__(self) -> None:
-        self._repository = load_repository("wordnet")
-        self._vectors = self._repository.vectors
-        self._attention = Attention(self._vectors.table)
-        self._finder = InterestFinder(self._vectors, self._attention)
+        self._table = load_word_table()
+        self._attention = Attention(self._table)
 
     def engine(self, case: HistoryCase) -> list[Page]:
         """As the results came."""
         return case.results
 
     def on_device(self, case: HistoryCase) -> list[Page]:
-        """By attention over the history."""
-        attended = self._attention.attend(case.query, self._bags(case.results), self._bags(case.history))
+        """By attention over the pages of the history that are not caught as sensitive."""
+        passed = passed_texts([_text(page) for page in case.history])
+        attended = self._attention.attend(case.query, self._bags(case.results), passed.bags, Density())
         return [case.results[place] for place in self._attention.order(attended)]
 
     def sent(self, case: HistoryCase) -> list[Page]:
-        """By the topics that go out before results are known."""
-        profile = UserProfile(self._repository.tree, {}, {}, everywhere=True)
-        interest = self._finder.find(case.query, self._bags(case.history), None)
-        seed = interest.seed(profile, self._repository.prior, 0.0)
-        if seed is None:
-            return case.results
-        found = generalise(seed, _DELTA)
-        if not found.feasible or not found.kept[1:].any():
-            return case.results
-        labels = [self._repository.tree.label(int(topic)) for topic in found.topics]
-        texts = [_text(page) for page in case.results]
-        order = rank_by_profile(self._vectors, case.query, texts, labels, None)
+        """By the topics of the people's taxonomy that go out."""
+        chosen = InterestChooser(
+            passed_texts([_text(page) for page in case.history]), self._attention
+        ).choose(case.query)
+        tree = people_taxonomy()
+        labels = [tree.label(topic) for topic in chosen.topics]
+        order = rank_by_topics(case.query, [_text(page) for page in case.results], labels)
         return [case.results[place] for place in order]
 
     def _bags(self, pages: Sequence[Page]) -> Bags:
-        return Bags.of_texts(self._vectors.table, map(_text, pages))
+        return Bags.of_texts(self._table, map(_text, pages))
 
 
 def _text(page: Page) -> str:
@@ -231,7 +227,7 @@ def ambient_results(folder: str | Path, *, seed: int = 0, progress: Progress = n
     orders: dict[str, Callable[[HistoryCase], list[Page]]] = {
         "the engine": ranking.engine,
         "on the device": ranking.on_device,
-        f"sent, δ = {_DELTA:g}": ranking.sent,
+        "sent": ranking.sent,
     }
     steps, rows = Steps(len(AMBIENT_SETTINGS) * len(orders), progress), []
     for clicks, size, interest in AMBIENT_SETTINGS:

@@ -1,0 +1,160 @@
+"""What observers of the topics sent with queries learn of a sensitive interest, before and after the filter.
+
+    python benchmarks/device_observers.py [--people 200]
+
+Simulated people have 20 pages of each of 4 innocent categories of the encyclopaedia; half of them have 20
+(or 60) more about a sensitive concept. Everybody asks the same queries, near the concept and everyday ones.
+Two observers see which topics came with which query and guess who has the interest, in ten folds: naive
+Bayes, and boosted stumps. The old behaviour is put back by letting every page and every topic pass. Claim:
+without the filter an observer is nearly certain for health, religion and politics, with it none exceeds
+0.65 at 20 pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from people_topics import articles, articles_file
+from recognition import CATEGORIES, UNCLEAR
+from tacit.device.ranking.attention import Attention
+from tacit.device.sending import interests
+from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages
+from tacit.retrieval.sensitive_pages import PASSED, recogniser
+from tacit.text.vectors import load_word_table
+
+EVERYDAY = (
+    "history music art river war water light ship train bird stone city island science energy school "
+    "language film food plant animal book theatre planet engine law court church god people party health king"
+).split()
+NEAR = {
+    "Health": "disease virus treatment blood cell brain heart medicine infection bacteria drug cancer",
+    "Religion": "church faith bible temple saint pope prayer prophet theology monk ritual scripture",
+    "Politics": "election president parliament government vote policy party minister state republic",
+    "Crime & Law": "court law judge crime justice trial rights constitution legal police contract",
+    "Origin & Ethnicity": "tribe people culture language native ethnic settlers nomads indigenous africa",
+}
+FOLDS, STUMPS, RATE = 10, 60, 0.3
+
+
+def auc(scores: np.ndarray, truth: np.ndarray) -> float:
+    """The area under the curve: how often one with the interest scores above one without."""
+    difference = scores[truth][:, None] - scores[~truth][None, :]
+    return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
+
+
+def naive_bayes(seen: np.ndarray, truth: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Log odds of the interest by independent topics."""
+    chance = [
+        (seen[truth == which].sum(axis=0) + 0.5) / ((truth == which).sum() + 1) for which in (True, False)
+    ]
+    on, off = np.log(chance[0] / chance[1]), np.log((1 - chance[0]) / (1 - chance[1]))
+    return asked @ on + (1 - asked) @ off
+
+
+def boosted(seen: np.ndarray, truth: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Gradient boosting of stumps on the logistic loss."""
+    total, scores = np.zeros(len(seen)), np.zeros(len(asked))
+    for _ in range(STUMPS):
+        residual = truth - 1 / (1 + np.exp(-total))
+        on = seen.sum(axis=0)
+        with_topic = residual @ seen
+        without = residual.sum() - with_topic
+        gain = with_topic**2 / np.maximum(on, 1) + without**2 / np.maximum(len(seen) - on, 1)
+        best = int(gain.argmax())
+        up, down = with_topic[best] / max(on[best], 1), without[best] / max(len(seen) - on[best], 1)
+        total += RATE * 4 * np.where(seen[:, best] > 0, up, down)
+        scores += RATE * 4 * np.where(asked[:, best] > 0, up, down)
+    return scores
+
+
+def observed(seen: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """AUC of both observers over all folds."""
+    fold = np.random.default_rng(1).permutation(len(truth)) % FOLDS
+    scores = np.zeros((2, len(truth)))
+    for number in range(FOLDS):
+        out, rest = fold == number, fold != number
+        for row, observer in enumerate((naive_bayes, boosted)):
+            scores[row, out] = observer(seen[rest], truth[rest], seen[out])
+    return auc(scores[0], truth), auc(scores[1], truth)
+
+
+def messages(histories: list[list[str]], queries: list[str]) -> np.ndarray:
+    """Which topic came with which query, a row a person."""
+    attention, rows = Attention(load_word_table()), []
+    for texts in histories:
+        pages = PassedPages(JudgedTexts(texts))
+        pages.refresh(())
+        chooser = InterestChooser(pages, attention)
+        rows.append({(query, topic) for query in queries for topic in chooser.choose(query).topics})
+    columns = sorted(set().union(*rows))
+    return np.array([[column in row for column in columns] for row in rows], float).reshape(len(rows), -1)
+
+
+def people(concept: str, count: int, read: int, rows: list[dict]) -> tuple[list[list[str]], np.ndarray]:
+    """Histories, and who of them has the interest."""
+    random = np.random.default_rng(7)
+    pools: dict[str, list[str]] = {}
+    for row in rows:
+        if not any(one.startswith(UNCLEAR) for one in row["categories"]):
+            pools.setdefault(row["categories"][0], []).append(row["text"])
+    innocent = [texts for texts in pools.values() if len(texts) >= 25]
+    about = [row["text"] for row in rows if any(c.startswith(CATEGORIES[concept]) for c in row["categories"])]
+    truth = np.arange(count) % 2 == 1
+    histories = []
+    for interested in truth:
+        chosen = random.choice(len(innocent), 4, replace=False)
+        texts = [text for pool in chosen for text in random.choice(innocent[pool], 20, replace=False)]
+        if interested:
+            texts += list(random.choice(about, min(read, len(about)), replace=False))
+        histories.append(texts)
+    return histories, truth
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--people", type=int, default=200)
+    count = parser.parse_known_args()[0].people
+    file = articles_file()
+    if file is None:
+        print("device_observers: the encyclopaedia is absent")
+        return
+    rows = articles(file)
+    for concept in CATEGORIES:
+        queries = [*EVERYDAY, *NEAR[concept].split()]
+        for read in (20, 60):
+            histories, truth = people(concept, count, read, rows)
+            after = observed(messages(histories, queries), truth)
+            line = f"{concept:20} {read:3} pages  with the filter {after[0]:.2f}/{after[1]:.2f}"
+            if read == 20:
+                before = observed(without_filter(histories, queries), truth)
+                line += f"   without {before[0]:.2f}/{before[1]:.2f}"
+            print(line, flush=True)
+
+
+def without_filter(histories: list[list[str]], queries: list[str]) -> np.ndarray:
+    """The same with everything let pass: caught pages, sensitive topics and queries, neighbours."""
+    judge, people = recogniser(), interests.people_topics().people
+    kept = people.concept.copy(), judge.concept_of_query, interests.neighbours, interests.PassedPages.refresh
+    refresh = kept[3]
+
+    def unfiltered(pages: PassedPages, marks: tuple[int, ...]) -> None:
+        pages._index.concepts = np.full(len(pages._index), PASSED, np.int8)  # type: ignore[misc]
+        refresh(pages, marks)
+
+    people.concept[:] = -1
+    judge.concept_of_query = lambda _: PASSED  # type: ignore[method-assign]
+    interests.neighbours = lambda: frozenset()  # type: ignore[assignment]
+    interests.PassedPages.refresh = unfiltered  # type: ignore[assignment,method-assign]
+    try:
+        return messages(histories, queries)
+    finally:
+        people.concept[:] = kept[0]
+        judge.concept_of_query = kept[1]  # type: ignore[method-assign]
+        interests.neighbours = kept[2]
+        interests.PassedPages.refresh = kept[3]  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Recognise what is sensitive for everybody: twelve human concepts, from health to children.
+
+A page is **caught** if any of these holds:
+
+1. it contains a *telling* word or name of a concept: one that hardly ever stands in innocent texts;
+2. one of the three topics it is most likely about (:mod:`tacit.retrieval.people_topics`) is sensitive;
+3. for some concept c, ``4 (best F in c - best innocent F) + 0.3 regression of c`` reaches a threshold, where
+   the regression reads the direction of the text and its best F in every concept;
+4. it cannot be read: too few of its words are known, or it is written in another language.
+
+Whether a page is caught depends on that page and on public data alone, the same for everybody. Telling words,
+regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.retrieval.people_topics import PeopleTopics, people_topics
+from tacit.taxonomy.people import Phrase, load_people, people_lines
+from tacit.text.tokens import STOP_WORDS, words
+
+_Float32 = npt.NDArray[np.float32]
+_Concepts = npt.NDArray[np.int8]
+
+PASSED = -1
+"""Stands for the concept of a page that is innocent, as far as can be told."""
+UNREADABLE = 127
+"""Stands for the concept of a page of which nobody can tell what it is about."""
+
+BEST = 3
+"""So many of a text's topics are asked whether they are sensitive."""
+_MARGIN, _REGRESSION = 4.0, 0.3
+_KNOWN = 0.35
+"""At least this share of a text's words must be in the table."""
+
+FOREIGN = frozenset(
+    """
+    und der das nicht ist ein eine mit für auf den von zu im dem des sie wie wird bei oder auch nach zum
+    zur über le les et est une pour dans du sur avec qui que au aux ce cette vous nous comment el los
+    las para una con por como más qué del se su il che per della di sono gli een het van en voor op niet
+    zijn met og av til på som att för är och det ett com não uma os em um na jak nie jest się co
+    """.split()
+)
+"""Function words of other languages."""
+
+
+@dataclass(frozen=True)
+class Concept:
+    """What is sensitive for everybody, as a person sees it."""
+
+    name: str
+    covers: tuple[str, ...]
+    """The topics that belong to it."""
+    examples: tuple[str, ...]
+    """Some of its telling words and names."""
+    recognised: dict[str, float]
+    """The share of pages about it that are caught, by kind of text, as ``benchmarks/recognition.py``
+    measured."""
+
+
+class Recogniser:
+    """Tells which pages are about something sensitive; get it with :func:`recogniser`.
+
+    Attributes:
+        concepts: the concepts by name, in the order of their numbers.
+    """
+
+    def __init__(
+        self,
+        topics: PeopleTopics,
+        telling: dict[Phrase, int],
+        weights: _Float32,
+        thresholds: _Float32,
+    ) -> None:
+        self.topics = topics
+        self.concepts = topics.people.concepts
+        self._telling = telling
+        self._longest = max((len(phrase) for phrase in telling), default=1)
+        self._weights = weights
+        self._thresholds = thresholds
+        self._concept = topics.people.concept[topics.topics].astype(np.intp)
+
+    def concepts_of(self, texts: Sequence[str], scores: _Float32 | None = None) -> _Concepts:
+        """The concept that each text is caught by; :data:`PASSED` or :data:`UNREADABLE` otherwise.
+
+        Args:
+            texts: what stands on the pages, with the queries that led to them and their addresses' words.
+            scores: F of each, where it is known already.
+        """
+        found = np.full(len(texts), PASSED, np.int8)
+        if not len(texts):
+            return found
+        if scores is None:
+            scores = self.topics.scores(texts)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :BEST]
+        excess = self.evidence(texts, scores) - self._thresholds
+        for place, text in enumerate(texts):
+            told = self.told(text)
+            near = [int(c) for c in self._concept[order[place]] if c >= 0]
+            if told is not None:
+                found[place] = told
+            elif not self.readable(text):
+                found[place] = UNREADABLE
+            elif near:
+                found[place] = near[0]
+            elif excess[place].max() >= 0:
+                found[place] = int(excess[place].argmax())
+        return found
+
+    def concept_of_query(self, query: str) -> int:
+        """The same for a query, which is too short for more than its words and its best topic."""
+        told = self.told(query)
+        if told is not None:
+            return told
+        scores = self.topics.scores([query])[0]
+        best = int(scores.argmax())
+        if self._concept[best] >= 0 and scores[best] > _PLAIN:
+            return int(self._concept[best])
+        return PASSED if self.readable(query) else UNREADABLE
+
+    def told(self, text: str) -> int | None:
+        """The concept of the first telling word or name in a text."""
+        said = [word.removesuffix("'s") for word in words(text)]
+        for place in range(len(said)):
+            for length in range(1, self._longest + 1):
+                concept = self._telling.get(tuple(said[place : place + length]))
+                if concept is not None:
+                    return concept
+        return None
+
+    def readable(self, text: str) -> bool:
+        """Whether the words of a text are known: those of another language are not."""
+        said = [word.removesuffix("'s") for word in words(text) if not word.isdigit()]
+        content = [word for word in said if len(word) > 1 and word not in STOP_WORDS]
+        known = sum(self.topics.table.number(word) < len(self.topics.table) for word in content)
+        foreign = sum(word in FOREIGN and word not in STOP_WORDS for word in said)
+        english = sum(word in STOP_WORDS for word in said)
+        return bool(content) and known >= _KNOWN * len(content) and not (foreign > 1 and foreign > english)
+
+    def features(self, texts: Sequence[str], scores: _Float32) -> _Float32:
+        """What the regressions read: directions, the best F in each concept, the best innocent F, and 1."""
+        best = self.best_by_concept(scores)
+        return np.hstack((self.topics.directions(texts), best, np.ones((len(texts), 1)))).astype(np.float32)
+
+    def best_by_concept(self, scores: _Float32) -> _Float32:
+        """The best F in each concept, and last among the innocent topics."""
+        columns = [scores[:, self._concept == c].max(axis=1) for c in (*range(len(self.concepts)), PASSED)]
+        return np.stack(columns, axis=1)
+
+    def evidence(self, texts: Sequence[str], scores: _Float32) -> _Float32:
+        """What rule 3 compares with the thresholds, a column a concept."""
+        best = self.best_by_concept(scores)
+        regression = self.features(texts, scores) @ self._weights.T
+        evidence: _Float32 = _MARGIN * (best[:, :-1] - best[:, -1:]) + _REGRESSION * regression
+        return evidence
+
+    def described(self) -> list[Concept]:
+        """The concepts with what they cover and how well each is recognised, for the person to look at."""
+        people = self.topics.people
+        measured = json.loads(_bundled("recognised.json").read_text("utf-8"))["concepts"]
+        return [
+            Concept(
+                name,
+                tuple(
+                    people.tree.names[t] for t in self.topics.topics.tolist() if people.sensitive(t) == name
+                ),
+                tuple(" ".join(phrase) for phrase in people.names[place][:12]),
+                measured.get(name, {}),
+            )
+            for place, name in enumerate(self.concepts)
+        ]
+
+
+_PLAIN = 0.9
+"""A query whose best topic is sensitive with at least this F is plainly about it."""
+
+
+def concept_name(concept: int) -> str | None:
+    """The name of what a page was caught by; None for one that passed."""
+    if concept == PASSED:
+        return None
+    return "unreadable" if concept == UNREADABLE else load_people().concepts[concept]
+
+
+def page_text(query: str, title: str, text: str, url: str) -> str:
+    """What a page is judged by: the query that led to it, its title, text, and the words of its address."""
+    try:
+        parts = urlsplit(url)
+        address = (
+            f"{parts.hostname or ''} {parts.path}".replace("_", " ").replace("/", " ").replace("www.", "")
+        )
+    except ValueError:
+        address = ""
+    return f"{query} {title} {text} {address}"
+
+
+def _bundled(name: str) -> resources.abc.Traversable:
+    return resources.files("tacit.data") / "people" / name
+
+
+@cache
+def recogniser() -> Recogniser:
+    """The recogniser over bundled data, made once per process."""
+    topics = people_topics()
+    place = {name: number for number, name in enumerate(topics.people.concepts)}
+    telling = {phrase: place[name] for name, phrases in people_lines("telling.txt") for phrase in phrases}
+    with _bundled("recogniser.npz").open("rb") as file, np.load(file) as kept:
+        return Recogniser(topics, telling, kept["weights"].astype(np.float32), kept["thresholds"])
