@@ -16,9 +16,10 @@ from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
 from tacit import terminal
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate import task_class, task_names
+from tacit.evaluate import task_class
 from tacit.evaluate.release import Sensitivity, sensitivity_of
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
+from tacit.evaluate.sweep.sweeping import unjudged_tasks
 from tacit.release.registry import MECHANISMS as REGISTERED
 from tacit.searchlog import LogWriter, check_log
 
@@ -42,7 +43,7 @@ def test_every_mechanism_is_tried_on_every_task(made: tuple[Path, Path, dict[str
     _, folder, found = made
     anchors = {"nothing", "original"}
     assert {about["mechanism"] for about in found["settings"].values()} == {*anchors, *MECHANISMS}
-    assert {result["task"] for result in found["results"]} == set(task_names())
+    assert {result["task"] for result in found["results"]} == set(unjudged_tasks())
     assert set(found["repetitions"].values()) == {2, 6}  # two folds; three draws where there is noise
     budget = [s for s in found["settings"].values() if s["epsilon"] is not None]
     assert all(s["epsilon"] <= s["asked_epsilon"] and s["delta"] <= 1e-6 for s in budget)
@@ -56,7 +57,7 @@ def test_more_epsilon_gives_more_and_the_original_gives_most(
     made: tuple[Path, Path, dict[str, Any]],
 ) -> None:
     _, _, found = made
-    for task in map(task_class, task_names()):
+    for task in map(task_class, unjudged_tasks()):
         mine = [r for r in found["results"] if (r["task"], r["measure"]) == (task.name, task.headline)]
         value = {r["setting"]: r["value"] or 0.0 for r in mine}
         original = next(v for key, v in value.items() if found["settings"][key]["mechanism"] == "original")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.evaluate import task_class, task_names
+from tacit.evaluate import task_class
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
+from tacit.evaluate.sweep.sweeping import unjudged_tasks
 from tacit.world.synth import SyntheticLog
 
 ITEMS = ("keywords", "queries", "clicks", "pairs")
@@ -19,7 +20,7 @@ def test_a_smaller_k_gives_more_and_nothing_gives_more_than_the_whole_log(tmp_pa
     keys = [setting.key for setting in plan.settings]
     rows = [sum(results.rows[key].values()) for key in keys]
     assert rows == sorted(rows, reverse=True)
-    for task in map(task_class, task_names()):
+    for task in map(task_class, unjudged_tasks()):
         found = results.of(task.name, task.headline)
         over_all = [found[key].value for key in keys]
         assert over_all[0] == max(over_all) > over_all[-1], task.name

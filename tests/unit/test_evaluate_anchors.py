@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate import LogPart, ReleasedData, released_whole, run_task, task_class, task_names
+from tacit.evaluate import LogPart, ReleasedData, released_whole, run_task, task_class
 from tacit.evaluate.data import Counted, folds
 from tacit.evaluate.public import TRUST, behind, fewer_words, with_synonyms, word_shares
 from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.evaluate.sweep.settings import LEAST
-from tacit.evaluate.sweep.sweeping import uses_of
+from tacit.evaluate.sweep.sweeping import unjudged_tasks, uses_of
 from tacit.evaluate.tasks.adhoc import Adhoc
 from tacit.evaluate.tasks.index_caching import IndexCaching
 from tacit.evaluate.tasks.session_search import SessionSearch
@@ -169,9 +169,7 @@ def test_no_filter_of_the_log_beats_the_log(tmp_path: Path) -> None:
             filters[f"without {kind}"] = ReleasedData.from_tables(left)
         top = [t.sort_by([("count", "descending")]).slice(0, 200) for t in original.tables.values()]
         filters["top"] = ReleasedData.from_tables(top)
-        for name in task_names():
-            if task_class(name).judged:
-                continue
+        for name in unjudged_tasks():
             trial = task_class(name)().against(original, test)
             for label, data in filters.items():
                 found = trial.measure(data)[task_class(name).headline]

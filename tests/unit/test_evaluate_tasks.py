@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.evaluate import LogPart, run_task, task_class, task_names
+from tacit.evaluate import LogPart, run_task, task_class
+from tacit.evaluate.sweep.sweeping import unjudged_tasks
 from tacit.evaluate.task import Measured
 from tacit.evaluate.tasks.adhoc import Adhoc, rank_urls, transition_matrix, walk
 from tacit.evaluate.tasks.session_search import SessionSearch
@@ -157,7 +158,7 @@ def test_statistics_by_hand() -> None:
     assert ranked["queries: rank correlation"].mean == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", unjudged_tasks())
 @pytest.mark.parametrize(
     "test", [TEST, NOBODY, part(("eve", 0, "java", 1, "A"))], ids=["some", "none", "one"]
 )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tacit.evaluate.results import Results
 
 PANEL = Panel.EVALUATE
-_WHAT, _HOW = "What to try", "How to try it"
+_WHAT, _HOW, _JUDGED = "What to try", "How to try it", "Judged by people"
 
 if TYPE_CHECKING:
     MechanismName = str
@@ -75,6 +75,20 @@ def release(
         Path,
         typer.Option("--output", "-o", help="The folder of the report; an unfinished one is resumed."),
     ],
+    topics: Annotated[
+        str | None,
+        typer.Option(
+            help="Judged topics: TREC sessions (XML), id TAB query, or a name of ir_datasets.",
+            rich_help_panel=_JUDGED,
+        ),
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="Judgments of the topics (TREC qrels).", rich_help_panel=_JUDGED)
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="The engine's lists for the topics (a TREC run).", rich_help_panel=_JUDGED),
+    ] = None,
     mechanisms: Annotated[
         list[MechanismName] | None,
         typer.Option("--mechanism", "-m", help="Only this mechanism; repeat it.", rich_help_panel=_WHAT),
@@ -137,6 +151,9 @@ def release(
         as_json,
         log,
         output,
+        topics=topics,
+        qrels=qrels,
+        run=run,
         **{name: given for name, given in lists.items() if given},
         delta=delta,
         folds=folds,

@@ -19,6 +19,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from tacit.errors import ParameterError
+from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
 from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
 from tacit.evaluate.report.summary import advice, summarise, verdict
@@ -26,8 +28,8 @@ from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
 from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, NOTHING, ORIGINAL, grid
-from tacit.evaluate.sweep.sweeping import DRAWS, SweepPlan, run_sweep
-from tacit.evaluate.tasks import task_names
+from tacit.evaluate.sweep.sweeping import DRAWS, SweepPlan, run_sweep, unjudged_tasks
+from tacit.evaluate.tasks import task_class, task_names
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import ORIGIN
@@ -73,6 +75,9 @@ def evaluate_release(
     log: str | os.PathLike[str],
     to: str | Path | None = None,
     *,
+    topics: str | Path | None = None,
+    qrels: str | Path | None = None,
+    run: str | Path | None = None,
     mechanisms: Sequence[str] = (),
     tasks: Sequence[str] = (),
     epsilons: Sequence[float] = BUDGETS,
@@ -99,8 +104,12 @@ def evaluate_release(
         costs.to_pandas()
 
     Args:
-        log: the search log, canonical Parquet.
+        log: the search log, canonical Parquet; or a file of the TREC Session track.
         to: the folder of the report; one that was stopped is resumed. Without it no report is written.
+        topics: topics that people judged: a file of the TREC Session track, a file with a number, a tab and a
+            query in each line, or a name that ir_datasets knows. The log, if it is such a file, unless given.
+        qrels: judgments of the topics in TREC's format; those of ir_datasets unless given.
+        run: the engine's lists for the topics in TREC's format.
         mechanisms: names of mechanisms; all that publish queries unless given.
         tasks: names of tasks (:func:`tacit.evaluate.task_names`); all unless given.
         epsilons: the ε to try, each above 0.
@@ -119,29 +128,56 @@ def evaluate_release(
         force: replace the report of another log or of other parameters.
         progress: called with how many runs are done, and how many there are.
     """
-    log = check_log(Path(log))
     settings = grid(mechanisms, epsilons, ks, delta)
-    prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
-    chosen = tuple(tasks or task_names())
-    plan = SweepPlan(settings, chosen, folds, draws, seed=seed, preparation=prepared)
-    sensitivity = sensitivity_of(log, declared_synthetic=synthetic)
-    workers = workers or min(2, len(os.sched_getaffinity(0)))
-    with _working_folder(to, log, force=force) as folder:
-        found = run_sweep(log, folder, plan, workers=workers, anew=force, progress=progress)
-        results = results_of(found, _about(log, plan), sensitivity)
-        if to is not None:
-            write_results(results, folder, sensitivity.mode)
-            write_figures(results, folder, sensitivity.mode)
-            warns = sensitivity is Sensitivity.AS_THE_LOG
-            write_page(
-                results,
-                folder / "report.html",
-                mode=sensitivity.mode,
-                banner=(sensitivity.banner, warns),
-                note=_UNITS,
-                titles=section_titles(found),
-            )
+    with _as_log(Path(log)) as (readable, track):
+        if topics is None and track and qrels is not None:
+            topics = Path(log)
+        judgments = load_judgments(topics, qrels, run) if topics is not None else None
+        if judgments is None and (qrels is not None or run is not None):
+            raise ParameterError("judgments need topics: give `topics`.")
+        named = _tasks_of(tasks, judgments)
+        prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
+        plan = SweepPlan(settings, named, folds, draws, seed, prepared, judgments)
+        sensitivity = sensitivity_of(readable, declared_synthetic=synthetic)
+        workers = workers or min(2, len(os.sched_getaffinity(0)))
+        with _working_folder(to, Path(log), force=force) as folder:
+            found = run_sweep(readable, folder, plan, workers=workers, anew=force, progress=progress)
+            results = results_of(found, _about(Path(log).name, readable, plan), sensitivity)
+            if to is not None:
+                write_results(results, folder, sensitivity.mode)
+                write_figures(results, folder, sensitivity.mode)
+                warns = sensitivity is Sensitivity.AS_THE_LOG
+                write_page(
+                    results,
+                    folder / "report.html",
+                    mode=sensitivity.mode,
+                    banner=(sensitivity.banner, warns),
+                    note=_UNITS,
+                    titles=section_titles(found),
+                )
     return results if to is None else replace(results, page=Path(to) / "report.html")
+
+
+@contextmanager
+def _as_log(log: Path) -> Iterator[tuple[Path, bool]]:
+    """The log as canonical Parquet, and whether it was made of TREC's sessions."""
+    if not is_session_file(log):
+        yield check_log(log), False
+        return
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        made = Path(folder) / "sessions.parquet"
+        log_of_sessions(read_sessions(log), made)
+        yield check_log(made), True
+
+
+def _tasks_of(tasks: Sequence[str], judgments: Judgments | None) -> tuple[str, ...]:
+    """Those that were named, or all that have something to judge."""
+    if tasks:
+        return tuple(tasks)
+    judged = [name for name in task_names() if task_class(name).judged] if judgments is not None else []
+    if judgments is not None and not any(unit.session for unit in judgments.units):
+        judged.remove("judged-sessions")
+    return (*judged, *unjudged_tasks())
 
 
 @contextmanager
@@ -154,12 +190,12 @@ def _working_folder(to: str | Path | None, log: Path, *, force: bool) -> Iterato
             yield folder
 
 
-def _about(log: Path, plan: SweepPlan) -> dict[str, Any]:
+def _about(name: str, log: Path, plan: SweepPlan) -> dict[str, Any]:
     """What the report says of the sweep."""
     records, users = plan.extent(log)
     prepared = plan.preparation.to_dict()
     return {
-        "log": log.name,
+        "log": name,
         "records": records,
         "users": users,
         "since": prepared["since"],

@@ -16,18 +16,20 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate.data import Counted, ReleasedData, released_whole
+from tacit.evaluate.judged import Judgments
 from tacit.evaluate.results import Progress, no_progress
 from tacit.evaluate.sweep.measurements import Measurements, gather
 from tacit.evaluate.sweep.parts import SpilledLog, spill
 from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
 from tacit.evaluate.sweep.settings import LEAST, ORIGINAL, ReleaseSetting
-from tacit.evaluate.task import Measures, Trial
+from tacit.evaluate.task import Measures, Task, Trial
 from tacit.evaluate.tasks import task_class, task_names
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, memory_for, open_engine
@@ -51,21 +53,24 @@ class SweepPlan:
         draws: how often the noise of a setting is drawn for each fold.
         seed: of the split into folds.
         preparation: which records take part, and how histories are split into sessions, as in a release.
+        judgments: of topics, for the tasks that people judged.
     """
 
     settings: tuple[ReleaseSetting, ...]
-    tasks: tuple[str, ...] = field(default_factory=lambda: tuple(task_names()))
+    tasks: tuple[str, ...] = field(default_factory=lambda: unjudged_tasks())
     folds: int = 5
     draws: int = DRAWS
     seed: int = 0
     preparation: Preparation = field(default_factory=Preparation)
+    judgments: Judgments | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 2)):
             if value < least:
                 raise ParameterError.outside(name, value, f"at least {least}")
         for task in self.tasks:
-            task_class(task)
+            if task_class(task).judged and self.judgments is None:
+                raise ParameterError(f"the task {task} needs judgments: give `topics` and `qrels`.")
         if not self.tasks:
             raise ParameterError("a sweep needs a task.")
 
@@ -80,10 +85,22 @@ class SweepPlan:
         """The draws of a setting on each fold; what draws no noise is run once."""
         return range(1 if setting.exact else self.draws)
 
+    def made(self, task: str, fold: int) -> Task:
+        """A task, with the judgments of a fold where it needs some."""
+        made: Callable[..., Task] = task_class(task)
+        if self.judgments is None or not task_class(task).judged:
+            return made()
+        return made(self.judgments.of_fold(fold, self.folds, self.seed))
+
     @property
     def total(self) -> int:
         """How many runs there are."""
         return self.folds * sum(len(self.draws_of(setting)) for setting in self.settings)
+
+
+def unjudged_tasks() -> tuple[str, ...]:
+    """Names of the tasks that need no judgments."""
+    return tuple(name for name in task_names() if not task_class(name).judged)
 
 
 def run_sweep(
@@ -108,7 +125,14 @@ def run_sweep(
     log, folder = check_log(log), Path(folder)
     if not plan.extent(log)[0]:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
-    shared = {"log": file_digest(log), "folds": plan.folds, "seed": plan.seed, "tasks": sorted(plan.tasks)}
+    shared: dict[str, Any] = {
+        "log": file_digest(log),
+        "folds": plan.folds,
+        "seed": plan.seed,
+        "tasks": sorted(plan.tasks),
+    }
+    if plan.judgments is not None:
+        shared["judgments"] = plan.judgments.digest
     store = RunStore(folder, shared | plan.preparation.to_dict(), anew=anew)
     pending = [fold for fold in range(plan.folds) if any(_missing(store, plan, fold))]
 
@@ -197,7 +221,7 @@ def run_fold(
                 for task in plan.tasks:
                     begun = time.process_time()
                     if task not in trials:
-                        trials[task] = task_class(task)().against(original, test)
+                        trials[task] = plan.made(task, fold).against(original, test)
                     measured = (
                         _best_use(trials[task], task_class(task).headline, original)
                         if setting == ORIGINAL

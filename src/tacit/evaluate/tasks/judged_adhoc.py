@@ -1,0 +1,36 @@
+"""Ad-hoc search judged by people: rank documents for a query of a topic (TREC's qrels).
+
+Units are the lists that were shown for a query of a judged topic: by a session of the TREC Session track, or
+by a run. Each is reranked by released clicks on its query; with nothing released it stays as it was.
+"""
+
+from __future__ import annotations
+
+from tacit.evaluate.data import Counted, LogPart
+from tacit.evaluate.judged import JudgedTrial, Judgments
+from tacit.evaluate.task import Task
+
+
+class JudgedAdhoc(Task):
+    """Ad-hoc search on judged topics.
+
+    Args:
+        judgments: the topics of this fold.
+    """
+
+    name = "judged-adhoc"
+    title = "ad-hoc search judged by people"
+    description = "rank documents for a query of a judged topic"
+    unit = "query of a judged topic"
+    nothing = "the engine's own order"
+    headline = "engine and clicks: nDCG@10"
+    judged = True
+
+    def __init__(self, judgments: Judgments) -> None:
+        self._judgments = judgments
+
+    def against(self, original: Counted, test: LogPart) -> JudgedTrial:
+        """The judgments are the test."""
+        del original, test
+        units = [(unit, [shown]) for unit in self._judgments.units for shown in unit.lists]
+        return JudgedTrial(self._judgments, units, 1.0)

@@ -1,0 +1,38 @@
+"""Session search judged by people: rank documents for a whole session of the TREC Session track.
+
+The lists of a session's queries, each reranked by released clicks on its query, are merged as in
+:mod:`tacit.evaluate.tasks.session_search`: a document scores one over its place in each, those closer to the
+end counting more by γ. Judged by the qrels of the session's topic.
+"""
+
+from __future__ import annotations
+
+from tacit.evaluate.data import Counted, LogPart
+from tacit.evaluate.judged import JudgedTrial, Judgments
+from tacit.evaluate.task import Task
+from tacit.evaluate.tasks.session_search import DISCOUNT
+
+
+class JudgedSessions(Task):
+    """Session search on judged sessions.
+
+    Args:
+        judgments: the sessions of this fold.
+    """
+
+    name = "judged-sessions"
+    title = "session search judged by people"
+    description = "rank documents for a whole judged session"
+    unit = "judged session"
+    nothing = "the engine's own order for each query"
+    headline = "engine and clicks: nDCG@10"
+    judged = True
+
+    def __init__(self, judgments: Judgments) -> None:
+        self._judgments = judgments
+
+    def against(self, original: Counted, test: LogPart) -> JudgedTrial:
+        """The judgments are the test."""
+        del original, test
+        units = [(unit, unit.lists) for unit in self._judgments.units if unit.session]
+        return JudgedTrial(self._judgments, units, DISCOUNT)
