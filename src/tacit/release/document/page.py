@@ -28,6 +28,7 @@ from tacit.release.document.words import (
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import LONGEST_KEY
+from tacit.release.schedule import Keys
 from tacit.release.thresholds import smallest, survival
 
 PAGE = "release.html"
@@ -118,7 +119,8 @@ def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
             lines.append(
                 f"{part.table}: the noise added to a count is at most {most:,}, up or down, 19 times in 20."
             )
-    lines.append("A row may be missing though many have it; that something is missing tells nothing certain.")
+    if any(part.keys is not Keys.PUBLIC for part in mechanism.schedule):
+        lines.append("A row may be missing though many have it: what is missing tells nothing certain.")
     return lines
 
 

@@ -51,10 +51,11 @@ def columns(plan: SessionPlan) -> Mapping[str, Mapping[str, str]]:
     times = (
         "Users who asked these queries in this order" if asked.counted_once else "How often they were asked"
     )
-    given = among(asked.take, asked.sessions_per_user, "session")
+    one_of = "" if asked.sessions_per_user == 1 else "one of "
+    given = f"{one_of}a user's {taken(asked.take, asked.sessions_per_user, 'session')}"
     found = {
         part.table: {
-            "count": f"{times}, others in between or not, within one session {given}, cut to its first "
+            "count": f"{times}, others in between or not, within {given}, cut to its first "
             f"{asked.queries_per_session} queries; plus noise of scale {part.error:.4g}."
         }
     }
