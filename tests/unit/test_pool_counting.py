@@ -337,7 +337,8 @@ def test_what_is_forgotten_is_told_and_counts_no_more() -> None:
         driven.ask(person, 2, 0.0)
     (send,) = driven.pool.deposit("d", "d in 1", 1, 2, 0.0)
     assert isinstance(send, Send)
-    assert driven.pool.forget() == (Refuse("d", Why.FORGOTTEN),)
+    assert driven.pool.people(0.0) == 3
+    assert driven.pool.forget() == (Refuse("d", Why.FORGOTTEN),) and driven.pool.people(0.0) == 0
     answer = driven.log(send.batch, 1.0)
     assert driven.pool.answered(send.batch.number, answer, 1.0) == ()
     driven.ask("e", 2, 1.0)
@@ -385,6 +386,10 @@ def test_how_many_are_there_is_told_in_steps_of_k() -> None:
     assert driven.pool.people(1.0) == 3 and driven.pool.people(101.0) == 0
     driven.pool.open_period(2, 1.0)
     assert driven.pool.busiest == {2: 3, 3: 1, 4: 1}
+    for person in "ab":
+        driven.ask(person, 4, 2.0, period=2)
+    driven.pool.open_period(3, 3.0)
+    assert driven.pool.busiest == {2: 3, 3: 1, 4: 2}  # the most of any period
 
 
 def test_the_gateway_logs_until_the_deadline_once_and_whole() -> None:
