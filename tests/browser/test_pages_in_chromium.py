@@ -147,20 +147,28 @@ def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_pa
         with served_page(tmp_path, [described]) as server:
             teach(server, COFFEE)
             window = Window(chromium, server)
+            assert "queries alone until you have looked" in window.page.locator("main").inner_text()
+            window.search("java")
+            alone = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
+            assert "topics" not in alone
+            page = window.go("/never-sent")
+            assert page.locator(".concepts tbody tr").count() == 12
+            assert "Until you have looked at this list" in page.locator(".notice").inner_text()
+            page.get_by_role("button", name="I have looked at it").click()
+            playwright.expect(page.locator("main")).to_contain_text("You have looked at this list")
             window.search("java").locator("#sent summary").click()
             shown = window.page.locator("pre.wire").inner_text()
             first = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
-            assert any("beverage" in topic for topic in first["topics"])
+            assert first["topics"][-1] == "Top/Food & Drink/Coffee & Tea"
             assert '"topics"' in shown
             assert "Exactly what left this machine" in window.page.locator("#sent .turn").inner_text()
-            window.go("/profile?find=beverage")
-            row = window.page.locator(".node", has=window.page.locator('[title$="/beverage.n.01"]')).first
-            with window.page.expect_navigation():
-                row.locator("select").select_option("2.0")
-            assert "sensitive now" in window.page.locator(".notice").inner_text()
+            window.go("/never-sent")
+            window.page.select_option("#mark", label="Coffee & Tea")
+            window.page.get_by_role("button", name="Mark").click()
+            playwright.expect(window.page.locator("main")).to_contain_text("never sent from now on")
             window.search("java")
             second = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
-            assert not any("coffee" in topic for topic in second.get("topics", []))
+            assert "topics" not in second
             assert second != first
             window.go("/exposure")
             assert "with interests" in window.page.locator("section.engine").inner_text()
@@ -237,10 +245,10 @@ def test_suggestions_come_from_here_and_are_chosen_by_arrows(window: Window) -> 
 def test_the_tree_opens_where_it_is_asked_to_and_forgetting_can_be_undone(window: Window) -> None:
     teach(window.server, COFFEE)
     page = window.go("/profile")
-    page.get_by_role("link", name="Open physical entity").click()
-    page.wait_for_selector('.name[title$="/matter.n.03"]')
+    page.get_by_role("link", name="Open Food & Drink").click()
+    page.wait_for_selector('.name[title$="/Coffee & Tea"]')
     assert "12" in page.locator(".row").first.inner_text()
-    page.get_by_role("button", name="Forget all pages about entity").click()
+    page.get_by_role("button", name="Forget all pages about Food & Drink").click()
     page.wait_for_selector(".notice")
     assert window.server.site.guard.history() == []
     page.get_by_role("button", name="Undo").click()
@@ -260,23 +268,19 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
     window.search("java").locator(".result h2 a").first.click()
     page.wait_for_url("**/read/**")
     assert len(server.site.guard.history()) == 13
-    window.go("/profile").get_by_role("link", name="Open physical entity").click()
-    page.wait_for_selector('.name[title$="/matter.n.03"]')
-    row = page.locator(
-        ".node", has=page.locator('[title="entity.n.01/physical_entity.n.01/matter.n.03"]')
-    ).last
-    row.locator("select").first.select_option("1.0")
-    row.get_by_role("button", name="Set").first.click()
+    window.go("/profile").get_by_role("link", name="Open Food & Drink").click()
+    page.wait_for_selector('.name[title$="/Coffee & Tea"]')
+    page.get_by_role("button", name="Never send: Coffee & Tea").click()
     page.wait_for_selector(".notice")
-    assert server.site.guard.sensitive_topics() == {"entity.n.01/physical_entity.n.01/matter.n.03": 1.0}
+    assert server.site.guard.sensitive_topics() == {"Top/Food & Drink/Coffee & Tea": 1.0}
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector(".notice")
     assert server.site.guard.sensitive_topics() == {}
     window.close()
 
 
-PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/exposure", "/data", "/settings",
-         "/read/coffee.n.01"]  # fmt: skip
+PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/never-sent", "/exposure", "/data",
+         "/settings", "/read/coffee.n.01"]  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

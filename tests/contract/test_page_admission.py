@@ -17,11 +17,11 @@ from tests.page_server import ServedPage, served_page
 from tacit.web.engines.interface import EngineDescription
 from tacit.web.server import opening_page
 
-PRIVATE = """/ /search?q=java /profile /profile/children?topic=entity.n.01 /exposure /data
+PRIVATE = """/ /search?q=java /profile /profile/children?topic=Top /never-sent /exposure /data
 /exposure/requests.txt /data/export /data/progress
 /settings /suggest?q=j /read/coffee.n.01 /go/x/1 /picture/x/1""".split()
-CHANGES = """/profile/sensitive /profile/forget /profile/forget-page /undo/x /exposure/forget /data/import
-/data/browser /data/erase /data/sign-out /settings /settings/engine /settings/engine/change /settings/rule
+CHANGES = """/profile/sensitive /never-sent/seen /profile/forget /profile/forget-page /undo/x /exposure/forget
+/data/import /data/browser /data/erase /data/sign-out /settings /settings/engine /settings/engine/change /settings/rule
 /settings/rules/import /settings/rule/remove /settings/lens /clicked/x/1 /search""".split()
 HOSTS = """evil.example evil.example:{port} 127.0.0.1 127.0.0.1.evil.example:{port}
 localhost.evil.example:{port} [::1]:{port} 0.0.0.0:{port}""".split()
@@ -124,7 +124,7 @@ def test_a_form_or_fetch_of_another_site_changes_nothing_even_with_the_cookie_an
     browser: httpx.Client, page: ServedPage, path: str, headers: dict[str, str]
 ) -> None:
     before = page.site.sent.count(), page.site.guard.sensitive_topics()
-    fields = {"topic": "entity.n.01", "weight": "1", "sure": "erase", "q": "java"}
+    fields = {"topic": "Top", "weight": "1", "sure": "erase", "q": "java"}
     answer = browser.post(f"{path}?form={page.token(browser)}", data=fields, headers=headers)
     assert answer.status_code == 403
     assert (page.site.sent.count(), page.site.guard.sensitive_topics()) == before
@@ -248,5 +248,5 @@ def test_script_in_what_an_engine_says_is_text(tmp_path: Path) -> None:
 def test_links_go_only_where_the_results_went(page: ServedPage, browser: httpx.Client) -> None:
     assert browser.get("/go/https://evil.example/1").status_code == 404
     assert browser.get("/go/unknown/1").status_code == 400
-    answer = page.post(browser, "/profile/sensitive", topic="entity.n.01", weight="0", back="//evil.example/")
+    answer = page.post(browser, "/profile/sensitive", topic="Top", weight="0", back="//evil.example/")
     assert answer.url.host == "127.0.0.1"

@@ -9,12 +9,22 @@ import bisect
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 
 from tacit.errors import InputError
+from tacit.retrieval.sensitive_pages import recogniser
 from tacit.text import normalise
 from tacit.web.state import PageState
+
+_LOOKED_AT = 40
+
+
+@lru_cache(maxsize=10_000)
+def is_sensitive(query: str) -> bool:
+    """Whether a query is about something sensitive: it is never offered again, lest it goes out unmeant."""
+    return recogniser().concept_of_query(query) >= 0
 
 
 class Suggestions:
@@ -56,9 +66,10 @@ class Suggestions:
             rows = self._state.rows(
                 "SELECT query FROM page_query WHERE query LIKE ?1 ESCAPE '\\' OR query LIKE ?2 ESCAPE '\\' "
                 "ORDER BY query LIKE ?1 ESCAPE '\\' DESC, times DESC, time DESC LIMIT ?3",
-                (pattern, f"% {pattern}", limit),
+                (pattern, f"% {pattern}", _LOOKED_AT),
             )
-            found.update(dict.fromkeys(str(query) for (query,) in rows))
+            own_queries = (str(query) for (query,) in rows if not is_sensitive(str(query)))
+            found.update(dict.fromkeys(islice(own_queries, limit)))
         first = bisect.bisect_left(self._asked_sorted, beginning)
         last = bisect.bisect_left(self._asked_sorted, f"{beginning}\U0010ffff")
         often = heapq.nsmallest(

@@ -16,7 +16,8 @@ def readable_topic(label: str) -> str:
     >>> readable_topic("entity.n.01/domestic_animal.n.01")
     'domestic animal'
     """
-    return _SENSE.sub("", label.rpartition("/")[2]).replace("_", " ")
+    name = _SENSE.sub("", label.rpartition("/")[2]).replace("_", " ")
+    return name.replace("%2F", "/").replace("%25", "%")
 
 
 def leaf_labels(labels: Iterable[str]) -> list[str]:
@@ -33,4 +34,4 @@ def leaf_words(labels: Iterable[str]) -> tuple[str, ...]:
 
 def sent_names(decided: Protection) -> tuple[str, ...]:
     """The readable names of the most special topics that were sent."""
-    return leaf_words(decided.topics)
+    return tuple(map(readable_topic, decided.names))

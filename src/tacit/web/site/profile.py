@@ -1,4 +1,4 @@
-"""The profile page: the topic tree, what is sensitive and how much, forgetting, and undoing it."""
+"""The profile page: interests, topics, forgetting and undoing it; and the page of what is never sent."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tacit.errors import InputError
 from tacit.web.site.site import Site, own_address
 from tacit.web.topics import readable_topic
 
-WEIGHTS = ((0.0, "not sensitive"), (0.5, "somewhat"), (1.0, "sensitive"), (2.0, "very"), (5.0, "extremely"))
-"""How sensitive a topic can be made on the page."""
-
 _MOST_CHILDREN = 200
 _BUSIEST = 12
+_MOST_TO_MARK = 1_000
+_SEVERAL = 1.5
+"""Pages that make an interest."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -27,6 +27,8 @@ def routes(site: Site) -> list[Route]:
         Route("/profile", page.show),
         Route("/profile/children", page.children),
         Route("/profile/sensitive", page.sensitive, methods=["POST"]),
+        Route("/never-sent", page.never_sent),
+        Route("/never-sent/seen", page.seen, methods=["POST"]),
         Route("/profile/forget", page.forget, methods=["POST"]),
         Route("/profile/forget-page", page.forget_page, methods=["POST"]),
         Route("/undo/{key}", page.undo, methods=["POST"]),
@@ -58,12 +60,19 @@ class _ProfilePage:
             levels={one: below[:_MOST_CHILDREN] for one, below in guard.unfold(opened.label).items()},
             found=guard.find(word, limit=60) if word else None,
             word=word,
-            weights=WEIGHTS,
-            busiest=guard.busiest(_BUSIEST),
+            busiest=[one for one in guard.busiest(_BUSIEST) if one.documents >= _SEVERAL],
             sensitive=guard.topics(sorted(guard.sensitive_topics())),
+            concepts=guard.concepts(),
+            confirmed=guard.confirmed,
             history=guard.history(limit=20),
+            for_all=self._for_all(),
             most=_MOST_CHILDREN,
         )
+
+    def _for_all(self) -> frozenset[str]:
+        """The labels of what is sensitive for everybody."""
+        root = self._site.guard.topic().label
+        return frozenset(f"{root}/{one.name}" for one in self._site.guard.concepts())
 
     async def children(self, request: Request) -> Response:
         """The topics below one, as a part of the page."""
@@ -74,16 +83,41 @@ class _ProfilePage:
                 "topics.html",
                 nodes=below[:_MOST_CHILDREN],
                 more=max(0, len(below) - _MOST_CHILDREN),
-                weights=WEIGHTS,
                 form_token=request.state.form_token,
                 place=request.state.place,
                 path=[],
                 levels={},
+                for_all=self._for_all(),
             )
         )
 
+    async def never_sent(self, request: Request) -> Response:
+        """What is sensitive for everybody, what the person marked, and how well it is recognised."""
+        guard = self._site.guard
+        marks = await to_thread.run_sync(lambda: guard.topics(sorted(guard.sensitive_topics())))
+        topics = await to_thread.run_sync(lambda: guard.find("", limit=_MOST_TO_MARK))
+        return self._site.render(
+            request,
+            "never_sent.html",
+            concepts=guard.concepts(),
+            confirmed=guard.confirmed,
+            marks=marks,
+            topics=sorted(
+                (one for one in topics if not one.children and not _within(one.label, self._for_all())),
+                key=lambda one: one.name,
+            ),
+        )
+
+    async def seen(self, request: Request) -> Response:
+        """Remember that the person has looked at the list; interests may go out from now on."""
+        form = await request.form(max_files=0)
+        await to_thread.run_sync(self._site.guard.confirm)
+        self._site.changed()
+        said = "Noted. Interests may go out with a query now, to engines that take them."
+        return self._site.done(own_address(form.get("back"), "/never-sent"), said)
+
     async def sensitive(self, request: Request) -> Response:
-        """Make a topic sensitive, or no longer."""
+        """Keep a topic of one's own out of all that leaves, or no longer."""
         form = await request.form(max_files=0)
         label = str(form.get("topic", ""))
         try:
@@ -100,9 +134,9 @@ class _ProfilePage:
             guard.sensitive(label, before)
             return f"{name} is as it was before."
 
-        said = f"“{name}” is sensitive now: pages about it have no influence on what is sent."
+        said = f"“{name}” is never sent from now on, and pages about it have no influence on what is."
         if weight == 0:
-            said = f"“{name}” is no longer sensitive."
+            said = f"“{name}” is no longer marked."
         return self._site.done(own_address(form.get("back"), f"/profile?topic={quote(label)}"), said, undo)
 
     async def forget(self, request: Request) -> Response:
@@ -147,3 +181,8 @@ class _ProfilePage:
         if said is None:
             return self._site.done(back, "That cannot be undone any more.", problem=True)
         return self._site.done(back, said)
+
+
+def _within(label: str, labels: frozenset[str]) -> bool:
+    """Whether a topic is one of some, or lies right below one."""
+    return label in labels or label.rpartition("/")[0] in labels

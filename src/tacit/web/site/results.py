@@ -82,6 +82,7 @@ class _ResultPages:
             request,
             "front.html",
             documents=round(root.documents),
+            confirmed=self._site.guard.confirmed,
             requests=sum(self._site.sent.count().values()),
             engines=[engine for engine in self._site.engines if engine.enabled],
         )

@@ -150,7 +150,7 @@ class Site:
 
     @cached_property
     def _environment(self) -> Environment:
-        environment = templates("tacit.web", topic=readable_topic, pages=_pages, percent=_percent)
+        environment = templates("tacit.web", topic=readable_topic, pages=_pages)
         environment.globals |= {"readable": sent_names}
         return environment
 
@@ -220,10 +220,6 @@ def open_site(
                 yield site
         finally:
             state.close()
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}\u00a0%"
 
 
 def _pages(documents: float) -> str:

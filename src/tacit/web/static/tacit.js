@@ -123,7 +123,7 @@
     box.addEventListener("blur", () => show([]));
   }
 
-  // The topic tree: a branch is fetched when it is opened; a sensitivity is stored when it is chosen.
+  // The topic tree: a branch is fetched when it is opened.
   document.addEventListener("click", async (event) => {
     const twist = event.target.closest("a.twist");
     if (!twist) return;
@@ -140,14 +140,6 @@
     twist.setAttribute("aria-expanded", String(!open));
     twist.setAttribute("aria-label", twist.getAttribute("aria-label").replace(open ? "Close" : "Open", open ? "Open" : "Close"));
   });
-  document.addEventListener("change", (event) => {
-    if (event.target.matches(".weigh select")) {
-      const form = event.target.form;
-      form.append(make("input", { type: "hidden", name: "back", value: `/profile?topic=${encodeURIComponent(form.elements.topic.value)}` }));
-      form.submit();
-    }
-  });
-
   // A filter is applied when it is chosen.
   for (const form of all(".filters")) form.addEventListener("change", () => form.requestSubmit());
 
