@@ -40,17 +40,16 @@ READ = {
 }
 PAGES = {
     "profile": "/profile",
-    "topic": "/profile?find=coffee",
+    "never-sent": "/never-sent",
     "exposure": "/exposure",
     "data": "/data",
     "settings": "/settings",
-    "bounds": "/trade-off?q=java",
 }
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
 def teach(page: ServedPage) -> None:
-    """Give the profile its history, and say what of it is nobody's business."""
+    """Give the profile its history, and say that the list of what is never sent was looked at."""
     moment = datetime.now(UTC) - timedelta(days=40)
     pages = []
     for round_number in range(3):
@@ -66,7 +65,7 @@ def teach(page: ServedPage) -> None:
                     )
                 )
     page.site.guard.learn(pages)
-    page.site.guard.sensitive("disease.n.01", 2.0)
+    page.site.guard.confirm()
     page.site.changed()
 
 
@@ -106,7 +105,7 @@ def main() -> None:
             window.wait_for_timeout(300)
             shoot(window.locator("#sent"), f"sent{ending}", folder)
             for name, path in PAGES.items():
-                if "--all" in sys.argv or name in {"profile", "exposure"}:
+                if "--all" in sys.argv or name in {"profile", "never-sent"}:
                     window.goto(page.inside + path)
                     shoot(window, f"{name}{ending}", folder, full_page=bool(ending))
             context.close()
