@@ -70,6 +70,7 @@ def test_a_session_of_100_queries(tmp_path: Path) -> None:
         ]
         with served_page(tmp_path, engines) as page, page.browser() as client:
             begun = datetime(2026, 1, 1, tzinfo=UTC)
+            page.site.guard.confirm()
             page.site.guard.learn(
                 (
                     "",
