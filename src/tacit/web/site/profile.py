@@ -93,18 +93,19 @@ class _ProfilePage:
 
     async def never_sent(self, request: Request) -> Response:
         """What is sensitive for everybody, what the person marked, and how well it is recognised."""
-        guard = self._site.guard
-        marks = await to_thread.run_sync(lambda: guard.topics(sorted(guard.sensitive_topics())))
-        topics = await to_thread.run_sync(lambda: guard.find("", limit=_MOST_TO_MARK))
+        return await to_thread.run_sync(self._listed, request)
+
+    def _listed(self, request: Request) -> Response:
+        guard, for_all = self._site.guard, self._for_all()
+        leaves = [one for one in guard.find("", limit=_MOST_TO_MARK) if not one.children]
         return self._site.render(
             request,
             "never_sent.html",
             concepts=guard.concepts(),
             confirmed=guard.confirmed,
-            marks=marks,
+            marks=guard.topics(sorted(guard.sensitive_topics())),
             topics=sorted(
-                (one for one in topics if not one.children and not _within(one.label, self._for_all())),
-                key=lambda one: one.name,
+                (one for one in leaves if not _within(one.label, for_all)), key=lambda one: one.name
             ),
         )
 
