@@ -59,3 +59,11 @@ def test_own_queries_come_first_then_released_ones_by_count_then_words(state: Pa
     assert found.complete("jav", own=False, limit=2) == ["java coffee", "javelin throw"]
     assert found.complete("") == []
     assert Suggestions(state, ["java"]).complete("java i", own=False) == []
+
+
+def test_a_query_about_something_sensitive_is_not_offered_again(state: PageState) -> None:
+    """Accepted by mistake, it would tell an engine what was read."""
+    suggestions = Suggestions(state, ())
+    for query in ("diabetes insulin dose", "dia de los muertos recipe", "diaper rash"):
+        suggestions.remember(query, "2026-01-01")
+    assert suggestions.complete("dia") == ["dia de los muertos recipe"]
