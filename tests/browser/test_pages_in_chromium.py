@@ -231,6 +231,20 @@ def test_by_keyboard_alone(window: Window) -> None:
     page.wait_for_url("**/read/**")
 
 
+def test_a_bang_leads_to_the_site_without_a_referrer(window: Window) -> None:
+    seen: list[Any] = []
+
+    def answer(route: Any) -> None:
+        seen.append(route.request)
+        route.fulfill(body="<title>there</title>", content_type="text/html")
+
+    window.context.route("https://en.wikipedia.org/**", answer)
+    window.page.fill("#q", "!w green tea")
+    window.page.keyboard.press("Enter")
+    window.page.wait_for_url("https://en.wikipedia.org/w/index.php?search=green+tea")
+    assert "referer" not in seen[0].all_headers()
+
+
 def test_suggestions_come_from_here_and_are_chosen_by_arrows(window: Window) -> None:
     page = window.page
     # Typed at once: letter by letter, a slow machine would show suggestions for the first few in between.

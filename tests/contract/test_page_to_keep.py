@@ -137,8 +137,7 @@ def test_bangs_lead_away_choose_a_kind_or_are_handed_on(
     page: ServedPage, browser: httpx.Client, engine: LocalServer
 ) -> None:
     away = browser.get("/search", params={"q": "!!w green tea"})
-    assert away.status_code == 303
-    assert away.headers["location"] == "https://en.wikipedia.org/w/index.php?search=green+tea"
+    assert 'content="0; url=https://en.wikipedia.org/w/index.php?search=green+tea"' in away.text
     assert away.headers["referrer-policy"] == "no-referrer" and engine.requests == []
     browser.get("/search", params={"q": "!w green tea"})
     assert engine.requests[-1].startswith(b"GET /search?q=%21w+green+tea&format=json ")
@@ -146,13 +145,13 @@ def test_bangs_lead_away_choose_a_kind_or_are_handed_on(
     browser.get("/search", params={"q": "cats !i"})
     assert b"q=cats&format=json&categories=images " in engine.requests[-1]
     lucky = browser.get("/search", params={"q": "!! java"})
-    assert lucky.status_code == 303 and ".example/java/part" in lucky.headers["location"]
+    assert re.search(r'content="0; url=https://[^"]+\.example/java/part"', lucky.text)
     assert page.site.guard.history()[0].query == "java"
 
 
 def test_without_searxng_known_bangs_lead_to_the_site(tmp_path: Path) -> None:
     with served_page(tmp_path) as page, page.browser() as client:
-        assert "wikipedia" in client.get("/search", params={"q": "!w tea"}).headers["location"]
+        assert "url=https://en.wikipedia" in client.get("/search", params={"q": "!w tea"}).text
         assert client.get("/search", params={"q": "!zzz tea"}).status_code == 200
         assert "None of your engines has images" in client.get("/search?q=tea&category=images").text
 

@@ -101,7 +101,7 @@ class _ResultPages:
         reads_bangs = any(engine.kind == "searxng" and engine.enabled for engine in site.engines)
         bang = read_bang(typed, handed_on=reads_bangs)
         if bang.leave:
-            return RedirectResponse(bang.leave, 303, headers={"Referrer-Policy": "no-referrer"})
+            return self._away(request, bang.leave)
         lens = asked.get("lens", "") if asked.get("lens", "") in lenses(site.state) else ""
         query = bang.query
         if lens and asked.get("sites") == "on":
@@ -115,13 +115,18 @@ class _ResultPages:
         page = await site.service.fresh(page, site.rules, site.settings)
         if bang.first and page.personal:
             await self._record(page, page.personal[0])
-            direct = self._target(page, page.personal[0]).direct
-            return RedirectResponse(direct, 303, headers={"Referrer-Policy": "no-referrer"})
+            return self._away(request, self._target(page, page.personal[0]).direct)
         size = _PICTURES_ON_A_PAGE if wanted.category == "images" else _ON_A_PAGE
         choice = _Choice(asked.get("order") == "plain", _part(asked.get("page")), size, lens)
         if choice.part > max(1, -(-len(page.plain) // size)) and page.more:
             page = await site.service.more(page, site.engines, site.rules, site.settings)
         return self._draw(request, typed, page, choice)
+
+    def _away(self, request: Request, address: str) -> Response:
+        """A page that leads to another site: our own policy forbids that a form is redirected there."""
+        answer = self._site.render(request, "door.html", kind="away", again=address)
+        answer.headers["Referrer-Policy"] = "no-referrer"
+        return answer
 
     def _hosts(self, lens: str) -> list[str]:
         return [site for site in lenses(self._site.state)[lens] if "/" not in site][:_MOST_ASKED_SITES]
