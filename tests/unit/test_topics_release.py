@@ -25,7 +25,13 @@ from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.topics import Topics, TopicsPlan
-from tacit.release.mechanisms.topics_counting import NOWHERE, NearestTopics, NounTopics
+from tacit.release.mechanisms.topics_counting import (
+    NOWHERE,
+    NearestTopics,
+    NounTopics,
+    PeoplesTopics,
+    topics_of_queries,
+)
 from tacit.release.mechanisms.topics_tree import (
     BEGINNERS,
     TOP,
@@ -63,7 +69,12 @@ def small(tmp_path: Path) -> Path:
 
 def made(engine: Engine, log: Log, source: Any = None, **options: Any) -> dict[str, int]:
     """The published counts that are not 0."""
-    tables = run(Topics(**options), engine, engine.load(log_table(log)), source or SeededRandomness(1))
+    tables = run(
+        Topics(**{"taxonomy": "wordnet", **options}),
+        engine,
+        engine.load(log_table(log)),
+        source or SeededRandomness(1),
+    )
     rows = tables["topics"].to_pylist()
     return {row["topic"]: row["count"] for row in rows if row["count"]}
 
@@ -130,6 +141,28 @@ class TestMapping:
         assert name(found[0]) == name(found[1]) == "new_york.n.01"
         assert name(found[2]) == "beagle.n.01"
         assert found[3] == found[4] == found[5] == NOWHERE
+
+    def test_a_plural_is_its_singular_unless_that_is_the_rarer_word(self) -> None:
+        name = load_wordnet().name
+        found = NounTopics()(["clocks", "physics", "politics", "www.clocks.com", "www com", "http://www"])
+        assert [name(topic) for topic in found[:4]] == [
+            "clock.n.01",
+            "physics.n.01",
+            "politics.n.01",
+            "clock.n.01",
+        ]
+        assert found[4:].tolist() == [NOWHERE, NOWHERE]
+
+    def test_the_peoples_taxonomy_places_what_people_search_for(self) -> None:
+        public, places = take_topics("people", 2), PeoplesTopics()
+        assert topics_of_queries(public.tree).__class__ is PeoplesTopics
+        queries = ["used honda civic", "sourdough bread", "www.auto.com", "www.com", "xyzzy", ""]
+        path = public.tree.path
+        found = places(queries)
+        first = [path(topic)[1] if topic != NOWHERE else "" for topic in found.tolist()]
+        assert first == ["Cars & Vehicles", "Food & Drink", "Cars & Vehicles", "", "", ""]
+        assert places(queries[:1]).tolist() == found[:1].tolist(), "other queries have no say"
+        assert Topics(epsilon=1).plan().to_dict()["taxonomy"]["name"] == "people"
 
     @settings(max_examples=20, deadline=None)
     @given(st.permutations(QUERIES), st.integers(0, 6))
@@ -203,10 +236,14 @@ class TestConsistency:
 
     def test_the_stated_errors_are_those_of_the_noise(self, engine: Engine) -> None:
         """At 5 standard errors over 100 draws, all topics together; 30% more or less noise is told."""
-        counting = Topics(noise=3.0).plan().count(engine, engine.load(log_table({"a": asked("beagle")})))
+        counting = (
+            Topics(noise=3.0, taxonomy="wordnet")
+            .plan()
+            .count(engine, engine.load(log_table({"a": asked("beagle")})))
+        )
 
         def ratio(drawn: float, stated: float) -> float:
-            release, topics = Topics(noise=drawn).plan(), wordnet_levels(2)
+            release, topics = Topics(noise=drawn, taxonomy="wordnet").plan(), wordnet_levels(2)
             squares = []
             for _ in range(100):
                 noisy: list[np.ndarray] = []

@@ -42,8 +42,8 @@ class Topics(Mechanism):
     epsilon: float | None = parameters.declared_epsilon()
     neighbours: Neighbours = parameters.declared_neighbours()
     taxonomy: Any = parameters.declared(
-        "wordnet",
-        "The public taxonomy: wordnet, or a file (Open Directory, Topics table, paths, tiers).",
+        "people",
+        "The public taxonomy: people, wordnet, or a file (Open Directory, Topics table, paths, tiers).",
         option_type=str,
     )
     levels: int = parameters.declared(

@@ -5,6 +5,9 @@ data.
 left. The longest one decides, of equally long ones that with the rarest word, of equally rare ones the last;
 it has its most frequent meaning.
 
+**The people's taxonomy.** The topic that scores best for the query's words, one query at a time
+(:mod:`tacit.retrieval.people_topics`), if it scores well enough.
+
 **Other taxonomies.** The topic whose direction among word vectors is nearest to that of the query's words
 (:mod:`tacit.retrieval.topic_vectors`), if it is near enough.
 
@@ -34,10 +37,11 @@ from tacit.release.contribution import bounded_within, searches_of
 from tacit.release.engines import Engine
 from tacit.release.mechanisms.topics_tree import TOP, PublishedTopics
 from tacit.release.parameters import Choice
+from tacit.retrieval.people_topics import PeopleTopics
 from tacit.retrieval.topic_vectors import load_topic_vectors
-from tacit.taxonomy import TopicTree, load_wordnet
+from tacit.taxonomy import TopicTree, load_people, load_wordnet, people_taxonomy
 from tacit.text import STOP_WORDS, words
-from tacit.text.vectors import COMMONEST, load_word_table
+from tacit.text.vectors import COMMONEST, load_word_table, plural_forms
 
 NOWHERE = -1
 """In the place of a topic, for a query that has none."""
@@ -46,6 +50,10 @@ _LONGEST_PHRASE = 4
 _STEPS = 127
 _NEAR = int(0.6 * _STEPS * _STEPS)
 """The least product of two rounded directions, a cosine of 0.6, at which a topic is near enough."""
+_WELL = 0.6
+"""The least score in the people's taxonomy: of what lies above it seven in ten were right."""
+_ADDRESS = frozenset({"www", "http", "https", "com", "org", "net", "html", "htm"})
+"""What is left of addresses when they are cut into words: words to no map."""
 _AT_ONCE = 2048
 _REMEMBERED = 1 << 18
 
@@ -56,7 +64,32 @@ TopicsOf = Callable[[Sequence[str]], _Numbers]
 
 def topics_of_queries(tree: TopicTree) -> TopicsOf:
     """The public map from queries to topics of a taxonomy."""
+    if tree is people_taxonomy():
+        return PeoplesTopics()
     return NounTopics() if tree is load_wordnet().tree else NearestTopics(tree)
+
+
+class PeoplesTopics:
+    """Queries by the words that the topics of the people's taxonomy list.
+
+    A scorer of its own, since it remembers the words it has seen, which are people's.
+    """
+
+    def __init__(self) -> None:
+        self._scorer = PeopleTopics(load_people(), load_word_table())
+
+    def __call__(self, queries: Sequence[str]) -> _Numbers:
+        return np.fromiter((self._topic(query) for query in queries), np.int32, len(queries))
+
+    def _topic(self, query: str) -> int:
+        scores = self._scorer.scores([" ".join(telling_words(query))])[0]
+        best = int(scores.argmax())
+        return int(self._scorer.topics[best]) if scores[best] >= _WELL else NOWHERE
+
+
+def telling_words(query: str) -> list[str]:
+    """The words of a query without what belongs to an address."""
+    return [word for word in words(query) if word not in _ADDRESS]
 
 
 class NounTopics:
@@ -78,12 +111,23 @@ class NounTopics:
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            senses = () if phrase in STOP_WORDS else self._wordnet.senses(phrase)
+            senses = () if phrase in STOP_WORDS else self._senses(phrase)
             found = self._known[phrase] = senses[0] if senses else NOWHERE
         return found
 
+    def _senses(self, phrase: str) -> Sequence[int]:
+        """Its meanings; of a plural those of its singular where that is the commoner word.
+
+        So "clocks" are clocks and no herb, while "physics" stays what it is.
+        """
+        for single in sorted(plural_forms(phrase)):
+            shorter = len(single) < len(phrase) and self._table.number(single) < self._table.number(phrase)
+            if shorter and " " not in phrase and (found := self._wordnet.senses(single)):
+                return found
+        return self._wordnet.senses(phrase)
+
     def _topic(self, query: str) -> int:
-        listed = words(query)
+        listed = telling_words(query)
         best, topic, at = (0, 0.0, -1), NOWHERE, 0
         while at < len(listed):
             for size in range(min(_LONGEST_PHRASE, len(listed) - at), 0, -1):
@@ -131,7 +175,7 @@ class NearestTopics:
         """The direction of each query's telling words, each number a function of that query alone."""
         sums = np.zeros((len(queries), self._table.dimensions), np.int64)
         for row, query in enumerate(queries):
-            numbers = [self._table.number(word.removesuffix("'s")) for word in words(query)]
+            numbers = [self._table.number(word.removesuffix("'s")) for word in telling_words(query)]
             known = [number for number in numbers if COMMONEST <= number < len(self._table)]
             if known:
                 sums[row] = self._table.vectors[known].sum(axis=0, dtype=np.int64)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import TaxonomyError
 from tacit.release.execution import in_order
-from tacit.taxonomy import TopicTree, load_wordnet
+from tacit.taxonomy import PEOPLE, TopicTree, load_wordnet, people_taxonomy
 from tacit.taxonomy.files import WORDNET, load_taxonomy
 from tacit.text import sensitive_patterns
 
@@ -287,10 +287,20 @@ def _shared_out(counts: _Floats, total: int) -> _Whole:
 _STATED = {"name", "topics", "sha256", "source"}
 
 
+def people_levels(levels: int) -> PublishedTopics:
+    """The topics of the people's taxonomy."""
+    tree = people_taxonomy()
+    content = (resources.files("tacit.data") / "people" / "topics.txt").read_bytes()
+    every = np.ones(len(tree), np.bool_)
+    return published_topics(tree, every, levels, name=PEOPLE, source=hashlib.sha256(content).hexdigest())
+
+
 def take_topics(taxonomy: str, levels: int) -> PublishedTopics:
-    """The topics of ``wordnet``, or of a file, to so many levels."""
+    """The topics of ``people``, of ``wordnet``, or of a file, to so many levels."""
     if taxonomy == WORDNET:
         return wordnet_levels(levels)
+    if taxonomy == PEOPLE:
+        return people_levels(levels)
     tree = load_taxonomy(taxonomy)
     path = Path(taxonomy)
     source = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -302,10 +312,10 @@ def check_topics(stated: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether the taxonomy is stated as it must be; the bundled one is read again and compared."""
     form = stated["taxonomy"]
     named = set(form) == _STATED and isinstance(form["name"], str) and type(form["topics"]) is int
-    if not named or form["name"] != WORDNET:
+    if not named or form["name"] not in (WORDNET, PEOPLE):
         return named, form["name"] if named else ""
-    same = wordnet_levels(stated["levels"]).to_dict() == form
-    return same, f"{form['topics']} topics of {WORDNET}" if same else "not those of the bundled taxonomy"
+    same = take_topics(form["name"], stated["levels"]).to_dict() == form
+    return same, f"{form['topics']} topics of {form['name']}" if same else "not those of the bundled taxonomy"
 
 
 def check_table(table: pa.Table, form: Mapping[str, Any], variance: float) -> tuple[bool, str]:
