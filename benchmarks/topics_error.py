@@ -61,14 +61,14 @@ def measured(name: str, path: Path, asked: argparse.Namespace) -> bool:
     options = {"levels": asked.levels, "per_user": asked.per_user, "taxonomy": asked.taxonomy}
     kept, shown = True, []
     with open_engine() as engine:
-        off = Topics(noise=0.0, taxonomy="wordnet", **options)
+        off = Topics(noise=0.0, **options)
         counting = off.plan().count(engine, engine.log(path))
         true = off.plan().publish(engine, counting, OperatingSystemRandomness())["topics"]
         labels = true.column("topic")
         truth = np.asarray(true.column("count"))
         level = np.asarray(pc.count_substring(labels, "/")) + 1
         for epsilon in asked.epsilon:
-            made = Topics(epsilon=epsilon, taxonomy="wordnet", **options)
+            made = Topics(epsilon=epsilon, **options)
             drawn = [
                 made.plan().publish(engine, counting, OperatingSystemRandomness()) for _ in range(_DRAWS)
             ]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import repeated_delta
-from tacit.privacy.accounting.events import LaplaceCounts, ThresholdedCounts
+from tacit.privacy.accounting.events import GaussianRounds, LaplaceCounts, ThresholdedCounts
 from tacit.release.analysis import event_of, guarantee_of
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
@@ -121,3 +121,11 @@ def test_one_release_composed_costs_no_less_than_it_states(
     assert repeated_delta(thresholded, 1, counts / scale + 1) >= outright * (1 - 1e-6)
     pure = LaplaceCounts(scale, counts)
     assert repeated_delta(pure, 1, pure.guarantee.epsilon * (1 + 1e-9)) <= 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from([0.2, 1.0, 2.5]), st.sampled_from([1e-6, 0.01, 0.2]), st.sampled_from([0.0, 0.3, 2.0]))
+def test_rounds_composed_cost_no_less_than_they_state(mu: float, disclosure: float, epsilon: float) -> None:
+    """Noise and a disclosure together are a little less than their sum, which is what rounds are."""
+    rounds = GaussianRounds(mu, disclosure, epsilon)
+    assert repeated_delta(rounds, 1, epsilon) >= rounds.guarantee.delta * (1 - 1e-6)

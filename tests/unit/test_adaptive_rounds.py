@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tacit.release import execution as tallies
 from tacit.release.execution import Found, Holdings, cut_to, find, stepped, take_tally
 from tacit.release.loops.weights import add_weights
 from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
-from tacit.release.rounds_analysis import cost_of
+from tacit.release.rounds_analysis import appearance, cost_of
 from tacit.release.schedule import ONE, SCORES, AdaptiveRounds, Round, StepFunction
 
 SOURCE = OperatingSystemRandomness()
@@ -281,6 +282,20 @@ def test_a_plan_spends_what_it_may_and_no_more(
         mutant = replace(schedule, rounds=(*schedule.rounds[:r], weaker, *schedule.rounds[r + 1 :]))
         assert cost_of(mutant).delta(epsilon) > delta
     assert cost_of(replace(schedule, held=held + 1)).delta(epsilon) > spent
+
+
+def test_the_chance_of_an_own_item_leaves_room_for_rounding_to_whole_numbers() -> None:
+    """Twelve times η = 2 for each coefficient, and 10^-28 for what lies beyond that."""
+    schedule = plan_rounds(1.0, 1e-6, 50)
+    for number in range(1, len(schedule.rounds) + 1):
+        until = schedule.rounds[:number]
+        coefficients = sum(step.coefficient for step in until)
+        width = math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in until))
+        room = until[-1].threshold - (ONE + 24) * coefficients
+        chance = float(appearance(schedule, number))
+        assert chance == pytest.approx(float(stats.norm.sf(room / width)), rel=1e-9)
+    far = AdaptiveRounds(1, (Round(10 * ONE, 1, 10_000 * ONE),))
+    assert appearance(far, 1) >= Fraction(1, 10**28)
 
 
 def test_replacing_a_user_costs_more_noise_and_a_higher_threshold() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from tests.scripted_source import ScriptedSource
 
-from tacit.privacy.noise.samplers import _GaussianSampler, _GeometricSampler
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.samplers import _GaussianSampler, _GeometricSampler, _uniform
 
 BITS = 128
 
@@ -51,6 +52,15 @@ def test_each_digit_of_a_remainder_has_its_place(monkeypatch: pytest.MonkeyPatch
     for table in (sampler.quotient, *(table for _, table in sampler.remainders)):
         monkeypatch.setattr(table, "draw", lambda size, source: np.ones(size, np.int32))
     assert sampler.draw(2, ScriptedSource()).tolist() == [sampler.modulus + 1 + (1 << 12) + (1 << 24)] * 2
+
+
+@pytest.mark.parametrize("bits", [1, 12, 16, 17, 31, 32, 33, 40])
+def test_a_uniform_remainder_has_all_its_digits(bits: int) -> None:
+    """Of 400 draws each binary digit is 1 in some and 0 in others (a false alarm: 2^-390)."""
+    drawn = _uniform(1 << bits, 400, OperatingSystemRandomness())
+    assert drawn.min() >= 0 and drawn.max() < 1 << bits
+    assert np.bitwise_or.reduce(drawn) == (1 << bits) - 1
+    assert np.bitwise_and.reduce(drawn) == 0
 
 
 SIGMA = Fraction(1 << 20)
