@@ -118,9 +118,9 @@ def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holde
     """What newcomers show as a group of their own; None where they do not meet the criterion.
 
     Up to :data:`FAKES` of them may be an attacker's. With f ≤ s fakes the real holders of a term are at
-    most p·(n - s) ≤ p·(n - f), and at least |R| - s·L of the terms shown are not the fakes': p holds for the
-    real members among themselves. A shown term has s + 2 holders in the population, so that fakes cannot
-    lend the second one.
+    most p·(n - s) ≤ p·(n - f); and since a shown term has g members who bring it, at most s·L/g of them are
+    the fakes' alone: p holds for the real members among themselves. A shown term has s + 2 holders in the
+    population, so that fakes cannot lend the second one.
 
     Args:
         people: the terms of each, of which at most :data:`MOST_TERMS` count.
@@ -136,7 +136,8 @@ def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holde
     kept = (counts >= criterion.fewest_in_group) & (everybody <= criterion.p * (len(people) - FAKES))
     kept &= holders(vocabulary.tolist()) >= least
     shown = vocabulary[kept]
-    most = criterion.p * (shown.size - FAKES * MOST_TERMS)
+    theirs = FAKES * MOST_TERMS // criterion.fewest_in_group
+    most = criterion.p * (shown.size - theirs)
     if not shown.size or any(np.isin(held, shown).sum() > most for held in people):
         return None
     return Shown(len(people), shown, (everybody[kept] / len(people)).astype(np.float32))

@@ -11,9 +11,9 @@ however many texts are looked at together. So the places of everybody else are b
 person is removed.
 
 **Ranking.** A result's score is its cosine to the centre plus its cosine to the cohort's words, without the
-words of the query. Of a person's places one is **told**: that whose eight best scores stand out most above
-its mean score. How far they do is the evidence, against a null; where it is thin the engine's order stays.
-The order is by λ·gate·(score - median) - ln(rank + 10).
+words of the query. Of a person's places one is **told**: that whose best twelfth of scores stands out most
+above its mean score. How far it does is the evidence, against a null; where it is thin the engine's order
+stays. The order is by λ·gate·(score - median) - ln(rank + 10).
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ _STEPS = 1 << 12
 """Directions are rounded to so many steps, so that scores are exact sums of whole numbers."""
 _BLOCK = 20_000
 
-_BEST = 8
-_NULL, _RAMP = 0.44, 0.06
+_FEWEST_BEST, _BEST_SHARE = 2, 12
+"""The best twelfth of the results, at least two, say how far they stand out."""
+_NULL, _RAMP = 0.47, 0.06
 _CALM = 10.0
 
 Floats = NDArray[np.float64]
@@ -198,7 +199,8 @@ class Cohorts:
         by_centre = self.scores(self.directions(bags))[:, list(places)]
         by_words = [self._by_words(shown.get(place, {}), bags) for place in places]
         scores = by_centre + np.array(by_words).T
-        evidence = np.sort(scores, axis=0)[-_BEST:].mean(axis=0) - scores.mean(axis=0)
+        best_ones = max(_FEWEST_BEST, len(results) // _BEST_SHARE)
+        evidence = np.sort(scores, axis=0)[-best_ones:].mean(axis=0) - scores.mean(axis=0)
         best = int(evidence.argmax())
         gate = float(np.clip((evidence[best] - _NULL) / _RAMP, 0.0, 1.0))
         return places[best], scores[:, best], gate

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit.errors import ParameterError
-from tacit.groups.cohorts import Cohorts
+from tacit.groups.cohorts import Cohorts, Integers
 from tacit.privacy.accounting.events import Composed, Event, GaussianRounds, LaplaceCounts
 from tacit.privacy.accounting.loss import gaussian_mu
 from tacit.privacy.noise.randomness import RandomSource
@@ -105,12 +105,16 @@ class Generation:
         counts = marked(keys, cohorts)
         shown: Words = {}
         for cohort in range(len(cohorts)):
-            noisy = counts[cohort] + discrete_gaussian(self.sigma, domain.size, source)
+            noisy = self.noisy(counts[cohort], source)
             above = np.flatnonzero(noisy > threshold)
             best = above[np.lexsort((above, -noisy[above]))][:MOST_WORDS]
             if best.size:
                 shown[cohort] = dict(zip(domain[best].tolist(), noisy[best].tolist(), strict=True))
         return shown
+
+    def noisy(self, counts: Integers, source: RandomSource) -> Integers:
+        """Exact weights under the noise of this generation."""
+        return counts + discrete_gaussian(self.sigma, counts.size, source)
 
     def strength(self, votes: Mapping[str, float], source: RandomSource) -> float:
         """The strength that most people voted for, under noise; the weakest of equals."""
@@ -120,9 +124,7 @@ class Generation:
         return STRENGTHS[int(noisy.argmax())]
 
 
-def marked(
-    keys: Iterable[Iterable[tuple[int, int]]], cohorts: Cohorts
-) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def marked(keys: Iterable[Iterable[tuple[int, int]]], cohorts: Cohorts) -> Integers:
     """The exact weight of every pair of the domain: secret, and only to be used under noise."""
     place = np.full(len(cohorts.table), -1, np.int64)
     place[cohorts.domain] = np.arange(cohorts.domain.size)
