@@ -30,7 +30,7 @@ USERS, TERMS, LEAVERS, P = 400, 40, 240, 0.4
 def observe(folder: Path) -> tuple[Learnt, float]:
     """What the observer learns, and the share of vanished groups' terms that were the leaver's."""
     profiles = interest_profiles(USERS, TERMS, seed=3)
-    bundler = Bundler(p=P, augment=None)
+    bundler = Bundler(p=P, augment=None, fewest_in_group=1)
     bundling = bundler.fit(profiles)
     write_groups(bundling, bundler, report(bundling), folder)
     held = {user: set(profiles.profile(row)) for row, user in enumerate(profiles.users)}

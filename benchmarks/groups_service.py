@@ -1,92 +1,68 @@
-"""Groups in service: newcomers taken in one by one, look-ups and rankings.
+"""A service on cohorts: what a look-up, a ranking, a newcomer and a generation take, against a floor.
 
-Claims, over groups of 100,000 users with profiles of 150 terms (`tacit.evaluate.loops`):
+The floor of a ranking is the cutting of its results into words; that of a newcomer is one SQLite transaction.
 
-- taking in a newcomer costs a small fraction of bundling everybody anew, measured in the same run;
-- a look-up takes far less than a ranking, and ranking 20 results less than a millisecond.
-
-Run: ``python benchmarks/groups_service.py [--users 100000] [--newcomers 10000]``
+Run: ``python benchmarks/groups_service.py [--users 20000]``
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import tempfile
 import time
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 
-from tacit.evaluate.loops import interest_profiles
-from tacit.groups import Bundler, Groups
-from tacit.groups.store import FILE, GroupsStore, fill
+from tacit.groups.cohort_service import CohortGroups
+from tacit.groups.cohorts import load_cohorts
+from tacit.groups.profiles import Profiles
+from tacit.groups.store import FILE, CohortStore
+from tacit.groups.words import Generation
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+
+
+def seconds(run: Callable[[], object], times: int = 1) -> float:
+    """Processor time of one run."""
+    begin = time.process_time()
+    for _ in range(times):
+        run()
+    return (time.process_time() - begin) / times
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--users", type=int, default=100_000)
-    parser.add_argument("--newcomers", type=int, default=10_000)
-    asked = parser.parse_args()
-    everybody = interest_profiles(asked.users + asked.newcomers, 150, seed=1)
-    import numpy as np
-
-    old = everybody.select(np.arange(asked.users))
-    bundler = Bundler(p=0.4)
-    bundler.fit(interest_profiles(100, 150, seed=9))  # compiles
-    begun = time.process_time()
-    bundling = bundler.fit(old)
-    anew = time.process_time() - begun
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "operator").mkdir()
-        store = GroupsStore.create(folder / "operator" / FILE, asdict(bundler))
-        with store.transaction():
-            fill(store, bundling, first=0)
-        store.close()
-        size = (folder / "operator" / FILE).stat().st_size
-        with Groups.open(folder) as groups:
-            newcomers = {
-                everybody.users[row]: everybody.profile(row)
-                for row in range(asked.users, asked.users + asked.newcomers)
-            }
-            first, *rest = newcomers.items()
-            begun = time.process_time()
-            groups.assign(*first)
-            index = time.process_time() - begun
-            begun = time.process_time()
-            places = groups.assign_all(dict(rest))
-            assigning = (time.process_time() - begun) / len(rest)
-            served = sum(at.group is not None for at in places) / len(places)
-            counted = sum(at.member for at in places) / len(places)
-            users = random.Random(1).sample(list(old.users), 2000)
-            looked = _median(lambda user: groups.of(user), users)
-            results = [
-                {"title": " ".join(list(held)[:6]), "snippet": " ".join(list(held)[6:30])}
-                for _, held in rest[:20]
-            ]
-            for user in users:
-                groups.rerank(user, results)
-            ranked = _median(lambda user: groups.rerank(user, results), users)
-    print(f"bundling {asked.users:,} users anew:      {anew:8.1f} s of processor time")
-    print(f"first newcomer (makes the index):   {index:8.2f} s")
-    times = f"{anew / assigning:,.0f} times less"
-    print(f"each further newcomer:              {assigning * 1000:8.2f} ms  ({times})")
-    print(
-        f"newcomers served by a group:        {served:8.1%}, counted in a group of their own: {counted:.1%}"
+    """Print ratios."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--users", type=int, default=20_000)
+    asked = options.parse_args()
+    cohorts, draw = load_cohorts(), random.Random(1)
+    nouns = [cohorts.table.words[number] for number in cohorts.domain[:5000]]
+    texts = [" ".join(draw.sample(nouns, 3)) for _ in range(asked.users)]
+    people = Profiles.from_mappings(
+        {str(n): dict.fromkeys(draw.sample(texts, 15), 1.0) for n in range(asked.users)}
     )
-    print(f"look-up of a user's group:          {looked * 1e6:8.0f} µs")
-    print(f"ranking 20 results:                 {ranked * 1e6:8.0f} µs  (under 1 ms: {ranked < 1e-3})")
-    print(f"the operator's file:                {size / 1e6:8.0f} MB")
-
-
-def _median(work: object, users: list[str]) -> float:
-    times = []
-    for user in users:
-        begun = time.perf_counter()
-        work(user)  # type: ignore[operator]
-        times.append(time.perf_counter() - begun)
-    return statistics.median(times)
+    placing = seconds(lambda: cohorts.people(people, bytes(32)))
+    standing = cohorts.people(people, bytes(32))
+    settings = {"kind": "cohorts", "key": "00" * 32, "words": {}, "strength": 2.0, "generations": 0}
+    settings |= {"generation": {"epsilon": 2.0, "delta": 1e-6, "vote_epsilon": None}, "ledger": None}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "operator").mkdir()
+        with CohortStore.create(Path(folder) / "operator" / FILE, settings) as store, store.transaction():
+            store.add(zip(people.users, standing, strict=True))
+        results = [{"title": draw.choice(texts), "snippet": draw.choice(texts)} for _ in range(20)]
+        with CohortGroups(Path(folder)) as groups:
+            lookup = seconds(lambda: groups.place("17"), 300)
+            floor = seconds(lambda: [cohorts.table.bag(f"{r['title']} {r['snippet']}") for r in results], 100)
+            ranking = seconds(lambda: groups.rerank("17", results, "java"), 100)
+        size = (Path(folder) / "operator" / FILE).stat().st_size
+    generation = Generation(2.0)
+    drawing = seconds(
+        lambda: generation.words((each.keys for each in standing), cohorts, OperatingSystemRandomness())
+    )
+    print(f"{asked.users:,} people placed: {placing / asked.users * 1e6:.0f} microseconds each")
+    print(f"a look-up: {lookup * 1e6:.0f} microseconds")
+    print(f"20 results ranked: {ranking / floor:.1f} times the cutting into words")
+    print(f"a generation: {drawing / placing:.2f} times the placing; {size / asked.users:.0f} bytes a person")
 
 
 if __name__ == "__main__":

@@ -87,9 +87,16 @@ def test_a_text_with_a_telling_word_falls_nowhere(text: str) -> None:
     assert standing({"a": {text: 1.0}})["a"] == Standing((), ())
 
 
+@pytest.mark.parametrize("text", ["hospital ward nurse", "kidney stomach liver pain", "headache fever cough"])
+def test_a_text_near_a_sensitive_centre_falls_nowhere(text: str) -> None:
+    assert not COHORTS.sensitive(text), "no word of it tells by itself"
+    assert standing({"a": {text: 1.0}})["a"] == Standing((), ())
+
+
 def test_no_sensitive_word_can_be_shown() -> None:
     domain = {COHORTS.table.words[number] for number in COHORTS.domain}
     assert not domain & {"diabetes", "insulin", "church", "lesbian", "divorce", "bankruptcy", "cocaine"}
+    assert not domain & {"kosher", "wheelchair", "debt", "escort", "foreclosed", "kidney", "headache"}
     assert {"bread", "guitar", "laptop", "sailing"} <= domain
     assert len(COHORTS) == 64 and len(domain) > 10_000
 
@@ -265,6 +272,15 @@ def test_generations_are_charged_before_they_are_drawn_and_refused_when_spent(
     with pytest.raises(BudgetError):
         Groups.bundle(profiles, tmp_path / "h", epsilon=2, delta=1e-6)
     assert not (tmp_path / "h").exists()
+
+
+def test_the_vote_is_charged_beside_the_words() -> None:
+    both, words = Generation(2.0, 1e-6, 0.25), Generation(2.0, 1e-6)
+    assert both.event is not None and words.event is not None
+    assert both.event.guarantee.epsilon == pytest.approx(2.25)
+    assert words.event.guarantee.epsilon == 2.0
+    assert Generation(None, vote_epsilon=0.25).event.guarantee.epsilon == pytest.approx(0.25)  # type: ignore[union-attr]
+    assert Generation().event is None
 
 
 def test_words_need_a_ledger_and_nothing_else_does(

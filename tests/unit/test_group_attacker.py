@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
 from tacit.groups import Bundler, Bundling, Profiles
-from tacit.groups.report import Attacker, report, similarity_within
+from tacit.groups.language import LanguageAttack, LanguageAttacker
+from tacit.groups.report import Attacker, SingledOut, report, similarity_within
 from tacit.groups.similarity import similarity
 
 People = dict[str, set[str]]
@@ -113,3 +114,49 @@ def test_similarity_within_is_the_mean_over_pairs() -> None:
         similarity(dict.fromkeys(population[x], 1.0), dict.fromkeys(population[y], 1.0)) for x, y in pairs
     ]
     assert similarity_within(bundling) == pytest.approx(np.mean(cosines))
+
+
+def attack(gain: float, known_terms: int = 1) -> LanguageAttack:
+    return LanguageAttack("another log", known_terms, 9, 0.1, 0.1 + gain, gain, (0.0, 0.0), 0.0, 0.0)
+
+
+def test_the_headline_is_high_for_beliefs_and_for_language() -> None:
+    calm = [attack(0.01), attack(-0.02), attack(0.9, known_terms=5)]
+    assert not SingledOut.of(0.0, calm).high
+    assert SingledOut.of(0.2, calm).high, "beliefs above p count"
+    assert SingledOut.of(0.0, [*calm, attack(0.2)]).high, "and so does language"
+    assert SingledOut.of(0.0, [*calm, attack(0.2)]).by_language == pytest.approx(0.3)
+
+
+def test_nobodys_own_words_are_evidence_about_that_person_itself() -> None:
+    """Terms that one person alone holds beside another are unknown to the attacker who learns from it."""
+    people = Profiles.from_mappings({str(n): {f"a{n}": 1.0, f"b{n}": 1.0, "c": 1.0} for n in range(40)})
+    attacker = LanguageAttacker(people, lambda _row: np.zeros((2, len(people.vocabulary))))
+    row = int(attacker._others[0])
+    held = people.terms[people.held(row)]
+    known = held[:1]
+    heard, language = attacker._language(known, held, True, "another log")
+    assert not heard[held[1]] and heard[people.vocabulary.index("c")]
+    beside = language[1, held[1]]
+    strangers = [term for term in range(len(people.vocabulary)) if term not in held]
+    assert beside <= max(language[1, strangers]) + 1e-9
+    _, naive = attacker._language(known, held, False, "another log")
+    assert naive[1, held[1]] > beside + 0.5
+
+
+def test_the_language_attacker_finds_what_a_group_gives_away() -> None:
+    draw = np.random.default_rng(1)
+    rows = {str(n): {f"w{t}": 1.0 for t in draw.choice(60, 6, replace=False)} for n in range(120)}
+    people = Profiles.from_mappings(rows)
+
+    def betrayed(row: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        shown = np.zeros((2, len(people.vocabulary)))
+        shown[:, people.terms[people.held(row)]] = 1.0
+        return shown
+
+    silent = LanguageAttacker(people, lambda _row: np.zeros((2, len(people.vocabulary)))).attack(
+        "another log", 1
+    )
+    told = LanguageAttacker(people, betrayed).attack("another log", 1)
+    assert told.right == 1.0 and told.gain > 0.7
+    assert abs(silent.gain) < 0.05 and silent.without == told.without

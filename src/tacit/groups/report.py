@@ -487,7 +487,7 @@ def cohort_report(
         "scrubbed_queries": evidence.scrubbed_queries,
         "groups": len(cohorts),
         "in_use": int((sizes > 0).sum()),
-        "smallest": int(sizes[sizes > 0].min(initial=0)) if sizes.any() else 0,
+        "smallest": int(sizes[sizes > 0].min()) if sizes.any() else 0,
         "words_shown": sum(map(len, shown.values())),
         "cohorts_with_words": len(shown),
         "strength": strength,
