@@ -56,19 +56,31 @@ def test_a_join_file_is_read_as_it_was_written_and_only_if_signed(tmp_path: Path
 
 
 def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) -> None:
-    memory = tmp_path / "memory.json"
-    Agent(make_join(tmp_path, k=5, window=20.0), ME, memory=memory)
+    memory, tree = tmp_path / "memory.json", small_tree(5)
+    Agent(make_join(tmp_path, k=5, window=20.0, tree=tree), ME, memory=memory)
     with pytest.raises(InputError, match="promises that 3 people share a region; 5 were promised"):
-        Agent(make_join(tmp_path, k=3, window=20.0), ME, memory=memory)
+        Agent(make_join(tmp_path, k=3, window=20.0, tree=tree), ME, memory=memory)
     with pytest.raises(InputError, match="ask within 30 s; 20 s were promised"):
-        Agent(make_join(tmp_path, k=5, window=30.0), ME, memory=memory)
+        Agent(make_join(tmp_path, k=5, window=30.0, tree=tree), ME, memory=memory)
     with pytest.raises(InputError, match="6 were promised before or asked for"):
-        Agent(make_join(tmp_path, k=5, window=20.0), ME, memory=memory, k=6)
-    Agent(make_join(tmp_path, k=7, window=10.0), ME, memory=memory)
+        Agent(make_join(tmp_path, k=5, window=20.0, tree=tree), ME, memory=memory, k=6)
+    Agent(make_join(tmp_path, k=7, window=10.0, tree=tree), ME, memory=memory)
     with pytest.raises(InputError, match="7 were promised"):
-        Agent(make_join(tmp_path, k=5, window=10.0), ME, memory=memory)
-    Agent(make_join(tmp_path, k=5, window=10.0), ME, memory=memory, k=5)
+        Agent(make_join(tmp_path, k=5, window=10.0, tree=tree), ME, memory=memory)
+    Agent(make_join(tmp_path, k=5, window=10.0, tree=tree), ME, memory=memory, k=5)
     assert oct(memory.stat().st_mode)[-3:] == "600" and "Redmond" not in memory.read_text()
+
+
+def test_a_device_refuses_a_tree_that_was_cut_anew(tmp_path: Path) -> None:
+    memory, tree = tmp_path / "memory.json", small_tree(3)
+    root = Tree(tree.template, (None,))
+    (attribute, last), *_ = filter(None, tree.cuts)
+    other = Tree(tree.template, ((attribute, last - 1), None, None))
+    for follows in (tree, root, tree):
+        Agent(make_join(tmp_path, tree=follows), ME, memory=memory)
+    Agent(make_join(tmp_path, tree=root), ME, memory=memory)
+    with pytest.raises(InputError, match="cut anew"):  # what was shown before the merge is not forgotten
+        Agent(make_join(tmp_path, tree=other), ME, memory=memory)
 
 
 def test_a_device_refuses_earlier_periods_and_changed_keys(tmp_path: Path) -> None:

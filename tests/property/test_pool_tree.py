@@ -59,8 +59,12 @@ def test_merging_and_splitting_keep_trees_nested(
         assert min(merged.counts(records).values()) >= least
     if min(numbers.values()) >= least:
         assert merged == tree
+    again = grow_tree(records, template, k + 3, 60.0, before=tree)
+    assert again.follows(tree) and nested(again, tree)
+    assert tree.united(merged) == merged.united(tree) == tree
     split = merged.split(records, finer)
-    assert split.follows(merged) and split.follows(tree) is nested(split, tree)
+    seen = tree.united(merged)  # whoever saw both must not be shown other cuts where leaves were merged
+    assert split.follows(merged) and split.follows(seen) is nested(split, tree)
     if len(split) > len(merged):
         assert min(split.counts(records)[leaf] for leaf in split.leaves) >= min(finer, least, k)
 

@@ -108,7 +108,10 @@ def create(
 
     check_output(output, force=force)
     population = read_population(users, template)
-    tree = grow_tree(population.records, population.template, k, people)
+    before = JoinFile.read(output).tree if output.exists() else None  # devices refuse a tree cut anew
+    if before is not None and before.template.digest != population.template.digest:
+        before = None
+    tree = grow_tree(population.records, population.template, k, people, before)
     signing = Identity.kept(secret or output.with_name("pool.secret"), make=True)
 
     def public(given: str | None, name: str) -> str:

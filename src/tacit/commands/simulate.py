@@ -59,7 +59,10 @@ def simulate(
         typer.Option(help="Paper's mode: whether people who left during the overlap still answer."),
     ] = "silent",
     users: Annotated[
-        str, typer.Option(help="The population: adult, or a CSV or Parquet file with --template.")
+        str,
+        typer.Option(
+            help="The population: adult, or, with --template, a CSV or Parquet file or the word template."
+        ),
     ] = "adult",
     template: Annotated[
         Path | None, typer.Option(help="The template (TOML) that the population's records follow.")

@@ -18,6 +18,7 @@ from tacit.errors import InputError
 from tacit.files import atomic_file
 from tacit.pool.channel.join import JoinFile, Promise
 from tacit.pool.protocol.counting import PeriodMemory
+from tacit.pool.protocol.tree import Tree
 
 
 def usual_place(join: JoinFile) -> Path:
@@ -32,6 +33,7 @@ class DeviceMemory:
 
     path: Path
     promise: Promise
+    tree: Tree
     period: PeriodMemory = field(default_factory=PeriodMemory)
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
@@ -46,11 +48,13 @@ class DeviceMemory:
             k: the least k that the person accepts; what was promised before unless given.
             window: the longest w that the person accepts, likewise.
         """
-        found = cls(path, Promise(join.rules.k, join.rules.window))
+        found = cls(path, Promise(join.rules.k, join.rules.window), join.tree)
+        before = join.tree
         if path.exists():
             try:
                 given = json.loads(path.read_text(encoding="utf-8"))
                 found.promise = Promise(int(given["k"]), float(given["window"]))
+                before = Tree.parse(given["tree"], join.template)
                 found.period = PeriodMemory(int(given["period"]), str(given["key"]))
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
@@ -61,7 +65,12 @@ class DeviceMemory:
         least = found.promise.k if k is None else k
         longest = found.promise.window if window is None else window
         Promise(least, longest).check(join)
-        found.promise = Promise(join.rules.k, join.rules.window)
+        if not join.tree.follows(before):
+            raise InputError(
+                "the pool's tree was cut anew since this device joined; old and new regions would intersect.",
+                f"A tree may only merge and split leaves. To join all the same, move {path} away.",
+            )
+        found.promise, found.tree = Promise(join.rules.k, join.rules.window), before.united(join.tree)
         found.write()
         return found
 
@@ -100,6 +109,7 @@ class DeviceMemory:
         said = {
             "k": self.promise.k,
             "window": self.promise.window,
+            "tree": self.tree.as_dict(),
             "period": self.period.number,
             "key": self.period.key,
             "keys": self.keys,

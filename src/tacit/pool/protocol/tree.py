@@ -258,6 +258,21 @@ class Tree:
             waiting += zip(self.children[mine], before.children[old], strict=True)
         return True
 
+    def united(self, other: Tree) -> Tree:
+        """The cuts of both trees, of which each follows the other: what a device remembers of all it saw."""
+        cuts: list[Cut | None] = []
+        waiting = [(ROOT, ROOT)]
+        while waiting:
+            mine, theirs = waiting.pop()  # -1 where a tree has no such node
+            one = self.cuts[mine] if mine >= 0 else None
+            two = other.cuts[theirs] if theirs >= 0 else None
+            cuts.append(one or two)
+            if one or two:
+                halves = self.children[mine] if one else (-1, -1)
+                others = other.children[theirs] if two else (-1, -1)
+                waiting += [(halves[1], others[1]), (halves[0], others[0])]
+        return Tree(self.template, tuple(cuts))
+
 
 def _cut(records: Codes, template: Template, least: int, within: Region) -> list[Cut | None]:
     """The cuts of a region, in preorder."""
@@ -274,14 +289,17 @@ def _cut(records: Codes, template: Template, least: int, within: Region) -> list
     return [None if attribute < 0 else (attribute, last) for attribute, last in pairs]
 
 
-def grow_tree(records: Codes, template: Template, k: int, people: float) -> Tree:
+def grow_tree(records: Codes, template: Template, k: int, people: float, before: Tree | None = None) -> Tree:
     """Make a tree from public records for a pool in which ``people`` ask within a window.
 
     Each leaf holds the share of the records that makes it expect :func:`headroom` people, and at least k of
-    the records themselves.
+    the records themselves. With ``before``, its leaves are merged and split to that, and nothing is cut anew.
     """
     share = min(1.0, headroom(k) / max(people, 1.0))
     least = max(k, math.ceil(share * len(records)))
+    if before is not None:
+        finer = before.split(records, least)
+        return finer.merged(finer.counts(records), least)
     return Tree(template, tuple(_cut(records, template, least, template.domain)))
 
 

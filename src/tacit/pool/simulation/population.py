@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InputError
 from tacit.pool.protocol.template import Template, named_template, read_template
-from tacit.pool.protocol.tree import Codes
+from tacit.pool.protocol.tree import Codes, template_records
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def read_population(users: str | Path = "adult", template: str | Path | Template
     """Read records from a CSV or Parquet file with a column for each of the template's attributes.
 
     Args:
-        users: the file, or ``adult`` for the bundled one.
+        users: the file, ``adult`` for the bundled one, or ``template`` for records made up from the template
+            alone, where there is no public data.
         template: what the records follow: a :class:`Template`, or a TOML file; ``adult`` brings its own.
     """
     if users == "adult":
@@ -49,6 +50,8 @@ def read_population(users: str | Path = "adult", template: str | Path | Template
     if template is None:
         raise InputError("a population from a file needs a template.", "Give `template=template.toml`.")
     template = template if isinstance(template, Template) else read_template(template)
+    if users == "template":
+        return Population(template, template_records(template))
     path = Path(users)
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else pa_csv.read_csv(path)
