@@ -54,12 +54,12 @@ def test_charts_are_drawn_without_a_network_or_a_complaint(
     page.goto(report.as_uri(), timeout=120_000)
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
     charts = page.locator("[data-chart]").count()
-    assert charts >= 10
+    assert charts >= 6
     assert page.locator("[data-chart] svg").count() == charts
     drawn = "c => c.querySelectorAll('svg path, svg line').length"
     marks = page.evaluate(f"[...document.querySelectorAll('[data-chart]')].map({drawn})")
     assert min(marks) > 3
-    assert page.locator("article table").count() == charts
+    assert page.locator("article table").count() >= charts
     assert said == []
     assert asked == [report.as_uri()]
     fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -67,19 +67,19 @@ def test_charts_are_drawn_without_a_network_or_a_complaint(
     page.close()
 
 
-def test_a_budget_is_chosen_and_a_chart_saved(browser: Browser, report: Path, tmp_path: Path) -> None:
+def test_the_picture_on_top_is_saved(browser: Browser, report: Path, tmp_path: Path) -> None:
     page = browser.new_page(accept_downloads=True)
     page.goto(report.as_uri(), timeout=120_000)
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
-    chooser = page.locator("#figure-equal-budget select")
-    before = page.locator("#figure-equal-budget svg").inner_html()
-    chooser.select_option(index=0)
-    page.wait_for_function(
-        "before => document.querySelector('#figure-equal-budget svg')?.innerHTML !== before", arg=before
-    )
+    assert page.locator("article").first.get_attribute("id") == "figure-gains"
+    top = page.locator("#advice").bounding_box()
+    picture = page.locator("#figure-gains svg").bounding_box()
+    assert top and picture and top["y"] < picture["y"] < 800  # seen without scrolling
+    drawn = page.locator("#figure-gains svg").inner_text()
+    assert "nothing" in drawn and "whole log" in drawn
     for kind, begins in (("svg", "<svg"), ("csv", "task,")):
         with page.expect_download() as download:
-            page.locator(f"[data-save={kind}][data-of=equal-budget]").click()
+            page.locator(f"[data-save={kind}][data-of=gains]").click()
         download.value.save_as(tmp_path / f"saved.{kind}")
         assert (tmp_path / f"saved.{kind}").read_text().startswith(begins)
     page.close()
@@ -104,7 +104,7 @@ def test_on_paper_nothing_is_cut_off_dark_or_to_be_clicked(
         f".filter(e => e.getBoundingClientRect().right > {A4} + 1).map(e => e.id || e.tagName)"
     )
     assert wide == [], "cut off at the right"
-    for control in ("nav", "button", "summary", "select"):
+    for control in ("nav", "button", "summary"):
         found = page.locator(control)
         assert found.count() > 0
         assert not any(each.is_visible() for each in found.all()), control

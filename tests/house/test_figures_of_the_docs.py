@@ -59,7 +59,6 @@ FACTS = {
         lambda: AOL.records,
         (r"AOL's published log \(([\d,]+) records", r"[\d,]+ users, ([\d,]+) records\) and written"),
     ),
-    "records of the log of a million": Fact(lambda: 1_024_005, (r"(1,0\d\d,\d{3}) records",)),
     "users of Excite's log": Fact(
         lambda: 891,
         (

@@ -16,6 +16,7 @@ from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
 from tacit.evaluate.sweep.measurements import Measurements, estimate, gather, holm
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
+from tacit.evaluate.tasks import task_class
 from tacit.release.registry import MECHANISMS
 
 
@@ -257,6 +258,33 @@ def test_the_advice_counts_how_many_mechanisms_were_tried(tmp_path: Path) -> Non
     (tmp_path / "b").mkdir()
     values["two"] = (OTHER, {(0, 0): base.tolist(), (0, 1): base.tolist()})
     assert "not at all" in advice(gathered(tmp_path / "b", values), 10, 8)
+
+
+def test_the_advice_begins_with_what_is_served(tmp_path: Path) -> None:
+    names = ("suggestion", "adhoc", "index-caching", "session-search")
+    store = RunStore(tmp_path / "sweep", {"log": "x"})
+    bumps = np.tile([-0.01, 0.01], 20)
+    zealous = [ReleaseSetting("zealous", {"epsilon": e, "delta": 1e-6}) for e in (1.0, 4.0)]
+    shares = {
+        "suggestion": (0.0, 0.5),
+        "adhoc": (0.0, 0.0),
+        "index-caching": (0.5, 0.5),
+        "session-search": (0.0, 0.0),
+    }
+    for setting, place in ((NOTHING, None), (ORIGINAL, None), (zealous[0], 0), (zealous[1], 1)):
+        values = {}
+        for name in names:
+            share = float(setting == ORIGINAL) if place is None else shares[name][place]
+            values[f"{name}/{task_class(name).headline}"] = (0.2 + bumps + 0.4 * share).astype(np.float32)
+        for draw in (0, 1):
+            store.save(setting, SweepRun(0, draw, values, {"queries": 1}, {}))
+    settings = (NOTHING, ORIGINAL, *zealous)
+    runs = {s.key: [(0, 0)] if s in (NOTHING, ORIGINAL) else [(0, 0), (0, 1)] for s in settings}
+    found = gather(store, settings, names, runs)
+    assert advice(found, 20_000, 16_000) == (
+        "With 20,000 people: index caching from ε = 1; query suggestion not before ε = 4; ad-hoc search and "
+        "session search not at all up to ε = 4."
+    )
 
 
 def test_where_the_whole_log_gains_nothing_no_release_is_advised(tmp_path: Path) -> None:

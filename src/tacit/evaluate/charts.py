@@ -14,8 +14,8 @@ from tacit.files import atomic_file, cache_directory
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
 """Distinguishable with any colour vision (Okabe and Ito)."""
-_SHADES = ("#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
-"""From the smallest ε to the largest."""
+_SHADES = ("#b3cde3", "#8cb6d9", "#6baed6", "#4292c6", "#2b7bba", "#1f68a5")
+"""From the smallest ε to the largest, to be told from white and from black."""
 _WIDTH, _PANEL = 560, 270
 
 Rows = Sequence[Mapping[str, Any]]

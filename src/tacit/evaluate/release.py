@@ -220,7 +220,7 @@ def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitiv
         f"by user, {about['draws']} draws of noise for each fold.",
         document,
         [table_row(found, result) for result in found.results],
-        all_figures(found),
+        all_figures(found, about["users"]),
         task_tables(found),
         summary,
         advised,

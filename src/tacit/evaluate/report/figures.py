@@ -23,10 +23,10 @@ _ON_SCALE = 0.05
 """Below such a p the whole log gains over nothing, and shares of its gain mean something."""
 
 
-def all_figures(found: Measurements) -> list[Figure]:
-    """Every figure, in the order of the page."""
+def all_figures(found: Measurements, people: int) -> list[Figure]:
+    """Every figure, in the order of the page; on top that of a log of so many people."""
     curves = [figure for task in found.tasks.values() for figure in _curves(found, task)]
-    return [*_gains(found), *curves, *_contrasts(found)]
+    return [*_gains(found, people), *curves, *_contrasts(found)]
 
 
 def task_tables(found: Measurements) -> list[Figure]:
@@ -56,7 +56,7 @@ def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
     return row | {"gain": result.gain.value, "p": result.gain.p}
 
 
-def _gains(found: Measurements) -> Iterator[Figure]:
+def _gains(found: Measurements, people: int) -> Iterator[Figure]:
     """On top: for each task and ε the best release on the scale from nothing released to the whole log."""
     rows, beside = [], []
     for name, task in found.tasks.items():
@@ -82,7 +82,7 @@ def _gains(found: Measurements) -> Iterator[Figure]:
         )
         yield Figure(
             "gains",
-            "What a release gains over nothing",
+            f"What a release of {people:,} people's searches gains over nothing released",
             columns(
                 "task | epsilon = ε | mechanism = best mechanism | nothing = nothing released | "
                 "value = the release | original = the whole log | share = gained {.1%} | "

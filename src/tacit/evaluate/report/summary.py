@@ -77,23 +77,29 @@ def _serves(result: Measurement, tried: int) -> bool:
 
 def advice(found: Measurements, people: int, released_people: float) -> str:
     """One sentence: from which ε on which task is served with so many people."""
-    said = []
+    said: dict[tuple[float, str], list[str]] = {}
     for name, task in found.tasks.items():
         judged = verdict(found, name, released_people)
         if judged is None:
             continue
         least = min(epsilon for _, epsilon, _ in found.at_budgets(name))
         if judged.useless:
-            said.append(f"{task.title} not even with the whole log")
+            how = math.inf, "not even with the whole log"
         elif judged.epsilon is None:
-            said.append(f"{task.title} not at all up to ε = {judged.most:g}")
+            how = 2 * judged.most, f"not at all up to ε = {judged.most:g}"
         elif judged.epsilon == least:
-            said.append(f"{task.title} from ε = {least:g}")
+            how = least, f"from ε = {least:g}"
         else:
-            said.append(f"{task.title} not before ε = {judged.epsilon:g}")
+            how = judged.epsilon, f"not before ε = {judged.epsilon:g}"
+        said.setdefault(how, []).append(task.title)
     if not said:
         return f"With {people:,} people: no release with an ε was tried."
-    return f"With {people:,} people: {'; '.join(said)}."
+    parts = [f"{_listed(titles)} {how}" for (_, how), titles in sorted(said.items())]
+    return f"With {people:,} people: {'; '.join(parts)}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def summarise(found: Measurements, released_people: float) -> list[str]:
