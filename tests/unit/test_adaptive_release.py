@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import ParameterError
+from tacit.errors import InputError, ParameterError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
@@ -135,3 +135,44 @@ def test_parameters_are_checked() -> None:
     given = Adaptive(at_epsilon=1.0, at_delta=1e-6)
     assert planned.guarantee == given.plan().guarantee
     assert planned.given == given == Adaptive.from_dict(planned.to_dict())
+
+
+def test_words_are_counted_and_a_public_list_has_its_keys_once(tmp_path: Path) -> None:
+    """Urls are no words; a listed key is there whether held or not, among keywords if it is one word."""
+    kinds = (HeldItem.QUERIES, HeldItem.KEYWORDS, HeldItem.CLICKS, HeldItem.SESSIONS)
+    with open_engine(threads=1) as engine:
+        log = engine.log(log_of(tmp_path / "log.parquet", ROWS))
+        counted = read_held(engine, log, kinds, pa.array(["cats", "moon landing", "tea"]))
+        holdings, found = counted.holdings, {}
+        assert holdings.words is not None and holdings.listed is not None
+        every = np.arange(holdings.kinds)
+        for kind in kinds:
+            items = every[counted.of_kind(kind.value, every)]
+            keys = [tuple(map(str, row.values())) for row in counted.keys(kind.value, items).to_pylist()]
+            assert len(set(keys)) == len(keys), "each key once"
+            numbers = zip(holdings.words[items].tolist(), holdings.listed[items].tolist(), strict=True)
+            found[kind.value] = dict(zip(keys, numbers, strict=True))
+    assert found["queries"] == {
+        ("weather",): (1, False),
+        ("news today",): (2, False),
+        ("cats",): (1, True),
+        ("moon landing",): (2, True),
+        ("tea",): (1, True),
+    }
+    listed = {key for key, (words, public) in found["keywords"].items() if public}
+    assert listed == {("cats",), ("tea",)} and {words for words, _ in found["keywords"].values()} == {1}
+    assert found["clicks"][("news today", "http://n/")] == (2, False)
+    assert found["sessions"][("['weather', 'news today', 'cats']",)] == (4, False)
+
+
+def test_a_list_taken_from_the_log_is_refused(tmp_path: Path) -> None:
+    rows = [(f"u{number}", f"own words {number}", number, None) for number in range(150)]
+    path = log_of(tmp_path / "log.parquet", rows)
+    own = tmp_path / "list.txt"
+    own.write_text("# origin: our log\n" + "\n".join(query for _, query, *_ in rows))
+    plan = Adaptive(epsilon=1.0, delta=1e-6, public_list=str(own)).plan()
+    with open_engine(threads=1) as engine, pytest.raises(InputError, match="taken from the log"):
+        plan.admit(engine, engine.log(path))
+    with pytest.raises(ParameterError, match="digest alone"):
+        Adaptive.from_dict(plan.to_dict()).plan().check()
+    assert Adaptive.from_dict(plan.to_dict()).plan().guarantee == plan.guarantee
