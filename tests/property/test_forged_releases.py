@@ -312,3 +312,13 @@ def test_parameters_that_no_release_has_end_at_once(released: dict[str, Path]) -
         manifest["parameters"] |= {field: value}
         manifest["budget"]["composition"] = "pld"
         assert failed(forge(released[name], manifest))
+
+
+def test_a_budget_that_holds_less_than_this_release_is_found_though_it_adds_up(
+    released: dict[str, Path],
+) -> None:
+    manifest = read(released["zealous"])
+    budget = manifest["budget"]
+    budget["used"]["epsilon"], budget["left"]["epsilon"] = 0.001, 49.999
+    folder = forge(released["zealous"], consistent(manifest), page=True)
+    assert failed(folder) == {"the budget stated adds up, and holds this release"}
