@@ -123,7 +123,7 @@ class Parties:
         return Network(self.apps, self.seen, address, self.away)
 
     def agent(self, number: int, record: Mapping[str, object], **options: Any) -> Agent:
-        options = {"delay": 0.0, "patience": 8.0} | options
+        options = {"delay": 0.0, "patience": 25.0} | options
         memory = self.folder / f"memory-{number}.json"
         return Agent(self.join, record, memory=memory, transport=self.network(f"10.0.0.{number}"), **options)
 

@@ -140,7 +140,7 @@ async def others(join: JoinFile, folder: Path, number: int) -> None:
 
     async def one(at: int, row: list[int]) -> None:
         record = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}
-        async with Agent(join, record, memory=folder / f"{at}.json", patience=40.0) as agent:
+        async with Agent(join, record, memory=folder / f"{at}.json", patience=100.0) as agent:
             assert (await agent.search(f"tea {at}"))["guarded"]
 
     await asyncio.gather(*(one(at, row) for at, row in enumerate(rows)))
@@ -161,7 +161,7 @@ def test_the_how_to_runs_and_no_party_sees_what_it_should_not(tmp_path: Path) ->
         answer: dict[str, object] = {}
 
         def ask() -> None:
-            answer.update(httpx.get(f"{address[0]}/search", params={"q": f"{TEXT} java"}, timeout=60).json())
+            answer.update(httpx.get(f"{address[0]}/search", params={"q": f"{TEXT} java"}, timeout=150).json())
 
         asking = threading.Thread(target=ask)
         asking.start()

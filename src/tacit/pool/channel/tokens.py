@@ -250,8 +250,3 @@ def token_holds(key: VerifyingKey, asked: bytes, token: bytes) -> bool:
     size = len(_TYPE) + _NONCE + 2 * _DIGEST
     message, signature = token[:size], token[size:]
     return message == token_input(key, asked, message[2 : 2 + _NONCE]) and key.verify(message, signature)
-
-
-def token_name(token: bytes) -> bytes:
-    """Names a token: its nonce, which its holder drew."""
-    return token[2 : 2 + _NONCE]
