@@ -76,6 +76,8 @@ def test_places_are_the_commonest_and_never_sensitive() -> None:
     found = standing({"a": {"used car dealers": 5, "baking bread flour": 2, "diabetes symptoms insulin": 50}})
     names = [COHORTS.names[place] for place in found["a"].places]
     assert names[0].startswith("Cars") and names[1].startswith("Food") and len(names) == 2
+    turned = standing({"a": {"used car dealers": 2, "baking bread flour": 5}})["a"].places
+    assert turned == found["a"].places[::-1], "by how much they count, not by number"
     texts = dict.fromkeys(TEXTS, 1.0)
     assert len(standing({"a": texts})["a"].places) == PLACES
     assert standing({"a": {"catholic church prayer": 1.0, "zxqv blorf": 1.0}})["a"] == Standing((), ())
