@@ -25,8 +25,10 @@ PROTECT = """
 from tacit import Guard
 page = {"url": "https://coffee.example/", "title": "Espresso", "snippet": "Grind the coffee beans"}
 with Guard("me.profile") as guard:
-    guard.clicked("coffee beans", page)
-    guard.sensitive("crime.n.01", 1.0)
+    guard.confirm()
+    for number in range(3):
+        guard.clicked("coffee beans", page | {"url": f"https://coffee.example/{number}"})
+    guard.mark("Astronomy")
     if not guard.protect("coffee beans").sent:
         raise SystemExit("nothing was sent, so not all of it was measured")
     guard.rerank("coffee beans", [page] * 10)

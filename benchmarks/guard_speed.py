@@ -67,7 +67,7 @@ def filled(path: Path, documents: int) -> None:
                 document = repository.corpus[int(random.integers(len(repository.corpus)))]
                 filing = np.empty(10, FILING)
                 filing["topic"] = random.integers(1, len(repository.tree), 10)
-                filing["cosine"] = 0.5
+                filing["score"] = 0.5
                 text = f"{document.text} {repository.corpus[number % 80_000].text}"
                 batch.append(
                     HistoryDocument(

@@ -26,7 +26,7 @@ from tacit.device.profile.arrays import Bags, Growing
 
 _Float32 = npt.NDArray[np.float32]
 
-WINDOW = 3_000
+WINDOW = 1_000
 """So many of the latest pages are asked: their number bounds the time of a search."""
 _LIKE, _RESULTS, _PAGES = 10, 10, 20
 _POWER, _STRENGTH = 12, 30.0

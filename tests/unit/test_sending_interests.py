@@ -1,0 +1,124 @@
+"""What may be sent: topics that pages support, near the query, never sensitive or marked; and density."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.device.profile.arrays import Bags
+from tacit.device.ranking.attention import Attention
+from tacit.device.ranking.density import Density
+from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages, neighbours, passed_texts
+from tacit.retrieval import people_topics
+from tacit.retrieval.sensitive_pages import PASSED, UNREADABLE, concept_name, recogniser
+from tacit.text.vectors import load_word_table
+
+BIKES = [
+    "Gravel bike frames tested",
+    "Cleaning a bicycle chain",
+    "Mountain bike trails",
+    "The peloton climbs",
+]
+BREAD = ["Sourdough bread with rye", "Flour for bread dough", "Cookies and muffins"]
+NAMES = people_topics().people.tree.names
+
+
+def chosen(texts: list[str], query: str, marks: list[str] = []) -> list[str]:  # noqa: B006
+    pages = PassedPages(JudgedTexts(texts))
+    pages.refresh([people_topics().people.tree.named(mark) for mark in marks])
+    found = InterestChooser(pages, Attention(load_word_table())).choose(query)
+    return [NAMES[topic] for topic in found.topics]
+
+
+def test_a_topic_needs_three_pages_and_a_query_near_it() -> None:
+    assert chosen(BIKES + BREAD, "bike shop") == ["Cycling"]
+    assert chosen(BIKES + BREAD, "bread") == ["Baking"]
+    assert chosen(BIKES + BREAD[:2], "bread") == []
+    assert chosen(BIKES + BREAD, "violin") == []
+
+
+def test_nothing_goes_with_a_sensitive_or_unreadable_query() -> None:
+    for query in ("depression", "side effects", "church", "fahrradkettenreinigung und pflege"):
+        assert chosen(BIKES + BREAD, query) == []
+    assert recogniser().concept_of_query("bike shop") == PASSED
+
+
+def test_a_mark_takes_a_topic_and_its_pages_away() -> None:
+    assert chosen(BIKES + BREAD, "bike shop", ["Cycling"]) == []
+    assert chosen(BIKES + BREAD, "bread", ["Cycling"]) == ["Baking"]
+
+
+def test_caught_pages_support_nothing() -> None:
+    ill = [f"{title} after chemotherapy" for title in BIKES]
+    assert len(passed_texts(ill).bags) == 0
+    assert chosen(ill + BREAD, "bike shop") == []
+
+
+def test_sensitive_topics_and_neighbours_are_never_sendable() -> None:
+    people = people_topics()
+    flags = passed_texts(BIKES * 4 + BREAD * 4).sendable(people)
+    assert not flags[people.people.concept >= 0].any()
+    assert not flags[list(neighbours())].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "concept"),
+    [
+        ("Chlamydia test at home", "Health"),
+        ("Grindr download", "Sexuality"),
+        ("Panic attacks at night", "Mental Health"),
+        ("Debt collector at the door", "Money Troubles"),
+        ("Wie man eine Fahrradkette reinigt und was man dazu braucht", "unreadable"),
+        ("", "unreadable"),
+        ("Cleaning a bicycle chain", None),
+    ],
+)
+def test_what_is_recognised(text: str, concept: str | None) -> None:
+    assert concept_name(int(recogniser().concepts_of([text])[0])) == concept
+
+
+def test_the_list_says_how_well_each_concept_is_recognised() -> None:
+    listed = recogniser().described()
+    assert len(listed) == 12
+    assert all(concept.covers and concept.examples and concept.recognised for concept in listed)
+    assert concept_name(UNREADABLE) == "unreadable" and concept_name(PASSED) is None
+
+
+def test_density_grows_as_pages_come_as_if_all_came_at_once() -> None:
+    texts = [f"{one} {other}" for one in BIKES + BREAD for other in BIKES]
+    whole, grown = Density(), Density()
+    bags = Bags.of_texts(load_word_table(), texts)
+    whole.refresh(bags)
+    for size in (5, 6, 20, len(texts)):
+        grown.refresh(Bags.of_texts(load_word_table(), texts[:size]))
+    np.testing.assert_allclose(grown.values, whole.values, atol=1e-5)
+
+
+def test_pages_without_the_querys_words_raise_results_like_them() -> None:
+    history = [
+        f"{one} {other}"
+        for one in BIKES
+        for other in ("derailleur pedals", "cyclists racing", "helmet wheel")
+    ]
+    history += [*BREAD, "Opera in Vienna", "Tax return forms", "Volcano in Iceland", "Wine from Spain"]
+    history += [
+        "Heat pump costs",
+        "Jazz trumpet",
+        "Tomatoes on balconies",
+        "Chess openings",
+        "Roman emperors",
+    ]
+    other = [
+        "restaurants open",
+        "of command in armies",
+        "stores in retail",
+        "reaction in physics",
+        "gold necklace",
+    ]
+    about = ["derailleur bicycles", "cycling cyclists", "bicycle pedals", "racing bikes", "helmet bike wheel"]
+    results = [f"Chain {words}" for words in (*other, *other, *about)]
+    table = load_word_table()
+    attention, density = Attention(table), Density()
+    read = Bags.of_texts(table, [text.replace("chain", "") for text in history])
+    attended = attention.attend("chain", Bags.of_texts(table, results), read, density)
+    assert set(attention.order(attended)[:5].tolist()) == set(range(10, 15))
