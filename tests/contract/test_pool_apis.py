@@ -94,6 +94,7 @@ def test_half_sent_bodies_keep_nobody_out(
         waiting[0].settimeout(5.0)
         assert waiting[0].recv(100).startswith(b"HTTP/1.1 408"), "the oldest gave way"
         assert len(bodies._READING) <= 1_000
+        assert 0 < bodies._SECONDS <= 30
         monkeypatch.setattr(bodies, "_SECONDS", 0.2)
         with socket.create_connection(("127.0.0.1", port)) as slow:
             slow.sendall(head.encode())
