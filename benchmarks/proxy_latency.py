@@ -83,6 +83,7 @@ def page(ready: Any, folder: str, engine_port: int, kind: str) -> None:
     engines = [parse_engine(f"{kind}=http://127.0.0.1:{engine_port}")]
     with open_site(Path(folder) / f"{kind}.profile", opened.getsockname()[1], engines) as site:
         site.guard.learn(pages)
+        site.guard.confirm()  # or engines get queries alone
         serve(page_application(site), opened, lambda: ready.send(site.admission.address))
 
 
