@@ -12,7 +12,7 @@ import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import LogPart, ReleasedData, released_whole, run_task, task_class
-from tacit.evaluate.data import Counted, folds
+from tacit.evaluate.data import CountedLog, folds
 from tacit.evaluate.public import TRUST, behind, fewer_words, with_synonyms, word_shares
 from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.evaluate.sweep.settings import LEAST
@@ -145,7 +145,7 @@ def test_no_search_is_without_a_letter_or_digit() -> None:
 class Filtered:
     """Some rows of a log's tables."""
 
-    def __init__(self, original: Counted, kept: dict[str, np.ndarray]) -> None:
+    def __init__(self, original: CountedLog, kept: dict[str, np.ndarray]) -> None:
         self.tables = {kind: table.filter(pa.array(kept[kind])) for kind, table in original.tables.items()}
 
 

@@ -18,7 +18,7 @@ from tacit.commands import application
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate import ReleasedData
 from tacit.evaluate.judged import (
-    Shown,
+    ShownList,
     is_session_file,
     load_judgments,
     log_of_sessions,
@@ -128,7 +128,7 @@ def test_other_years_are_read(tmp_path: Path, body: str, expected: tuple[object,
 
 
 def test_lists_are_reranked_by_hand() -> None:
-    shown = Shown("q", ("a", "b", "c"))
+    shown = ShownList("q", ("a", "b", "c"))
     assert reranked(shown, {}) == ["a", "b", "c"]
     # a 20/2 = 10, b 20/3 + 4 = 10.67; x, which the list lacks, is fourth: 20/5 + 7 = 11
     assert reranked(shown, {"q": {"b": 4.0, "x": 7.0}, "other": {"c": 99.0}}) == ["x", "b", "a", "c"]

@@ -101,7 +101,7 @@ class LoggedClicks:
     """From 1; 0 where the log does not say."""
 
 
-class Counted(Protocol):
+class CountedLog(Protocol):
     """A log by its tables, however it is held: what a release of it competes with."""
 
     @property
@@ -435,7 +435,7 @@ WINDOW = 10
 """A query counts as coming later in a session up to so many searches after: robots' sessions have no end."""
 
 
-def released_whole(part: Counted, least: int = 1) -> ReleasedData:
+def released_whole(part: CountedLog, least: int = 1) -> ReleasedData:
     """The log with nothing held back but what fewer than ``least`` users had."""
     tables = part.tables.values()
     kept = tables if least == 1 else [t.filter(pc.greater_equal(t.column("count"), least)) for t in tables]

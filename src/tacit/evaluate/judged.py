@@ -50,7 +50,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownList:
     """A query, and the documents listed for it, best first; of these the places that were clicked."""
 
     query: str
@@ -75,7 +75,7 @@ class Judged:
     name: str
     topic: str
     owner: str
-    lists: tuple[Shown, ...]
+    lists: tuple[ShownList, ...]
     session: bool = True
     current: str = ""
 
@@ -149,7 +149,7 @@ def _session(element: ElementTree.Element, place: int) -> Judged:
         clicked = [_clicked(each, ranks) for each in interaction.iter("click")]
         places = sorted({documents.index(each) for each in clicked if each in documents})
         if query and documents:
-            lists.append(Shown(query, documents, tuple(places), _seconds(interaction.get("starttime"))))
+            lists.append(ShownList(query, documents, tuple(places), _seconds(interaction.get("starttime"))))
     current = element.find("currentquery")
     asked = "" if current is None else _text(current, "query") or (current.text or "")
     owner = element.get("userid") or element.get("user") or f"session {number}"
@@ -282,7 +282,7 @@ def load_judgments(
     found = []
     for unit in units:
         topic = unit.topic if by_topic or unit.topic in grades else unit.name
-        more = (Shown(unit.current, tuple(lists[unit.name])),) if lists.get(unit.name) else ()
+        more = (ShownList(unit.current, tuple(lists[unit.name])),) if lists.get(unit.name) else ()
         if topic in grades and (unit.lists or more):
             found.append(replace(unit, topic=topic, lists=unit.lists + more))
     if not found:
@@ -329,7 +329,7 @@ class JudgedTrial:
     """Lists of judged topics, reranked by released clicks and merged."""
 
     def __init__(
-        self, judgments: Judgments, units: Sequence[tuple[Judged, Sequence[Shown]]], discount: float
+        self, judgments: Judgments, units: Sequence[tuple[Judged, Sequence[ShownList]]], discount: float
     ) -> None:
         self._units, self._discount = units, discount
         owners = {name: number for number, name in enumerate(sorted({unit.owner for unit, _ in units}))}
@@ -353,7 +353,7 @@ class JudgedTrial:
             values[named[metric.measure]][int(metric.query_id)] = metric.value
         return {f"engine and clicks: {name}": Measured(found) for name, found in values.items()}
 
-    def _merged(self, lists: Sequence[Shown], clicks: Mapping[str, Mapping[str, float]]) -> list[str]:
+    def _merged(self, lists: Sequence[ShownList], clicks: Mapping[str, Mapping[str, float]]) -> list[str]:
         """One list of documents: of several, a document scores one over its place, the last query most."""
         if len(lists) == 1:
             return reranked(lists[0], clicks)[:_DEEP]
@@ -364,7 +364,7 @@ class JudgedTrial:
         return sorted(scores, key=lambda document: (-scores[document], document))[:_DEEP]
 
 
-def reranked(shown: Shown, clicks: Mapping[str, Mapping[str, float]]) -> list[str]:
+def reranked(shown: ShownList, clicks: Mapping[str, Mapping[str, float]]) -> list[str]:
     """A list by its order and released clicks; documents that it lacks follow it unless clicks lift them."""
     counts = clicks.get(shown.query, {})
     beyond = [document for document in counts if document not in shown.documents]

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import Counted, LogPart, Numbers, ReleasedData, changes
+from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, changes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,11 +96,11 @@ class Task(ABC):
     """Whether it needs judgments that people made (:mod:`tacit.evaluate.judged`)."""
 
     @abstractmethod
-    def against(self, original: Counted, test: LogPart) -> Trial:
+    def against(self, original: CountedLog, test: LogPart) -> Trial:
         """Prepare to judge releases of ``original`` on ``test``, other users of the same log."""
 
 
-def run_task(task: Task, original: Counted, released: ReleasedData, test: LogPart) -> Measures:
+def run_task(task: Task, original: CountedLog, released: ReleasedData, test: LogPart) -> Measures:
     """Run one task on one release."""
     return task.against(original, test).measure(released)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InputError, ParameterError
-from tacit.evaluate.data import Counted, ReleasedData, released_whole
+from tacit.evaluate.data import CountedLog, ReleasedData, released_whole
 from tacit.evaluate.judged import Judgments
 from tacit.evaluate.results import Progress, no_progress
 from tacit.evaluate.sweep.measurements import Measurements, gather
@@ -255,7 +255,7 @@ def _best_use(trial: Trial, headline: str, original: SpilledLog) -> Measures:
     return found
 
 
-def uses_of(original: Counted) -> Iterator[ReleasedData]:
+def uses_of(original: CountedLog) -> Iterator[ReleasedData]:
     """Ways to use a whole log beside taking all of it: see :data:`LEAST`, and words counted by query."""
     for least in LEAST[1:]:
         yield released_whole(original, least)

@@ -31,7 +31,7 @@ from ir_measures import AP, P, nDCG
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import Counted, LoggedClicks, LogPart, Numbers, ReleasedData, Weighted
+from tacit.evaluate.data import CountedLog, LoggedClicks, LogPart, Numbers, ReleasedData, Weighted
 from tacit.evaluate.public import EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge, ranked_by
 
@@ -69,7 +69,7 @@ class Adhoc(Task):
     def __init__(self, steps: int = STEPS, negligible: float = NEGLIGIBLE) -> None:
         self._steps, self._negligible = steps, negligible
 
-    def against(self, original: Counted, test: LogPart) -> AdhocTrial:
+    def against(self, original: CountedLog, test: LogPart) -> AdhocTrial:
         """Only the test part matters: the original is what a release competes with, not what it knows."""
         del original
         return AdhocTrial(test, self._steps, self._negligible)

@@ -27,7 +27,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import Counted, LogPart, ReleasedData, keywords_of
+from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, keywords_of
 from tacit.evaluate.public import behind, word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 from tacit.text import words
@@ -118,7 +118,7 @@ class IndexCaching(Task):
         self._documents = documents or WordnetFrequencies()
         self._public = word_shares() if public is None else public
 
-    def against(self, original: Counted, test: LogPart) -> IndexCachingTrial:
+    def against(self, original: CountedLog, test: LogPart) -> IndexCachingTrial:
         """Only the test part matters."""
         del original
         return IndexCachingTrial(test, self._cache, self._documents, self._public)

@@ -6,7 +6,7 @@ by a run. Each is reranked by released clicks on its query; with nothing release
 
 from __future__ import annotations
 
-from tacit.evaluate.data import Counted, LogPart
+from tacit.evaluate.data import CountedLog, LogPart
 from tacit.evaluate.judged import JudgedTrial, Judgments
 from tacit.evaluate.task import Task
 
@@ -29,7 +29,7 @@ class JudgedAdhoc(Task):
     def __init__(self, judgments: Judgments) -> None:
         self._judgments = judgments
 
-    def against(self, original: Counted, test: LogPart) -> JudgedTrial:
+    def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
         """The judgments are the test."""
         del original, test
         units = [(unit, [shown]) for unit in self._judgments.units for shown in unit.lists]

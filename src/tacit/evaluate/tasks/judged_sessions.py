@@ -7,7 +7,7 @@ end counting more by γ. Judged by the qrels of the session's topic.
 
 from __future__ import annotations
 
-from tacit.evaluate.data import Counted, LogPart
+from tacit.evaluate.data import CountedLog, LogPart
 from tacit.evaluate.judged import JudgedTrial, Judgments
 from tacit.evaluate.task import Task
 from tacit.evaluate.tasks.session_search import DISCOUNT
@@ -31,7 +31,7 @@ class JudgedSessions(Task):
     def __init__(self, judgments: Judgments) -> None:
         self._judgments = judgments
 
-    def against(self, original: Counted, test: LogPart) -> JudgedTrial:
+    def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
         """The judgments are the test."""
         del original, test
         units = [(unit, unit.lists) for unit in self._judgments.units if unit.session]

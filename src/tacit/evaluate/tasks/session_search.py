@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from ir_measures import AP, nDCG
 
-from tacit.evaluate.data import Counted, LogPart, Numbers, ReleasedData, add_up, ranges
+from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, add_up, ranges
 from tacit.evaluate.public import SHOWN, EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, ranked_by
 from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
@@ -47,7 +47,7 @@ class SessionSearch(Task):
     ) -> None:
         self._discount, self._steps, self._negligible = discount, steps, negligible
 
-    def against(self, original: Counted, test: LogPart) -> SessionSearchTrial:
+    def against(self, original: CountedLog, test: LogPart) -> SessionSearchTrial:
         """Only the test part matters."""
         del original
         return SessionSearchTrial(test, self._discount, self._steps, self._negligible)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.evaluate.data import Counted, LogPart, ReleasedData
+from tacit.evaluate.data import CountedLog, LogPart, ReleasedData
 from tacit.evaluate.public import behind, word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 
@@ -46,7 +46,7 @@ class Statistics(Task):
     nothing = "a public list of words by their frequency"
     headline = "queries: shared mass"
 
-    def against(self, original: Counted, test: LogPart) -> StatisticsTrial:
+    def against(self, original: CountedLog, test: LogPart) -> StatisticsTrial:
         """Work out the original histograms."""
         del test
         return StatisticsTrial(original)
@@ -55,7 +55,7 @@ class Statistics(Task):
 class StatisticsTrial:
     """The original histograms."""
 
-    def __init__(self, original: Counted) -> None:
+    def __init__(self, original: CountedLog) -> None:
         self._original = {kind: original.tables[kind] for kind in _KEYS}
 
     def measure(self, released: ReleasedData) -> Measures:

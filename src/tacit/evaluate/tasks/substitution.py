@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import Counted, LogPart, ReleasedData, released_whole
+from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, released_whole
 from tacit.evaluate.public import with_synonyms
 from tacit.evaluate.task import Measured, Measures, Task
 
@@ -182,7 +182,7 @@ class Substitution(Task):
     nothing = "synonyms of WordNet"
     headline = "synonyms behind it: recall, top 5"
 
-    def against(self, original: Counted, test: LogPart) -> SubstitutionTrial:
+    def against(self, original: CountedLog, test: LogPart) -> SubstitutionTrial:
         """Work out the original's rankings for the test queries."""
         return SubstitutionTrial(original, test)
 
@@ -190,7 +190,7 @@ class Substitution(Task):
 class SubstitutionTrial:
     """Test queries that the original log has substitutions for, with these."""
 
-    def __init__(self, original: Counted, test: LogPart) -> None:
+    def __init__(self, original: CountedLog, test: LogPart) -> None:
         whole = Substitutions(released_whole(original))
         ranked = ((query, whole.best(query)) for query in test.queries.texts.to_pylist())
         self._truth = {query: best for query, best in ranked if best}

@@ -26,7 +26,7 @@ from scipy import sparse
 
 from tacit.evaluate.data import (
     WINDOW,
-    Counted,
+    CountedLog,
     LogPart,
     Numbers,
     ReleasedData,
@@ -91,7 +91,7 @@ class Suggestion(Task):
     def __init__(self, weight: float = SIMILARITY_WEIGHT) -> None:
         self._weight = weight
 
-    def against(self, original: Counted, test: LogPart) -> SuggestionTrial:
+    def against(self, original: CountedLog, test: LogPart) -> SuggestionTrial:
         """Only the test part matters."""
         del original
         return SuggestionTrial(test, self._weight)
