@@ -75,7 +75,7 @@ def test_the_picture_on_top_is_saved(browser: Browser, report: Path, tmp_path: P
     top = page.locator("#advice").bounding_box()
     picture = page.locator("#figure-gains svg").bounding_box()
     assert top and picture and top["y"] < picture["y"] < 800  # seen without scrolling
-    drawn = page.locator("#figure-gains svg").inner_text()
+    drawn = page.locator("#figure-gains svg").text_content() or ""
     assert "nothing" in drawn and "whole log" in drawn
     for kind, begins in (("svg", "<svg"), ("csv", "task,")):
         with page.expect_download() as download:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from tests.local_server import running
 
-from tacit.device import wordnet_repository
+from tacit.taxonomy import people_taxonomy
 from tacit.web.engine_service import EngineService, engine_application
 
 
@@ -35,9 +35,7 @@ def test_it_answers_in_the_form_that_searxng_reads(client: httpx.Client) -> None
 
 
 def test_a_profile_brings_its_meaning_forward_and_no_profile_changes_nothing(client: httpx.Client) -> None:
-    tree = wordnet_repository().tree
-    coffee = next(number for number, name in enumerate(tree.names) if name == "coffee.n.01")
-    topics = [tree.label(topic) for topic in (*tree.ancestors(coffee), coffee)]
+    topics = ["Top/Food & Drink/Coffee & Tea"]
     plain = client.post("/search", json={"query": "java"}).json()["results"]
     told = client.post("/search", json={"query": "java", "topics": topics}).json()["results"]
     wanted = next(result["url"] for result in plain if result["url"].endswith("/coffee.n.01"))
@@ -91,14 +89,10 @@ def test_documents_of_ones_own_are_searched_and_personalised(tmp_path: Path) -> 
     folder = tmp_path / "index"
     folder.mkdir()
     service = EngineService(read, EmbeddedEngine.build(folder, read))
-    tree = wordnet_repository().tree
-    for name, expected in (
-        ("feline.n.01", "https://a.example/2"),
-        ("motor_vehicle.n.01", "https://a.example/1"),
-    ):
-        topic = tree.names.index(name)
-        labels = [tree.label(above) for above in (*tree.ancestors(topic), topic)]
-        assert service.search("jaguar", labels)[0]["url"] == expected
+    tree = people_taxonomy()
+    for name, expected in (("Cats", "https://a.example/2"), ("Cars", "https://a.example/1")):
+        label = next(tree.label(topic) for topic, found in enumerate(tree.names) if found.startswith(name))
+        assert service.search("jaguar", [label])[0]["url"] == expected
     assert {result["url"] for result in service.search("jaguar")} == {
         "https://a.example/1",
         "https://a.example/2",

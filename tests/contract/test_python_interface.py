@@ -54,8 +54,8 @@ def test_a_table_of_any_kind_gives_the_same_log(made: Any) -> None:
 
 
 def test_columns_are_named_and_missing_ones_told() -> None:
-    frame = pd.DataFrame({"uid": RECORDS["user"], "q": RECORDS["query"], "ts": RECORDS["time"]})
-    log = tacit.read_log(frame, columns={"user": "uid", "query": "q", "time": "ts"})
+    frame = pd.DataFrame({"who": RECORDS["user"], "what": RECORDS["query"], "when": RECORDS["time"]})
+    log = tacit.read_log(frame, columns={"user": "who", "query": "what", "time": "when"})
     assert log.to_arrow()["url"].null_count == 3
     with pytest.raises(LogError, match="has no column"):
         tacit.read_log(frame)

@@ -118,7 +118,7 @@ def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path:
     manifest = read_manifest(tmp_path / "out")
     again = mechanism_of(manifest)
     assert again.guarantee == order.mechanism.guarantee
-    shown = "phenomenon" if name == "topics" else "weather"
+    shown = "Weather" if name == "topics" else "weather"
     assert shown in (tmp_path / "out/release.html").read_text()
     assert (manifest["paper"] is None) == name.startswith(("k-query", "adaptive", "topics"))
 

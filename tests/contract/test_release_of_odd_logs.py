@@ -199,7 +199,7 @@ publication.publish_log(order, report=lambda stage: print(stage, flush=True))
 
 @pytest.mark.parametrize(
     ("moment", "published", "said"),
-    [("note", False, "nothing was published"), ("rename", True, "was published before this, whole")],
+    [("note", False, "Nothing was published"), ("rename", True, "was published before this, whole")],
 )
 def test_ctrl_c_around_the_rename_leaves_a_noted_release_or_none(
     moment: str, published: bool, said: str, tmp_path: Path

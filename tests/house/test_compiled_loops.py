@@ -46,7 +46,9 @@ from pathlib import Path
 from tacit.device import Guard
 with Guard(Path("me.profile")) as guard:
     page = {"url": "https://coffee.example/", "title": "Espresso", "snippet": "Grind the coffee beans"}
-    guard.clicked("coffee beans", page)
+    for number in range(4):
+        guard.clicked("coffee beans", page | {"url": f"https://coffee.example/{number}"})
+    guard.confirm()
     assert guard.protect("coffee beans").sent
     guard.rerank("coffee beans", [page] * 3)
 """

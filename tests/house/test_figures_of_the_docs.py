@@ -57,7 +57,6 @@ FACTS = {
         lambda: 891,
         (
             r"Excite(?: 1997)?, (\d+) users",
-            r"\d+ of (\d+) users have a usable term",
             r"4,501 records of (\d+) users",
         ),
     ),

@@ -64,7 +64,7 @@ OPTIONS: dict[str, st.SearchStrategy[list[str]]] = {
         values("--clicks-per-user", 0, 3),
         [["--once-per-user"], ["--count-each"]],
     ),
-    "topics": asked(values("--levels", 1, 3), values("--per-user", 2, 5), values("--take", "first")),
+    "topics": asked(values("--levels", 1, 2), values("--per-user", 2, 5), values("--take", "first")),
     "k-query": asked(values("--k", 5, 30), [["--item", "queries"]]),
 }
 GIVEN = {

@@ -15,7 +15,7 @@ from tacit.files import atomic_file, check_output
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import Ledger
 
-_LINES = "user,query,time\n" + "".join(f"u{n},flowers,2006-03-01 07:17:{n:02}\n" for n in range(20))
+_LINES = "user,query,time\n" + "".join(f"u{n % 8},flowers,2006-03-01 07:17:{n:02}\n" for n in range(20))
 
 
 def tacit(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -96,7 +96,7 @@ def test_users_on_whom_the_engine_finds_nothing_are_refused() -> None:
 
 def test_group_weights_are_the_representatives() -> None:
     profiles = interest_profiles(30, 20, seed=2)
-    bundling = Bundler(p=0.4, augment=0).fit(profiles)
+    bundling = Bundler(p=0.4, augment=0, fewest_in_group=1).fit(profiles)
     weights = group_weights(bundling)
     for user in range(30):
         shown = bundling.representatives[int(bundling.labels[user])].terms

@@ -256,11 +256,12 @@ def _best_use(trial: Trial, headline: str, original: SpilledLog) -> Measures:
 
 
 def uses_of(original: CountedLog) -> Iterator[ReleasedData]:
-    """Ways to use a whole log beside taking all of it: see :data:`LEAST`, and words counted by query."""
+    """Ways to use a whole log beside taking all of it: see :data:`LEAST`, and all but one of its tables."""
     for least in LEAST[1:]:
         yield released_whole(original, least)
     tables = released_whole(original).tables
-    yield ReleasedData({kind: table for kind, table in tables.items() if kind != "keywords"})
+    for left_out in tables:
+        yield ReleasedData({kind: table for kind, table in tables.items() if kind != left_out})
 
 
 def _releases(
