@@ -18,6 +18,8 @@ from tacit.commands import application
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate import ReleasedData
 from tacit.evaluate.judged import (
+    Judged,
+    Judgments,
     ShownList,
     is_session_file,
     load_judgments,
@@ -132,6 +134,24 @@ def test_lists_are_reranked_by_hand() -> None:
     assert reranked(shown, {}) == ["a", "b", "c"]
     # a 20/2 = 10, b 20/3 + 4 = 10.67; x, which the list lacks, is fourth: 20/5 + 7 = 11
     assert reranked(shown, {"q": {"b": 4.0, "x": 7.0}, "other": {"c": 99.0}}) == ["x", "b", "a", "c"]
+
+
+def test_a_document_that_a_list_lacks_stands_after_it() -> None:
+    # x is fourth: 20/5 + 5.8 = 9.8, below a with 20/2 = 10
+    assert reranked(ShownList("q", ("a", "b", "c")), {"q": {"x": 5.8}}) == ["a", "x", "b", "c"]
+
+
+def test_the_last_query_of_a_session_counts_most(tmp_path: Path) -> None:
+    lists = (ShownList("one", ("a",)), ShownList("two", ("b",)))
+    unit = Judged("1", "1", "somebody", lists, True)
+    trial = JudgedSessions(Judgments((unit,), {"1": {"a": 1, "b": 0}})).against(part(), part())
+    measured = trial.measure(ReleasedData({}))[JudgedSessions.headline].values
+    assert measured.tolist() == pytest.approx([1 / np.log2(3)])  # b, shown last, comes before a
+
+
+def test_a_grade_below_0_counts_as_0(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a -2\n1 0 b 1\n")
+    assert read_qrels(tmp_path / "qrels") == {"1": {"a": 0, "b": 1}}
 
 
 def test_numbers_are_pytrec_evals(tmp_path: Path) -> None:

@@ -346,3 +346,14 @@ class TestCommand:
             Topics(epsilon=1, taxonomy=str(small), levels=4).plan().check()
         with pytest.raises(InputError, match="no taxonomy"):
             Topics(epsilon=1, taxonomy=str(tmp_path / "none.tsv")).plan().check()
+
+
+def test_names_of_sites_and_brands_are_looked_up() -> None:
+    from tacit.release.mechanisms.topics_counting import PeoplesTopics
+    from tacit.taxonomy import people_taxonomy
+
+    tree, found = people_taxonomy(), PeoplesTopics()
+    asked = ["qvc", "www.qvc.com", "http://www.imdb.com", "bank of america"]
+    names = [tree.names[topic] for topic in found(asked).tolist()]
+    assert names == ["Online Shopping & Marketplaces"] * 2 + ["Films", "Banking"]
+    assert found(["apple pie"]).tolist() != found(["apple"]).tolist()  # only a name by itself is one

@@ -5,8 +5,9 @@ data.
 left. The longest one decides, of equally long ones that with the rarest word, of equally rare ones the last;
 it has its most frequent meaning.
 
-**The people's taxonomy.** The topic that scores best for the query's words, one query at a time
-(:mod:`tacit.retrieval.people_topics`), if it scores well enough.
+**The people's taxonomy.** The topic of a site or brand, where the query is its name or address. Otherwise
+the one that scores best for the query's words, one query at a time (:mod:`tacit.retrieval.people_topics`), if
+it scores well enough.
 
 **Other taxonomies.** The topic whose direction among word vectors is nearest to that of the query's words
 (:mod:`tacit.retrieval.topic_vectors`), if it is near enough.
@@ -40,6 +41,7 @@ from tacit.release.parameters import Choice
 from tacit.retrieval.people_topics import PeopleTopics
 from tacit.retrieval.topic_vectors import load_topic_vectors
 from tacit.taxonomy import TopicTree, load_people, load_wordnet, people_taxonomy
+from tacit.taxonomy.people import people_lines
 from tacit.text import STOP_WORDS, words
 from tacit.text.vectors import COMMONEST, load_word_table, plural_forms
 
@@ -77,12 +79,22 @@ class PeoplesTopics:
 
     def __init__(self) -> None:
         self._scorer = PeopleTopics(load_people(), load_word_table())
+        tree = people_taxonomy()
+        self._names = {
+            name: tree.find(f"{tree.names[0]}/{path}")
+            for path, named in people_lines("names.txt")
+            for name in named
+        }
+        """Sites and brands, whose names say little to a scorer of words."""
 
     def __call__(self, queries: Sequence[str]) -> _Numbers:
         return np.fromiter((self._topic(query) for query in queries), np.int32, len(queries))
 
     def _topic(self, query: str) -> int:
-        scores = self._scorer.scores([" ".join(telling_words(query))])[0]
+        said = telling_words(query)
+        if (named := self._names.get(tuple(said))) is not None:
+            return named
+        scores = self._scorer.scores([" ".join(said)])[0]
         best = int(scores.argmax())
         return int(self._scorer.topics[best]) if scores[best] >= _WELL else NOWHERE
 
