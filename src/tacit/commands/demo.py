@@ -52,30 +52,31 @@ def demo(
     act.run("stats", log)
     act.say(
         "Release: the log is published under differential privacy",
-        "Somebody who knows everything else, and holds it for an even chance that a certain person was"
-        " in the "
-        "log, can be at most 88% sure after reading it.",
+        "How sure somebody who knows everything else can become of one person is said by the command, and on"
+        " the page that it writes for the data protection officer.",
     )
     release = output / "released"
     act.run(
-        "release", "zealous", log, "--epsilon", 2, "--delta", 1e-6,
-        "--budget-epsilon", 10, "--budget-delta", 1e-5, "-o", release,
+        "release", "adaptive", log, "--epsilon", 1, "--delta", 1e-6,
+        "--budget-epsilon", 1.25, "--budget-delta", 1e-5, "-o", release,
     )  # fmt: skip
-    act.run("verify", release)
+    act.run("verify", release, "--ledger", f"{log}.ledger")
     act.say(
-        "Groups: profiles are bundled until no term links to a person",
-        "Rankings need only what groups show. The report begins with how many people attackers single out.",
+        "Groups: a service ranks for a person by a public cohort",
+        "The report begins with what a person's cohorts give away to somebody who knows one term of theirs.",
     )
-    act.run("group", log, "--p", 0.4, "--augment", 1, "--max-terms", 50, "-o", output / "groups")
-    user, sensitive = _somebody(log, truth)
+    act.run("group", log, "-o", output / "groups")
+    user = _somebody(log, truth)
     profile = output / "me.profile"
     act.say(
-        "Device: the profile is generalised for each query under a risk bound",
-        f"One of the log's people, whose interest in {sensitive} is nobody's business.",
+        "Device: what goes out with a query",
+        "One of the log's people, with a sensitive interest. Before the list of what is sensitive for"
+        " everybody was looked at, queries go alone; then with topics that the person reads about and that"
+        " are near the query.",
     )
     act.run("profile", "build", profile, "--log", log, "--user", user)
-    act.run("profile", "protect", profile, sensitive)
-    act.run("generalise", _telling_query(log, user, profile), "--profile", profile, "--delta", 0.1)
+    act.run("profile", "sensitive", profile)
+    act.run("generalise", _telling_query(log, user, profile), "--profile", profile)
     seconds = time.monotonic() - begun
     page = (release / "release.html").resolve()
     result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
@@ -145,37 +146,35 @@ def _clear(output: Path) -> None:
     (output / _MARK).touch()
 
 
-def _somebody(log: Path, truth: Path) -> tuple[str, str]:
-    """A person with an ordinary and a sensitive interest and enough clicks: (user, sensitive topic)."""
+def _somebody(log: Path, truth: Path) -> str:
+    """A person with an ordinary and a sensitive interest and enough clicks."""
     import duckdb
 
     from tacit.files import literal_path
-    from tacit.taxonomy import load_wordnet
 
     with duckdb.connect() as database:
         row = database.execute(
             """
             WITH people AS (
-                SELECT "user", interests[list_position(sensitive, true)] AS topic
-                FROM read_parquet($truth, hive_partitioning=false)
+                SELECT "user" FROM read_parquet($truth, hive_partitioning=false)
                 WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
             ), clicks AS (
                 SELECT "user", count(url) AS clicked FROM read_parquet($log, hive_partitioning=false)
                 GROUP BY ALL HAVING clicked BETWEEN 50 AND 300
             )
-            SELECT "user", topic FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
+            SELECT "user" FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
             """,
             {"log": literal_path(log), "truth": literal_path(truth)},
         ).fetchone()
     assert row is not None  # 500 people and more always have such a one among them
-    return str(row[0]), load_wordnet().name(row[1])
+    return str(row[0])
 
 
 def _telling_query(log: Path, user: str, profile: Path) -> str:
-    """Of the person's own queries, the one that gains most from a profile that must hide a part."""
+    """The first of the person's own queries that a single topic goes out with; else the first of all."""
     import duckdb
 
-    from tacit.device import OnlineProfiler, ProfileStore, wordnet_repository
+    from tacit.device import Guard
     from tacit.files import literal_path
 
     with duckdb.connect() as database:
@@ -186,15 +185,6 @@ def _telling_query(log: Path, user: str, profile: Path) -> str:
             """,
             [literal_path(log), user],
         ).fetchall()
-    repository = wordnet_repository()
-    with ProfileStore.open(profile, repository.tree) as store:
-        profiler = OnlineProfiler(repository, store.profile(), 0.1)
-        best, found = -1.0, str(asked[0][0])
-        for (query,) in asked:
-            result = profiler.profile_query(query)
-            if result.personalised and result.generalisation is not None:
-                hides = len(result.exposed) < len(result.generalisation.seed)
-                gain = result.generalisation.utility + (1.0 if hides else 0.0)
-                if gain > best:
-                    best, found = gain, str(query)
-    return found
+    queries = [str(query) for (query,) in asked if any(letter.isalpha() for letter in query)]
+    with Guard(profile) as guard:
+        return next((query for query in queries if len(guard.protect(query).names) == 1), queries[0])
