@@ -1,4 +1,4 @@
-"""``tacit simulate``: the pool under simulated traffic, and the paper's experiments as one report."""
+"""``tacit simulate``: the pool under simulated traffic."""
 
 from __future__ import annotations
 
@@ -77,10 +77,6 @@ def simulate(
     log: Annotated[
         Path | None, typer.Option(help="Write every query of the first run to this Parquet file.")
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Run the paper's sweeps around this setting, and write them as one page."),
-    ] = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -89,12 +85,8 @@ def simulate(
     The machine is the one that `tacit pool serve` runs; only time and people are made up. Choose k and the
     window by it: at least k people must ask within the window for any query to go out.
     """
-    from tacit.files import check_output
     from tacit.pool import simulate_pool
 
-    if report is not None:
-        inputs = [path for path in (template, None if users == "adult" else Path(users)) if path is not None]
-        check_output(report, force=force, inputs=inputs)
     with progress("Simulating", total=windows * seeds, unit="windows") as shown:
         found = simulate_pool(
             k,
@@ -122,20 +114,7 @@ def simulate(
             advance=shown.advance,
         )
     result = found.as_dict()
-    if report is not None:
-        _report(found.setting, users, template, report, seeds)
-        result["report"] = str(report)
     emit(result, as_json=as_json, render=lambda console: _render(console, result))
-
-
-def _report(setting: Any, users: str, template: Path | None, path: Path, seeds: int) -> None:
-    from tacit.evaluate.guards.pool import paper_experiments, write_pool_report
-    from tacit.pool.simulation.population import read_population
-
-    population = read_population(users, template)
-    with progress("Sweeping", unit="simulations") as shown:
-        found = paper_experiments(setting, population, seeds=seeds, progress=shown.reach)
-    write_pool_report(found, setting, path)
 
 
 def _render(console: Console, result: dict[str, Any]) -> None:
@@ -177,5 +156,3 @@ def _render(console: Console, result: dict[str, Any]) -> None:
             f"{verified['general']:,} entries without: {verified['definition_2_violations_general']:,} fail "
             f"Definition 2\nfewest people who match, counted up to k: {verified['fewest_companions']}"
         )
-    if "report" in result:
-        console.print(f"\nreport: {result['report']}", markup=False)

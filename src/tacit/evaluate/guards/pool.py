@@ -1,4 +1,4 @@
-"""Evaluate the pool: what a region is worth to search, and the paper's experiments (section 6) run again.
+"""Evaluate the pool: what a region is worth to search.
 
 Queries are ambiguous words; the embedded engine finds results, which fall into kinds by their topic. Which
 kind a person wants depends on age, country and occupation: each kind has an age at which it is liked most,
@@ -7,32 +7,21 @@ clicks in its own log, which shows of each person exactly what the guard lets th
 people who are not in that log. Average Precision of the results the person wants is measured with their
 record d, the region d' the pool gave them, the whole domain d* (what everybody reads), and the engine's own
 order. The dependence on attributes is simulated; people, regions, engine and words are not.
-
-The paper prints its figures as pictures; what its text says of them stands in :data:`PAPER_SAYS`. Table 1
-is printed in numbers.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from markupsafe import Markup
 
-from tacit.evaluate import charts
-from tacit.evaluate.charts import svg
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, no_progress
-from tacit.files import atomic_file
-from tacit.pages import render
 from tacit.pool.simulation.population import Population, adult
-from tacit.pool.simulation.traffic import LEAVERS, MODES, Simulated, SimulationSetting, simulate
-from tacit.pool.simulation.verification import AuditedLog, verify_log
+from tacit.pool.simulation.traffic import SimulationSetting, simulate
+from tacit.pool.simulation.verification import AuditedLog
 from tacit.retrieval import SearchEngine, average_precision
 from tacit.taxonomy import TopicTree
 from tacit.world import wordnet_corpus, wordnet_engine
@@ -245,218 +234,3 @@ def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Num
     """What the service sees of each searcher, as lower and upper corners."""
     top = np.tile(np.array(sizes, np.int64) - 1, (len(log), 1))
     return {"d": (log.record, log.record), "region": (log.low, log.high), "d*": (np.zeros_like(top), top)}
-
-
-ARRIVALS = (10, 50, 100, 150, 200, 250, 300)
-STAYS = (10, 50, 100)
-KS = (5, 10, 20, 30, 40, 50)
-WINDOWS = (30, 50, 70, 90, 110)
-OVERLAPS = (0.1, 0.3, 0.5)
-_OUR_ARRIVALS, _OUR_WINDOWS = 100, 3
-"""Rule S counts query by query, so it is run for fewer people and windows; its figures hardly move."""
-_ADDED = (
-    "guarded",
-    "definition_2_violations",
-    "definition_3_violations",
-    "general",
-    "definition_2_violations_general",
-)
-
-PAPER_TABLE_1 = {
-    "arrivals": (10, 50, 100, 150, 200, 250),
-    "unregistered": (0.030, 0.009, 0.005, 0.005, 0.002, 0.001),
-    "forced_expired": (0.001, 0.001, 0.001, 0.001, 0.002, 0.001),
-}
-"""Table 1 as printed."""
-
-PAPER_SAYS = {
-    "Figure 6": "about 5 % at 50 arrivals for stays of 50 and 100; below 10 % for stays of 10",
-    "Figure 7": "no more than 4 % for k from 5 to 10",
-    "Figure 8": "falls with the window up to about 90, and with the overlap",
-}
-"""What the paper's text says of its figures."""
-
-
-def settings_of(base: SimulationSetting) -> Iterator[tuple[str, SimulationSetting]]:
-    """The settings of each figure, around ``base``; rule S has no overlap and no leavers to vary."""
-    for mode in MODES:
-        ours = mode == "default"
-        here = replace(base, mode=mode, windows=min(base.windows, _OUR_WINDOWS) if ours else base.windows)
-        for stay in sorted({*map(float, STAYS), base.stay}):  # Table 1 is about that of the base
-            for arrivals in (rate for rate in ARRIVALS if not ours or rate <= _OUR_ARRIVALS):
-                yield "Figure 6", replace(here, arrivals=float(arrivals), stay=stay)
-        for k in KS:
-            yield "Figure 7", replace(here, k=k)
-        for leavers in (base.leavers,) if ours else LEAVERS:
-            for overlap in (base.overlap,) if ours else OVERLAPS:
-                for window in WINDOWS:
-                    varied = replace(here, leavers=leavers, overlap=overlap, window=float(window))
-                    yield "Figure 8", replace(varied, every=None, patience=None)
-
-
-def paper_experiments(
-    base: SimulationSetting, population: Population, *, seeds: int = 1, progress: Progress = no_progress
-) -> Results:
-    """Run every setting with so many seeds, from ``base``'s on: means of each, and verdicts on query logs."""
-    settings = list(settings_of(base))
-    judged = [replace(base, mode="default")]
-    judged += [replace(base, mode="paper", every=None, leavers=leavers) for leavers in LEAVERS]
-    steps, points = Steps(len(settings) + len(judged), progress), []
-    for figure, setting in settings:
-        means = _means([simulate(each, population) for each in _seeded(setting, seeds)])
-        points.append({"figure": figure} | {name: getattr(setting, name) for name in _VARIED} | means)
-        steps.advance()
-    verdicts = []
-    for setting in judged:
-        runs = [simulate(each, population, keep_log=True) for each in _seeded(setting, seeds)]
-        said = {"mode": setting.mode, "leavers": setting.leavers if setting.mode == "paper" else "–"}
-        verdicts.append(said | _means(runs) | _audited(runs))
-        steps.advance()
-    return Results(
-        "simulate",
-        "The pool, simulated",
-        "",
-        {"seeds": seeds, "points": points, "verdicts": verdicts},
-        points,
-        [_paper_figure(number, points) for number in _DRAWN],
-        [_verdicts(verdicts), _table_1(points, base)],
-    )
-
-
-def _seeded(setting: SimulationSetting, seeds: int) -> list[SimulationSetting]:
-    return [replace(setting, seed=setting.seed + number) for number in range(seeds)]
-
-
-def _means(runs: Sequence[Simulated]) -> dict[str, float]:
-    found = [run.as_dict() for run in runs]
-    return {name: sum(one[name] for one in found) / len(found) for name in found[0]}
-
-
-def _audited(runs: Sequence[Simulated]) -> dict[str, int]:
-    """Entries and violations in the query logs of all runs together."""
-    totals: Counter[str] = Counter()
-    for run in runs:
-        assert run.log is not None
-        verdict = verify_log(run.log, run.setting.k, run.setting.window).as_dict()
-        totals.update({name: verdict[name] for name in _ADDED})
-    return {name: totals[name] for name in _ADDED}
-
-
-_VARIED = ("mode", "leavers", "k", "window", "overlap", "arrivals", "stay")
-_SHARES = "information_loss = IL {.2%} | ncp = NCP {.1%} | unregistered {.2%} | forced_expired = forced {.2%}"
-_DRAWN: dict[str, tuple[str, str, tuple[str, str], str, list[dict[str, Any]]]] = {
-    "6": (
-        "Information loss by arrivals and stay",
-        " Single points mark it.",
-        ("arrivals", "arrivals per unit of time (λ)"),
-        "stay",
-        [
-            {"series": "the paper, μ = 50 and 100", "x": 50, "y": 0.05},
-            {"series": "the paper, μ = 10: below", "x": 50, "y": 0.10},
-        ],
-    ),
-    "7": (
-        "Information loss by k",
-        " A line of its own marks it.",
-        ("k", "people who share a region (k)"),
-        "",
-        [{"series": "the paper: at most", "x": k, "y": 0.04} for k in (5, 10)],
-    ),
-    "8": ("Information loss by window and overlap", "", ("window", "window (w)"), "overlap", []),
-}
-"""The paper's figures: title, how its text is marked, the x axis, what makes lines beside the mode, marks."""
-
-
-def _paper_figure(number: str, points: Sequence[dict[str, Any]]) -> Figure:
-    """Information loss and NCP beside each other; figure 8 has leavers beside each other."""
-    title, marked, (key, axis), lines, marks = _DRAWN[number]
-    rows = [row for row in points if row["figure"] == f"Figure {number}"]
-    loss, width = "information loss (AvgIL)", "share of width (NCP)"
-    drawn = [
-        {
-            "series": f"{row['mode']}, {lines} {row[lines]:g}" if lines else row["mode"],
-            "x": row[key],
-            "y": row[measure],
-            "panel": f"leavers: {row['leavers']}" if number == "8" else name,
-        }
-        for measure, name in (("information_loss", loss), *([] if number == "8" else [("ncp", width)]))
-        for row in rows
-    ]
-    drawn += [mark | {"panel": loss} for mark in marks]
-    scale: Literal["log", "near"] = "log" if number == "6" else "near"
-    y = loss if number == "8" else "share"
-    return Figure(
-        f"figure-{number}",
-        f"Figure {number}: {title}",
-        columns(
-            "mode | leavers | arrivals = λ {.0f} | stay = μ {.0f} | k | window = w {.0f} | overlap = p {g} | "
-            f"{_SHARES} | groups {{.0f}}"
-        ),
-        rows,
-        caption=f"The paper says: {PAPER_SAYS[f'Figure {number}']}.{marked}",
-        draw=partial(
-            charts.curve,
-            drawn,
-            axis,
-            y,
-            series="",
-            y_scale=scale,
-            y_format="%",
-            panel="panel",
-            own_y=number != "8",
-        ),
-    )
-
-
-def _verdicts(rows: Sequence[dict[str, Any]]) -> Figure:
-    return Figure(
-        "verdicts",
-        "Verdicts",
-        columns(
-            f"mode | leavers | {_SHARES} | forced_unregistered = forced, then without {{.2%}} | "
-            "groups {.0f} | guarded = queries | definition_2_violations = fail Def. 2 | "
-            "definition_3_violations = fail Def. 3 | general = d*: queries | "
-            "definition_2_violations_general = d*: fail Def. 2"
-        ),
-        rows,
-    )
-
-
-def _table_1(points: Sequence[dict[str, Any]], base: SimulationSetting) -> Figure:
-    """Table 1: the paper's figures, and ours in both modes."""
-    mine = [row for row in points if row["figure"] == "Figure 6" and row["stay"] == base.stay]
-    ours = {(row["mode"], row["arrivals"]): row for row in mine}
-    rows = []
-    for place, arrivals in enumerate(PAPER_TABLE_1["arrivals"]):
-        row: dict[str, Any] = {name: values[place] for name, values in PAPER_TABLE_1.items()}
-        for mode in MODES:
-            for name, value in ours.get((mode, float(arrivals)), {}).items():
-                row[f"{mode}.{name}"] = value
-        rows.append(row)
-    return Figure(
-        "table-1",
-        "Table 1",
-        columns(
-            "arrivals = arrivals λ | unregistered = unregistered: the paper {.1%} | "
-            "paper.unregistered = paper mode {.2%} | default.unregistered = default {.2%} | "
-            "forced_expired = forced: the paper {.1%} | "
-            "paper.forced_expired = paper mode, literal {.2%} | "
-            "paper.forced_unregistered = paper mode, then without {.2%} | "
-            "default.forced_expired = default, literal {.2%}"
-        ),
-        rows,
-    )
-
-
-def write_pool_report(results: Results, base: SimulationSetting, path: str | Path) -> None:
-    """Write the paper's figures beside ours on one page; everything is inside it, and it runs no script."""
-    page = render(
-        "tacit.evaluate.report",
-        "pool.html.j2",
-        results=results,
-        base=base,
-        seeds=results["seeds"],
-        figures=[(figure, Markup(svg(figure.chart))) for figure in results.figures],
-    )
-    with atomic_file(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
