@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.files import check_output
-from tacit.validation import flag, moment, place, real, text, whole
+from tacit.validation import flag, moment, place, real, whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -137,7 +137,7 @@ class Log(Displayed):
         *,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        sessions: str = "words",
+        sessions: str = "time",
         session_gap: float | None = None,
         memory: int | str = _MEMORY,
     ) -> LogStatistics:
@@ -146,8 +146,8 @@ class Log(Displayed):
         Args:
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
-            sessions: what ends a session: ``words`` (a pause and other words) or ``time`` (a pause alone).
-            session_gap: minutes of pause that always end a session; 90 for words and 30 for time if None.
+            sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
+            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
             memory: what counting may take, in bytes or as text such as ``2GB``; the rest goes to disk.
         """
         from tacit.searchlog import opened_for_statistics
@@ -171,7 +171,7 @@ class Log(Displayed):
         with opened_for_statistics(self.path, _MEMORY) as source:
             return source.frequent_queries(most, min_users)
 
-    def sessions(self, *, sessions: str = "words", session_gap: float | None = None) -> pa.Table:
+    def sessions(self, *, sessions: str = "time", session_gap: float | None = None) -> pa.Table:
         """Return the records with a column ``session``, from 0 within each user; private, as they are.
 
         Args:
@@ -180,10 +180,8 @@ class Log(Displayed):
         """
         from tacit.searchlog.sessions import SessionCut
 
-        records = self.to_arrow()
-        cut = SessionCut.of(sessions, session_gap)
-        starts = cut.starts(records["user"], records["time"], records["query"])
-        return records.append_column("session", _numbered(records, starts))
+        records, cut = self.to_arrow(), SessionCut.of(sessions, session_gap)
+        return records.append_column("session", [cut.numbers(*records.select(["user", "time", "query"]))])
 
     # -- what leaves it ------------------------------------------------------------------------------
 
@@ -241,36 +239,11 @@ class Log(Displayed):
 
         Raises, and does, what :func:`tacit.release.publication.publish` does.
         """
+        given = {name: value for name, value in locals().items() if name != "self"}
         from tacit.release.publication import publish
 
-        if ledger is None and self._temporary:
-            raise ParameterError(
-                "a log read from a table or another format has no file beside which its ledger could lie.",
-                "Give `ledger`: what may be spent belongs to the data set, not to this copy.",
-            )
-        return publish(
-            self.path,
-            plan,
-            to=to,
-            ledger=ledger,
-            budget_epsilon=budget_epsilon,
-            budget_delta=budget_delta,
-            data_set=data_set,
-            controller=controller,
-            purpose=purpose,
-            since=since,
-            until=until,
-            scrub=scrub,
-            sessions=sessions,
-            session_gap=session_gap,
-            users=users,
-            even_if_empty=even_if_empty,
-            unsafe_exact_counts=unsafe_exact_counts,
-            a_person_may_be_shown=a_person_may_be_shown,
-            memory=memory,
-            threads=threads,
-            report=report,
-        )
+        self._require_ledger(ledger)
+        return publish(self.path, **given)
 
     def bundle(
         self,
@@ -324,56 +297,20 @@ class Log(Displayed):
             until: only records before this time (UTC).
             force: replace the groups that are in the folder ``to``.
         """
+        given = {name: value for name, value in locals().items() if name != "self"}
         from tacit.groups import Groups
 
-        if ledger is None and self._temporary and (epsilon is not None or clicks is not None):
+        if epsilon is not None or clicks is not None:
+            self._require_ledger(ledger)
+        given |= {"since": moment("since", since), "until": moment("until", until)}
+        return Groups.bundle(self.path, **given)
+
+    def _require_ledger(self, ledger: object) -> None:
+        if ledger is None and self._temporary:
             raise ParameterError(
                 "a log read from a table or another format has no file beside which its ledger could lie.",
                 "Give `ledger`: what may be spent belongs to the data set, not to this copy.",
             )
-        return Groups.bundle(
-            self.path,
-            to,
-            criterion=criterion,
-            epsilon=epsilon,
-            delta=delta,
-            clicks=clicks,
-            vote_epsilon=vote_epsilon,
-            strength=strength,
-            ledger=ledger,
-            budget_epsilon=budget_epsilon,
-            budget_delta=budget_delta,
-            p=p,
-            fewest_holders=fewest_holders,
-            fewest_in_group=fewest_in_group,
-            augment=augment,
-            seed=seed,
-            weights=weights,
-            max_terms=max_terms,
-            scrub=scrub,
-            since=moment("since", since),
-            until=moment("until", until),
-            force=force,
-        )
-
-
-def _numbered(records: pa.Table, starts: Any) -> pa.Array:
-    """Sessions counted from 0 within each user, from where they begin."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from tacit.searchlog import history_order
-
-    order = history_order(records["user"], records["time"])
-    users = np.asarray(pc.dictionary_encode(records["user"].combine_chunks()).indices)[order]
-    running = np.cumsum(starts[order])
-    first = np.ones(len(order), np.bool_)
-    first[1:] = users[1:] != users[:-1]
-    lengths = np.diff(np.append(np.flatnonzero(first), len(order)))
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = running - np.repeat(running[first], lengths)
-    return pa.array(numbers)
 
 
 def read_log(
@@ -427,44 +364,32 @@ def read_log(
         force: replace that file if it exists.
     """
     from tacit.searchlog import ImportOptions
-    from tacit.searchlog.readers.protocol import ColumnMapping
+    from tacit.searchlog.readers import ColumnMapping
+    from tacit.searchlog.schema import is_canonical
 
     named, output = isinstance(source, str | Path), None if to is None else place("to", to)
     as_it_is = output is None and columns is None and format is None and normalise
-    if named and as_it_is and _is_canonical(Path(source)):
+    if named and as_it_is and is_canonical(Path(source)):
         return Log(source)
-    for name, value in {
-        "format": format,
-        "delimiter": delimiter,
-        "time_zone": time_zone,
-        "pattern": pattern,
-        "query_parameter": query_parameter,
-        "table": table,
-    }.items():
-        if value is not None:
-            text(name, value)
     if columns is not None and not isinstance(columns, str | Mapping):
         raise ParameterError.outside("columns", type(columns).__name__, "a mapping, or text such as user=uid")
-    if max_bad is not None:
-        real("max_bad", max_bad)
     if isinstance(columns, Mapping):
         columns = ",".join(f"{column}={name}" for column, name in columns.items())
-    mapping = ColumnMapping.parse(columns)
     options = ImportOptions(
+        ColumnMapping.parse(columns),
+        time_format,
+        time_zone,
+        delimiter,
+        first_rank,
+        pattern,
+        query_parameter,
+        table,
         format_name=format,
-        mapping=mapping,
-        time_format=text("time_format", time_format),
-        encoding=text("encoding", encoding),
-        strict=flag("strict", strict),
-        normalise=flag("normalise", normalise),
+        encoding=encoding,
+        strict=strict,
+        normalise=normalise,
         max_bad=max_bad,
-        time_zone=time_zone,
-        delimiter=delimiter,
-        first_rank=whole("first_rank", first_rank),
-        pattern=pattern,
-        query_parameter=query_parameter,
-        table=table,
-        accept_unusual=flag("accept_unusual", accept_unusual),
+        accept_unusual=accept_unusual,
     )
     if named or (
         isinstance(source, list) and source and all(isinstance(each, str | Path) for each in source)
@@ -510,22 +435,6 @@ def synthetic_log(
     folder = _private_folder()
     made.write(folder / "log.parquet")
     return _kept(folder, f"of {users:,} synthetic users")
-
-
-def _is_canonical(path: Path) -> bool:
-    """Whether the file is a log as ``tacit import`` writes it. Files in a known place keep their place."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from tacit.searchlog import SCHEMA
-
-    try:
-        found = pq.read_schema(path)
-    except (pa.ArrowInvalid, OSError):
-        return False
-    return found.names == SCHEMA.names and all(
-        found.field(name).type == SCHEMA.field(name).type for name in SCHEMA.names
-    )
 
 
 def _from_table(source: Any, options: Any, output: Path | None, force: bool) -> Log:

@@ -103,7 +103,7 @@ def test_excite_gives_its_exact_counts(tmp_path: Path) -> None:
     assert report.bad_lines == 0
     with opened_for_statistics(report.output) as opened:
         found = opened.statistics(SessionCut.of("time"))
-        assert opened.statistics().sessions == 1_320
+        assert opened.statistics(SessionCut.of("words")).sessions == 1_320
     assert (found.records, found.users, found.queries, found.distinct_queries) == (4_501, 891, 4_482, 2_096)
     assert (found.clicks, found.sessions) == (0, 1_108)
     assert (found.first, found.last) == (datetime(1997, 9, 16, 0, 10, 11), datetime(1997, 9, 17, 0, 9, 23))

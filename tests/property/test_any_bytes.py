@@ -74,7 +74,7 @@ def test_any_file_is_imported_or_refused(
     format_name: str | None, content: bytes, data: st.DataObject
 ) -> None:
     mapping = data.draw(st.sampled_from(_MAPPINGS.get(format_name or "aol", [None])))
-    options = ImportOptions(format_name, ColumnMapping.parse(mapping))
+    options = ImportOptions(ColumnMapping.parse(mapping), format_name=format_name)
     with TemporaryDirectory() as folder:
         source, output = Path(folder) / "source.txt", Path(folder) / "log.parquet"
         source.write_bytes(content)

@@ -133,23 +133,23 @@ def import_(
     from tacit.searchlog.readers import ColumnMapping
 
     options = ImportOptions(
-        format_name,
         ColumnMapping.parse(columns),
         time_format,
-        encoding,
-        strict,
-        not no_normalise,
-        max_bad,
         time_zone,
         delimiter,
         first_rank,
         pattern,
         query_parameter,
         table,
-        accept_unusual,
+        format_name=format_name,
+        encoding=encoding,
+        strict=strict,
+        normalise=not no_normalise,
+        max_bad=max_bad,
+        accept_unusual=accept_unusual,
     )
     if look:
-        seen = [look_at(path, format_name, options.reading, encoding) for path in files]
+        seen = [look_at(path, format_name, options, encoding) for path in files]
         emit({"files": [_seen(file) for file in seen]}, as_json=as_json, render=lambda c: _show(c, seen))
         return
     if output is None:

@@ -36,7 +36,7 @@ def stats(
         typer.Option(help="Show the text of at most so many of the queries that most users issued."),
     ] = None,
     min_users: Annotated[int, typer.Option(help="Show no query of fewer users than this; at least 5.")] = 50,
-    sessions: Sessions = "words",
+    sessions: Sessions = "time",
     session_gap: SessionGap = None,
     since: Since = None,
     until: Until = None,

@@ -10,6 +10,7 @@ out as often as they were released; sessions are assigned to users, and get time
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
@@ -33,67 +34,60 @@ if TYPE_CHECKING:
     from tacit.release.publication import Release
 
 Whole = NDArray[np.int64]
+Sequence = tuple[int, ...]
+
+FIRST_DAY = datetime(2000, 1, 1)
+"""When every resampled log begins: a date that nobody takes for the original's."""
 _MEASURES = ("count", "deviation", "fewer_than")
+_MEAN_SEARCHES = 5
+_SPREAD = 1.1
+"""The standard deviation of the logarithm of users' activity."""
+_ROUNDS = 30
+_HOURS = np.array([2, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 7, 5, 3], np.float64)
+_APART = 2 * 3600
+_PAUSE = 60.0
+_LONGEST_PAUSE = 600.0
 
 
-@dataclass(frozen=True, eq=False)
-class ReleasedSteps:
-    """How often one query follows another."""
-
-    before: Whole
-    after: Whole
-    count: Whole
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedClicks:
-    """How often a url is clicked for a query; ``rank`` is its place among the query's urls by count."""
-
-    query: Whole
-    url: NDArray[np.object_]
-    rank: Whole
-    count: Whole
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ReleasedCounts:
-    """Released counts over a numbered list of queries.
+    """Released counts by key, over a numbered list of queries; all are at least 1.
 
     Attributes:
         queries: the texts.
-        searches: how often each is searched.
-        known: whether ``searches`` was released; otherwise it is what the other tables need.
-        once: whether counts are of users: a user then has a query once at most.
-        sequences: sessions by their queries, longest first. Counts are of sessions that have the sequence as
-            an ordered part, or that begin with it.
+        searches: how often each is searched; empty where that was not released.
+        steps: how often one query follows another.
+        clicks: how often a url is clicked for a query.
+        sequences: how many sessions have a sequence as an ordered part, or begin with it.
         beginnings: which of the two.
+        once: whether counts are of users: a user then has a query once at most.
     """
 
     queries: list[str]
-    searches: Whole
-    known: bool
+    searches: Mapping[int, int]
+    steps: Mapping[tuple[int, int], int]
+    clicks: Mapping[tuple[int, str], int]
+    sequences: Mapping[Sequence, int]
+    beginnings: bool
     once: bool
-    steps: ReleasedSteps
-    clicks: ReleasedClicks
-    sequences: list[tuple[tuple[int, ...], int]]
-    beginnings: bool = False
 
-    def parts(self, session: tuple[int, ...]) -> set[tuple[int, ...]]:
-        """What of a session is counted, of two queries and more."""
+    def parts(self, session: Sequence) -> set[Sequence]:
+        """List what of a session is counted, of two queries and more."""
         sizes = range(2, len(session) + 1)
         if self.beginnings:
             return {session[:size] for size in sizes}
         return {part for size in sizes for part in combinations(session, size)}
 
 
-def read_released(folder: str | Path) -> ReleasedCounts:
-    """The tables of a release's folder.
-
-    Raises:
-        InfeasibleError: where nothing was published that a log could be made of.
-    """
-    folder = Path(folder)
+def read_released(folder: Path) -> ReleasedCounts:
+    """Read the tables of a release's folder; refuse one that no log could be made of."""
     manifest = read_manifest(folder)
+    mechanism = mechanism_class(manifest["mechanism"])
+    if not mechanism.publishes_queries:
+        raise InfeasibleError(
+            f"a release by {manifest['mechanism']} has no queries, so no log can follow it.",
+            "Release queries too, by another mechanism.",
+        )
     tables: dict[tuple[str, ...], pa.Table] = {}
     for name in manifest["published"]:
         path = folder / f"{name}.parquet"
@@ -106,164 +100,83 @@ def read_released(folder: str | Path) -> ReleasedCounts:
                 "Release with counts, not keys only.",
             )
         tables[tuple(column for column in table.column_names if column not in _MEASURES)] = table
-    mechanism = mechanism_class(manifest["mechanism"])
-    if not mechanism.publishes_queries:
-        raise InfeasibleError(
-            f"a release by {manifest['mechanism']} has no queries, so no log can follow it.",
-            "Release queries too, by another mechanism.",
-        )
     numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
-    counted = _rows(tables, ("query",)) or _rows(tables, ("keyword",))
-    asked = {numbers[query]: count for query, count in counted}
-    steps = [(numbers[a], numbers[b], n) for a, b, n in _rows(tables, ("query", "next_query"))]
-    clicks = [(numbers[query], url, n) for query, url, n in _rows(tables, ("query", "url"))]
-    sequences = [(tuple(numbers[query] for query in found), n) for found, n in _rows(tables, ("queries",))]
+    counted = _rows(tables, "query") or _rows(tables, "keyword")
+    searches = {numbers[query]: count for query, count in counted}
+    steps = {(numbers[a], numbers[b]): n for a, b, n in _rows(tables, "query", "next_query")}
+    clicks = {(numbers[query], url): n for query, url, n in _rows(tables, "query", "url")}
+    sequences = {tuple(numbers[query] for query in found): n for found, n in _rows(tables, "queries")}
     if not numbers:
         raise InfeasibleError(
             "nothing was published, so there is nothing to make a log of.",
             "A larger ε, or a plan with the log's size, shows what would publish more.",
         )
-    sequences.sort(key=lambda found: (-len(found[0]), -found[1], found[0]))
-    found_steps = _steps(steps)
-    found_clicks = _clicks(clicks)
-    searches = np.zeros(len(numbers), np.int64)
-    if asked:
-        searches[list(asked)] = list(asked.values())
-    else:
-        searches = _needed(len(numbers), found_steps, found_clicks, sequences)
     bounded = [part for part in manifest.get("schedule") or [] if isinstance(part.get("contribution"), dict)]
     once = all(part["contribution"]["once"] for part in bounded)
-    beginnings = mechanism.counts_prefixes
-    return ReleasedCounts(
-        list(numbers), searches, bool(asked), once, found_steps, found_clicks, sequences, beginnings
-    )
+    return ReleasedCounts(list(numbers), searches, steps, clicks, sequences, mechanism.counts_prefixes, once)
 
 
-def _rows(tables: dict[tuple[str, ...], pa.Table], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    table = tables.get(columns)
-    if table is None:
+def _rows(tables: Mapping[tuple[str, ...], pa.Table], *columns: str) -> list[tuple[Any, ...]]:
+    if columns not in tables:
         return []
-    values = [table.column(name).to_pylist() for name in (*columns, "count")]
+    values = [tables[columns].column(name).to_pylist() for name in (*columns, "count")]
     return [row for row in zip(*values, strict=True) if (row[-1] or 0) >= 1]
 
 
-def _steps(rows: list[tuple[int, int, int]]) -> ReleasedSteps:
-    rows.sort(key=lambda row: (-row[2], row[0], row[1]))
-    columns = np.array(rows, np.int64).reshape(-1, 3)
-    return ReleasedSteps(columns[:, 0], columns[:, 1], columns[:, 2])
-
-
-def _clicks(rows: list[tuple[int, str, int]]) -> ReleasedClicks:
-    rows.sort(key=lambda row: (row[0], -row[2], row[1]))
-    query = np.array([row[0] for row in rows], np.int64)
-    first = np.flatnonzero(np.diff(query, prepend=-1))
-    sizes = np.diff(np.append(first, query.size))
-    rank = np.arange(query.size) - np.repeat(first, sizes) + 1
-    url = np.array([row[1] for row in rows], np.object_)
-    return ReleasedClicks(query, url, rank, np.array([row[2] for row in rows], np.int64))
-
-
-def _needed(
-    queries: int, steps: ReleasedSteps, clicks: ReleasedClicks, sequences: list[tuple[tuple[int, ...], int]]
-) -> Whole:
-    """The fewest searches of each query that the other tables need."""
-    needed = np.zeros(queries, np.int64)
-    for ends in (steps.before, steps.after):
-        needed = np.maximum(needed, np.bincount(ends, steps.count, queries).astype(np.int64))
-    np.maximum.at(needed, clicks.query, clicks.count)
-    for found, count in sequences:
-        for query in set(found):
-            needed[query] = max(needed[query], count * found.count(query))
-    return needed
-
-
-class Sessions:
-    """Searches in order: ``query`` of each, the ``session`` it belongs to and its ``place`` in it."""
-
-    def __init__(self, query: Whole, session: Whole, place: Whole) -> None:
-        order = np.lexsort((place, session))
-        self.query, self.session, self.place = query[order], session[order], place[order]
-
-    def __len__(self) -> int:
-        return int(self.session[-1]) + 1 if self.session.size else 0
-
-
-def link_sessions(released: ReleasedCounts) -> Sessions:
-    """Every search of the release, in sessions."""
-    left = released.searches.copy()
-    if not released.known:  # then as many as whole sessions need
+def link_sessions(released: ReleasedCounts) -> list[Sequence]:
+    """Put every search of the release into a session."""
+    left = np.zeros(len(released.queries), np.int64)
+    if released.searches:
+        left[list(released.searches)] = list(released.searches.values())
+    else:  # as many as the other tables need
         endless = np.full(left.size, np.iinfo(np.int64).max // 2)
         unused = endless.copy()
         _whole_sessions(released, unused)
-        left = np.maximum(left, endless - unused)
-    whole = _whole_sessions(released, left)
-    following = _links(_unexplained(released.steps, whole), left)
-    query, session, place = _chains(left, following)
-    first = int(session.max(initial=-1)) + 1
-    parts = [(query, session, place)]
-    for found, count in whole:
-        numbers = np.repeat(np.arange(first, first + count), len(found))
-        parts.append((np.tile(found, count), numbers, np.tile(np.arange(len(found)), count)))
-        first += count
-    query, session, place = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if released.once:
-        session, place = _without_repetitions(query, session, place)
-    return Sessions(query, session, place)
+        left = np.maximum(_needed(released), endless - unused)
+    whole_sessions = _whole_sessions(released, left)
+    held = Counter[tuple[int, int]]()
+    for found, count in whole_sessions.items():
+        for pair in pairwise(found):
+            held[pair] += count
+    following = _links({pair: n - held[pair] for pair, n in released.steps.items()}, left)
+    sessions = list(
+        _chains(np.repeat(np.arange(left.size), left).tolist(), following.tolist(), released.once)
+    )
+    for found, count in whole_sessions.items():
+        sessions += [found] * count
+    return sessions
 
 
-def _without_repetitions(query: Whole, session: Whole, place: Whole) -> tuple[Whole, Whole]:
-    """Cut sessions before a query that they have already: where users are counted, one has a query once."""
-    session, place = session.copy(), place.copy()
-    while True:
-        order = np.lexsort((place, query, session))
-        again = (np.diff(session[order]) == 0) & (np.diff(query[order]) == 0)
-        repeated = order[1:][again]
-        if not repeated.size:
-            return session, place
-        count = int(session.max()) + 1
-        cut = np.full(count, np.iinfo(np.int64).max)
-        np.minimum.at(cut, session[repeated], place[repeated])
-        number = np.full(count, -1)
-        split = np.unique(session[repeated])
-        number[split] = count + np.arange(split.size)
-        moved = np.flatnonzero(place >= cut[session])
-        place[moved] -= cut[session[moved]]
-        session[moved] = number[session[moved]]
+def _needed(released: ReleasedCounts) -> Whole:
+    """Count the fewest searches of each query that steps and clicks need."""
+    after, before, clicked = Counter[int](), Counter[int](), Counter[int]()
+    for (a, b), count in released.steps.items():
+        after[a] += count
+        before[b] += count
+    for (query, _), count in released.clicks.items():
+        clicked[query] = max(clicked[query], count)
+    listed = range(len(released.queries))
+    return np.array([max(after[query], before[query], clicked[query]) for query in listed], np.int64)
 
 
-def _whole_sessions(released: ReleasedCounts, left: Whole) -> list[tuple[tuple[int, ...], int]]:
-    """How many sessions of exactly these queries to make; takes their searches off ``left``."""
-    remaining = dict(released.sequences)
-    made = []
-    for found, _ in released.sequences:
-        count = remaining[found]
+def _whole_sessions(released: ReleasedCounts, left: Whole) -> dict[Sequence, int]:
+    """Say how many sessions of exactly these queries to make; takes their searches off ``left``."""
+    remaining, made = dict(released.sequences), {}
+    for found in sorted(remaining, key=lambda found: (-len(found), -released.sequences[found], found)):
         uses = Counter(found)
-        count = max(0, min([count, *(int(left[query]) // times for query, times in uses.items())]))
-        if not count:
+        count = min([remaining[found], *(int(left[query]) // times for query, times in uses.items())])
+        if count <= 0 or (released.once and len(uses) < len(found)):
             continue
-        for part in released.parts(found):
-            if part in remaining:
-                remaining[part] -= count
+        for part in released.parts(found) & remaining.keys():
+            remaining[part] -= count
         for query, times in uses.items():
             left[query] -= count * times
-        made.append((found, count))
+        made[found] = count
     return made
 
 
-def _unexplained(steps: ReleasedSteps, whole: list[tuple[tuple[int, ...], int]]) -> ReleasedSteps:
-    """Steps less those that whole sessions hold already."""
-    held: Counter[tuple[int, int]] = Counter()
-    for found, count in whole:
-        for pair in pairwise(found):
-            held[pair] += count
-    explained = [held[pair] for pair in zip(steps.before.tolist(), steps.after.tolist(), strict=True)]
-    return ReleasedSteps(
-        steps.before, steps.after, np.maximum(steps.count - np.array(explained, np.int64), 0)
-    )
-
-
-def _links(steps: ReleasedSteps, searches: Whole) -> Whole:
-    """For each search (numbered query by query) the one that follows it, or -1.
+def _links(steps: Mapping[tuple[int, int], int], searches: Whole) -> Whole:
+    """Find for each search (numbered query by query) the one that follows it, or -1.
 
     A query's searches take their next ones from the front and their previous ones from the back, so that
     they are linked on both sides only where there are fewer searches than links.
@@ -271,100 +184,89 @@ def _links(steps: ReleasedSteps, searches: Whole) -> Whole:
     offsets = np.concatenate(([0], np.cumsum(searches)))
     following = np.full(offsets[-1], -1, np.int64)
     after_used, before_used = np.zeros_like(searches), np.zeros_like(searches)
-    for a, b, count in zip(steps.before.tolist(), steps.after.tolist(), steps.count.tolist(), strict=True):
+    for (a, b), count in sorted(steps.items(), key=lambda step: (-step[1], step[0])):
         possible = min(count, int(searches[a] - after_used[a]), int(searches[b] - before_used[b]))
         if possible <= 0 or a == b:
             continue
-        begin = offsets[a] + after_used[a]
-        end = offsets[b + 1] - before_used[b]
+        begin, end = offsets[a] + after_used[a], offsets[b + 1] - before_used[b]
         following[begin : begin + possible] = np.arange(end - 1, end - 1 - possible, -1)
         after_used[a] += possible
         before_used[b] += possible
     return following
 
 
-def _chains(searches: Whole, following: Whole) -> tuple[Whole, Whole, Whole]:
-    """Query, session and place of each search, along the links; circles are cut once."""
-    query = np.repeat(np.arange(searches.size), searches)
-    session = np.full(query.size, -1, np.int64)
-    place = np.zeros(query.size, np.int64)
-    begins = np.ones(query.size, np.bool_)
-    begins[following[following >= 0]] = False
-    current = np.flatnonzero(begins)
-    number = np.arange(current.size)
-    done, step = current.size, 0
-    while current.size:
-        session[current], place[current] = number, step
-        after = following[current]
-        goes_on = after >= 0
-        current, number, step = after[goes_on], number[goes_on], step + 1
-    for start in np.flatnonzero(session < 0).tolist():  # what is left are circles
-        if session[start] < 0:
-            at, step = start, 0
-            while session[at] < 0:
-                session[at], place[at] = done, step
-                at, step = int(following[at]), step + 1
-            done += 1
-    return query, session, place
+def _chains(query: list[int], following: list[int], once: bool) -> Iterator[Sequence]:
+    """Follow the links; a circle is cut once, and with ``once`` a session before a query that it has."""
+    linked = set(following)
+    starts = [search for search in range(len(query)) if search not in linked]
+    seen = bytearray(len(query))
+    for search in (*starts, *range(len(query))):  # what begins nowhere is a circle
+        found: list[int] = []
+        while search >= 0 and not seen[search]:
+            seen[search] = True
+            if once and query[search] in found:
+                yield tuple(found)
+                found = []
+            found.append(query[search])
+            search = following[search]
+        if found:
+            yield tuple(found)
 
 
-_SPREAD = 1.1
-_ROUNDS = 30
-_HOURS = np.array([2, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 7, 5, 3], np.float64)
-_APART = 2 * 3600
-_PAUSE = 60.0
-_LONGEST_PAUSE = 600.0
+class _Searches:
+    """All searches, session by session: ``query`` of each, its ``session`` and ``place`` in it."""
 
+    def __init__(self, sessions: list[Sequence]) -> None:
+        lengths = np.array([len(found) for found in sessions], np.int64)
+        self.sessions = len(sessions)
+        self.query = np.fromiter((query for found in sessions for query in found), np.int64)
+        self.session = np.repeat(np.arange(lengths.size), lengths)
+        self.place = np.arange(self.query.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
-def deal_out(sessions: Sessions, users: int, *, once: bool, draw: np.random.Generator) -> Whole:
-    """The user of each session.
+    def deal_out(self, users: int, once: bool, draw: np.random.Generator) -> Whole:
+        """Draw the user of each session; with ``once`` none gets a query twice, as far as that can be had."""
+        edges = np.cumsum(np.exp(draw.normal(0, _SPREAD, users)))
+        dealt: Whole = np.searchsorted(edges, draw.random(self.sessions) * edges[-1]).astype(np.int64)
+        for _ in range(_ROUNDS if once else 0):
+            user = dealt[self.session]
+            order = np.lexsort((self.session, self.query, user))
+            same = (np.diff(user[order]) == 0) & (np.diff(self.query[order]) == 0)
+            again = np.unique(self.session[order[1:][same]])
+            if not again.size:
+                break
+            dealt[again] = draw.integers(0, users, again.size)
+        return dealt
 
-    Args:
-        once: no user gets a query twice, as far as that can be had.
-    """
-    activity = np.exp(draw.normal(0, _SPREAD, users))
-    edges = np.cumsum(activity)
-    dealt: Whole = np.searchsorted(edges, draw.random(len(sessions)) * edges[-1]).astype(np.int64)
-    for _ in range(_ROUNDS if once else 0):
-        again = _sessions_with_a_repeated_query(sessions, dealt)
-        if not again.size:
-            break
-        dealt[again] = draw.integers(0, users, again.size)
-    return dealt
+    def times(self, dealt: Whole, days: int, draw: np.random.Generator) -> Whole:
+        """Draw the time of each search, in seconds from the first midnight.
 
+        Sessions of one user lie at least two hours apart, so that a pause tells where one ends.
+        """
+        hours = draw.choice(24, self.sessions, p=_HOURS / _HOURS.sum())
+        begins = draw.integers(0, days, hours.size) * 86_400 + hours * 3600
+        begins += draw.integers(0, 3600, hours.size)
+        order = np.lexsort((begins, dealt))
+        first = np.flatnonzero(np.diff(dealt[order], prepend=-1))
+        rank = np.arange(order.size) - np.repeat(first, np.diff(np.append(first, order.size)))
+        begins[order] += rank * _APART  # in order of time, each pushes the later ones on
+        pauses = np.minimum(draw.exponential(_PAUSE, self.query.size) + 5, _LONGEST_PAUSE).astype(np.int64)
+        pauses[self.place == 0] = 0
+        total = np.cumsum(pauses)
+        return np.asarray(begins[self.session] + total - total[self.place == 0][self.session])
 
-def _sessions_with_a_repeated_query(sessions: Sessions, dealt: Whole) -> Whole:
-    user = dealt[sessions.session]
-    order = np.lexsort((sessions.session, sessions.query, user))
-    same = (np.diff(user[order]) == 0) & (np.diff(sessions.query[order]) == 0)
-    same &= np.diff(sessions.session[order]) != 0
-    return np.unique(sessions.session[order[1:][same]])
-
-
-def when(sessions: Sessions, dealt: Whole, days: int, draw: np.random.Generator) -> Whole:
-    """The time of each search, in seconds from the first midnight.
-
-    Sessions of one user lie at least two hours apart, so that a pause tells where one ends.
-    """
-    hours = draw.choice(24, len(sessions), p=_HOURS / _HOURS.sum())
-    begins = (
-        draw.integers(0, days, len(sessions)) * 86_400 + hours * 3600 + draw.integers(0, 3600, hours.size)
-    )
-    order = np.lexsort((begins, dealt))
-    first = np.flatnonzero(np.diff(dealt[order], prepend=-1))
-    rank = np.arange(order.size) - np.repeat(first, np.diff(np.append(first, order.size)))
-    begins[order] += rank * _APART  # in order of time, each pushes the later ones on
-    pauses = np.minimum(draw.exponential(_PAUSE, sessions.query.size) + 5, _LONGEST_PAUSE).astype(np.int64)
-    pauses[sessions.place == 0] = 0
-    total = np.cumsum(pauses)
-    starts = np.flatnonzero(sessions.place == 0)
-    before = np.repeat(total[starts], np.diff(np.append(starts, total.size)))
-    return begins[sessions.session] + total - before
-
-
-FIRST_DAY = datetime(2000, 1, 1)
-"""When every resampled log begins: a date that nobody takes for the original's."""
-_MEAN_SEARCHES = 5
+    def clicks(self, released: Mapping[tuple[int, str], int]) -> list[tuple[int, int, str]]:
+        """List search, rank and url of each click: a url on different searches of its query, in turn."""
+        where: defaultdict[int, list[int]] = defaultdict(list)
+        for search, query in enumerate(self.query.tolist()):
+            where[query].append(search)
+        ranks, turns, made = Counter[int](), Counter[int](), []
+        for (query, url), count in sorted(released.items(), key=lambda row: (row[0][0], -row[1], row[0][1])):
+            ranks[query] += 1
+            asked = where[query]
+            for _ in range(min(count, len(asked))):
+                made.append((asked[turns[query] % len(asked)], ranks[query], url))
+                turns[query] += 1
+        return made
 
 
 @dataclass(frozen=True)
@@ -382,6 +284,13 @@ class Kept:
     released: int
     kept: int
     off: int
+
+    @classmethod
+    def of(cls, released: Mapping[Any, int], made: Iterable[Any] | Mapping[Any, int]) -> Kept:
+        """Compare released counts with those in the log."""
+        found = Counter(made)
+        both = [(count, found[key]) for key, count in released.items()]
+        return cls(len(both), sum(released.values()), sum(map(min, both)), max(abs(a - b) for a, b in both))
 
 
 @dataclass(frozen=True, repr=False)
@@ -403,14 +312,8 @@ class Resampled(Displayed):
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
-            (
-                name,
-                f"{kept.rows:,}",
-                f"{kept.released:,}",
-                f"{kept.kept / kept.released if kept.released else 1.0:.1%}",
-                f"{kept.off:,}",
-            )
-            for name, kept in self.kept.items()
+            (name, f"{t.rows:,}", f"{t.released:,}", f"{t.kept / t.released:.1%}", f"{t.off:,}")
+            for name, t in self.kept.items()
         ]
 
 
@@ -442,112 +345,45 @@ def resample(
     days = whole("days", days, 1)
     draw = np.random.default_rng(None if seed is None else whole("seed", seed))
     sessions = link_sessions(released)
-    count = asked or max(-(-sessions.query.size // _MEAN_SEARCHES), int(released.searches.max()))
-    dealt = deal_out(sessions, count, once=released.once, draw=draw)
-    times = when(sessions, dealt, days, draw)
-    search, click = _clicks_on(sessions, released.clicks)
-    _write(output, released, sessions, dealt[sessions.session], times, search, click)
-    records = sessions.query.size - np.unique(search).size + search.size
-    return Resampled(
-        output,
-        int(np.unique(dealt).size),
-        int(sessions.query.size),
-        len(sessions),
-        int(records),
-        _kept(released, sessions, click),
-    )
-
-
-def _clicks_on(sessions: Sessions, clicks: ReleasedClicks) -> tuple[Whole, Whole]:
-    """Pairs of a search and a row of clicks: each url on different searches of its query, in turn."""
-    order = np.argsort(sessions.query, kind="stable")
-    searches = np.bincount(sessions.query, minlength=int(clicks.query.max(initial=-1)) + 1)
-    offsets = np.concatenate(([0], np.cumsum(searches)))
-    taken = np.minimum(clicks.count, searches[clicks.query])
-    row = np.repeat(np.arange(taken.size), taken)
-    before = np.cumsum(taken) - taken
-    first_of_query = before[np.searchsorted(clicks.query, clicks.query)] if taken.size else before
-    turn = np.arange(row.size) - first_of_query[row]  # how many clicks the query had before this one
-    query = clicks.query[row]
-    return order[offsets[query] + turn % np.maximum(searches[query], 1)], row
+    searches = _Searches(sessions)
+    count = asked or max(-(-searches.query.size // _MEAN_SEARCHES), int(np.bincount(searches.query).max()))
+    dealt = searches.deal_out(count, released.once, draw)
+    times = searches.times(dealt, days, draw)
+    clicks = searches.clicks(released.clicks)
+    records = _write(output, released.queries, searches, dealt[searches.session], times, clicks)
+    tables: dict[str, tuple[Mapping[Any, int], Iterable[Any]]] = {
+        "queries": (released.searches, searches.query.tolist()),
+        "clicks": (released.clicks, ((int(searches.query[search]), url) for search, _, url in clicks)),
+        "steps": (released.steps, (pair for found in sessions for pair in pairwise(found))),
+        "sequences": (released.sequences, (part for found in sessions for part in released.parts(found))),
+    }
+    kept = {name: Kept.of(counts, made) for name, (counts, made) in tables.items() if counts}
+    return Resampled(output, np.unique(dealt).size, searches.query.size, len(sessions), records, kept)
 
 
 def _write(
     path: Path,
-    released: ReleasedCounts,
-    sessions: Sessions,
+    queries: list[str],
+    searches: _Searches,
     user: Whole,
     times: Whole,
-    search: Whole,
-    click: Whole,
-) -> None:
+    clicks: list[tuple[int, int, str]],
+) -> int:
     """Write records in order of user and time: a search without a click, or one record for each click."""
-    silent = np.setdiff1d(np.arange(sessions.query.size), search)
-    which = np.concatenate((search, silent))
-    row = np.concatenate((click, np.full(silent.size, -1)))
-    rank = np.where(row >= 0, released.clicks.rank[row] if released.clicks.rank.size else 0, 0)
-    order = np.lexsort((rank, times[which], user[which]))
-    which, row, rank = which[order], row[order], rank[order]
-    queries = pa.array(released.queries, pa.string())
-    urls = pa.array(released.clicks.url.tolist(), pa.string())
+    silent = np.setdiff1d(np.arange(searches.query.size), [search for search, _, _ in clicks])
+    which = np.concatenate(([search for search, _, _ in clicks], silent)).astype(np.int64)
+    rank = np.array([rank for _, rank, _ in clicks] + [0] * silent.size, np.int32)
+    urls = pa.array([url for _, _, url in clicks] + [None] * silent.size, pa.string())
     digits = max(6, len(str(int(user.max(initial=0)))))
-    begun = np.datetime64(FIRST_DAY, "us")
+    order = np.lexsort((rank, times[which], user[which]))
+    which, rank = which[order], rank[order]
+    columns = [
+        pa.array([f"r{number:0{digits}d}" for number in user[which].tolist()], pa.string()),
+        pa.array(queries, pa.string()).take(pa.array(searches.query[which])),
+        pa.array(np.datetime64(FIRST_DAY, "us") + times[which].astype("timedelta64[s]"), pa.timestamp("us")),
+        pa.array(rank, pa.int32(), mask=rank == 0),
+        urls.take(pa.array(order)),
+    ]
     with atomic_file(path, mode=0o600) as temporary, LogWriter(temporary) as writer:
-        for begin in range(0, which.size, 1 << 18):
-            part = slice(begin, begin + (1 << 18))
-            clicked = pa.array(np.maximum(row[part], 0), mask=row[part] < 0)
-            names = [f"r{number:0{digits}d}" for number in user[which[part]].tolist()]
-            columns = [
-                pa.array(names, pa.string()),
-                queries.take(pa.array(sessions.query[which[part]])),
-                pa.array(begun + times[which[part]].astype("timedelta64[s]"), pa.timestamp("us")),
-                pa.array(rank[part].astype(np.int32), pa.int32(), mask=row[part] < 0),
-                urls.take(clicked),
-            ]
-            writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
-
-
-def _kept(released: ReleasedCounts, sessions: Sessions, click: Whole) -> dict[str, Kept]:
-    found: dict[str, Kept] = {}
-    searches = np.bincount(sessions.query, minlength=released.searches.size)
-    if released.known:
-        found["queries"] = _compare(released.searches, searches)
-    if released.clicks.count.size:
-        found["clicks"] = _compare(
-            released.clicks.count, np.bincount(click, minlength=released.clicks.count.size)
-        )
-    if released.steps.count.size:
-        width = released.searches.size
-        inside = np.flatnonzero(np.diff(sessions.session) == 0)
-        made = sessions.query[inside] * width + sessions.query[inside + 1]
-        pairs, counts = np.unique(made, return_counts=True)
-        asked = released.steps.before * width + released.steps.after
-        at = np.minimum(np.searchsorted(pairs, asked), max(pairs.size - 1, 0))
-        has = np.where(pairs[at] == asked, counts[at], 0) if pairs.size else np.zeros_like(asked)
-        found["steps"] = _compare(released.steps.count, has)
-    if released.sequences:
-        found["sequences"] = _compare_sequences(released, sessions)
-    return found
-
-
-def _compare(released: Whole, made: Whole) -> Kept:
-    return Kept(
-        int((released > 0).sum()),
-        int(released.sum()),
-        int(np.minimum(released, made).sum()),
-        int(np.abs(released - made).max(initial=0)),
-    )
-
-
-def _compare_sequences(released: ReleasedCounts, sessions: Sessions) -> Kept:
-    """How many sessions hold each sequence as an ordered part."""
-    wanted = dict(released.sequences)
-    made: Counter[tuple[int, ...]] = Counter()
-    starts = np.flatnonzero(sessions.place == 0)
-    kinds = Counter(tuple(part.tolist()) for part in np.split(sessions.query, starts[1:]) if part.size > 1)
-    for found, times in kinds.items():
-        for part in released.parts(found):
-            if part in wanted:
-                made[part] += times
-    asked = np.array(list(wanted.values()), np.int64)
-    return _compare(asked, np.array([made[found] for found in wanted], np.int64))
+        writer.write(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+    return which.size

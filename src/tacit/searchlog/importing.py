@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,7 +22,6 @@ from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file, check_output
 from tacit.searchlog.readers import (
     Block,
-    ColumnMapping,
     ObjectsReader,
     Opening,
     Parsed,
@@ -30,13 +29,13 @@ from tacit.searchlog.readers import (
     Reading,
     Source,
     TableReader,
-    delimiter_from,
     find_sources,
     reader_for,
 )
 from tacit.searchlog.readers.inspection import DELIMITERS_IN_WORDS, looked_at
 from tacit.searchlog.readers.protocol import BadLines, Reason
 from tacit.searchlog.schema import LogWriter, begins_as_parquet
+from tacit.validation import flag, real, text, whole
 
 _FILES_NAMED = 3
 _PARSERS = min(4, os.cpu_count() or 1)
@@ -46,52 +45,32 @@ Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class ImportOptions:
+class ImportOptions(Reading):
     """How an import is to be done."""
 
     format_name: str | None = None
     """The format of all files; inferred from each file's content when absent."""
-    mapping: ColumnMapping = field(default_factory=ColumnMapping)
-    time_format: str = "auto"
     encoding: str = "utf-8"
     strict: bool = False
     """Stop at the first bad line."""
     normalise: bool = True
     max_bad: float | None = None
     """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
-    time_zone: str | None = None
-    """The zone of times that state none; such times are kept as they are when absent."""
-    delimiter: str | None = None
-    """The character between fields; inferred from the content when absent."""
-    first_rank: int = 1
-    """The rank of the first result, 1 or 0."""
-    pattern: str | None = None
-    """A regular expression that takes each line apart, by groups named as the log's columns."""
-    query_parameter: str | None = None
-    """The parameter of addresses that holds the query, in a web server's log; inferred when absent."""
-    table: str | None = None
-    """The table of a database; the only one with the columns of a log when absent."""
     accept_unusual: bool = False
     """Keep a log that looks as if its columns had been mixed up."""
 
     def __post_init__(self) -> None:
-        if self.max_bad is not None and not 0 <= self.max_bad <= 1:
+        for name in ("time_format", "time_zone", "delimiter", "pattern", "query_parameter", "table"):
+            if getattr(self, name) is not None:
+                text(name, getattr(self, name))
+        for name in ("strict", "normalise", "accept_unusual"):
+            flag(name, getattr(self, name))
+        text("format", self.format_name or "")
+        text("encoding", self.encoding)
+        whole("first_rank", self.first_rank)
+        if self.max_bad is not None and not 0 <= real("max_bad", self.max_bad) <= 1:
             raise ParameterError.outside("max_bad", self.max_bad, "a share in [0, 1]")
-        _ = self.reading
-
-    @property
-    def reading(self) -> Reading:
-        """What is said about every file."""
-        return Reading(
-            self.mapping,
-            self.time_format,
-            self.time_zone,
-            delimiter_from(self.delimiter),
-            self.first_rank,
-            self.pattern,
-            self.query_parameter,
-            self.table,
-        )
+        super().__post_init__()
 
 
 @dataclass
@@ -103,9 +82,9 @@ class FileReport:
     lines: int = 0
     records: int = 0
     bad: BadLines = field(default_factory=BadLines)
-    passed_over: dict[str, int] = field(default_factory=dict)
+    passed_over: Counter[str] = field(default_factory=Counter)
     """Lines rightly left out: ``headers``, ``blank``, requests that are no searches."""
-    remarks: dict[str, int] = field(default_factory=dict)
+    remarks: Counter[str] = field(default_factory=Counter)
     """What there is to know about some of the records, and of how many."""
 
 
@@ -130,7 +109,6 @@ class LogFigures:
 
     @property
     def records_a_user(self) -> float:
-        """The mean."""
         return self.records / self.users
 
     @property
@@ -208,26 +186,20 @@ class ImportReport:
 
     @property
     def records(self) -> int:
-        """Records written."""
         return sum(file.records for file in self.files)
 
     @property
     def lines(self) -> int:
-        """Lines read."""
         return sum(file.lines for file in self.files)
 
     @property
     def bad_lines(self) -> int:
-        """Lines that were bad."""
         return sum(file.bad.total for file in self.files)
 
     def counts(self) -> dict[Reason, int]:
-        """Bad lines by reason, over all files."""
-        return {
-            reason: count
-            for reason in Reason
-            if (count := sum(file.bad.counts.get(reason, 0) for file in self.files))
-        }
+        """Count bad lines by reason, over all files."""
+        found = sum((Counter(file.bad.counts) for file in self.files), Counter[Reason]())
+        return {reason: found[reason] for reason in Reason if found[reason]}
 
 
 def _parsed_in_order(
@@ -267,12 +239,8 @@ def _judge(
         report.bad.refuse_any(str(report.path), parsed.bad)
     for reason, lines in parsed.bad:
         report.bad.add(reason, lines)
-    for kind, count in parsed.passed_over.items():
-        if count:
-            report.passed_over[kind] = report.passed_over.get(kind, 0) + count
-    for remark, count in parsed.remarks.items():
-        if count:
-            report.remarks[remark] = report.remarks.get(remark, 0) + count
+    report.passed_over += Counter(parsed.passed_over)
+    report.remarks += Counter(parsed.remarks)
     report.lines += block.lines
     report.records += parsed.records.num_rows
     report.bad.refuse_too_many(str(report.path), report.lines, options.max_bad, explain)
@@ -292,7 +260,7 @@ def _take_in(
             for source, reader in sources:
                 file = FileReport(source.path, reader.name)
                 report.files.append(file)
-                explain = _explained(source, reader, options.reading)
+                explain = _explained(source, reader, options)
                 for block, parsed in _parsed_in_order(reader, source, pool):
                     _judge(file, block, parsed, options, explain)
                     records = parsed.records
@@ -311,14 +279,10 @@ def _no_record(
 ) -> LogError:
     """No line was a record: say why they were not."""
     bad = [file for file in report.files if file.bad.total]
-    seen = next(
-        (
-            _explained(source, reader, options.reading)(file.bad.usual)
-            for file, (source, reader) in zip(report.files, sources, strict=True)
-            if file.bad.total
-        ),
-        "",
-    )
+    seen = ""
+    for file, (source, reader) in zip(report.files, sources, strict=True):
+        if file.bad.total and not seen:
+            seen = _explained(source, reader, options)(file.bad.usual)
     reasons = "; ".join(f"in {file.path}, bad lines: {file.bad.by_reason()}" for file in bad[:_FILES_NAMED])
     more = f"; and in {len(bad) - _FILES_NAMED:,} more files" if len(bad) > _FILES_NAMED else ""
     hint = next((file.bad.hint for file in bad if file.bad.hint), "")
@@ -364,7 +328,7 @@ def import_log(
     report = ImportReport(Path(output))
     sources = []
     for source in find_sources([Path(p) for p in paths], encoding=options.encoding, besides=report.output):
-        reader = reader_for(source, options.format_name, options.reading)
+        reader = reader_for(source, options.format_name, options)
         if reader is None:
             report.not_logs.append(source.path)
         else:

@@ -49,9 +49,7 @@ def check_log(path: str | Path) -> Path:
                 "Its copy or download may have been cut short; copy it again, or make it again.",
             ) from error
         raise LogError(f"{path} is not a Parquet file.", "Bring it in with `tacit import` first.") from error
-    if found.names != SCHEMA.names or any(
-        found.field(name).type != SCHEMA.field(name).type for name in SCHEMA.names
-    ):
+    if not _has_columns(found):
         columns = ", ".join(f"{field.name}: {field.type}" for field in found)
         raise LogError(
             f"{path} holds the columns ({columns}), not those of a search log ({', '.join(COLUMNS)}).",
@@ -59,6 +57,18 @@ def check_log(path: str | Path) -> Path:
         )
     _refuse_nulls(path, found)
     return path
+
+
+def _has_columns(found: pa.Schema) -> bool:
+    return bool(found.names == SCHEMA.names and found.types == SCHEMA.types)
+
+
+def is_canonical(path: Path) -> bool:
+    """Tell whether a file has the columns of a log as ``tacit import`` writes them."""
+    try:
+        return _has_columns(pq.read_schema(path))
+    except (pa.ArrowInvalid, OSError):
+        return False
 
 
 def begins_as_parquet(path: Path) -> bool:

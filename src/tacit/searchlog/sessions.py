@@ -1,9 +1,10 @@
 """Sessions: a user's history, cut by pauses alone or by pauses and words.
 
-**By time**: two consecutive records of one user belong to the same session when no more than ``gap`` lies
-between them (30 minutes by default). This is what the papers use, and it runs on any engine.
+**By time**, the default of every command and function: two consecutive records of one user belong to the same
+session when no more than ``gap`` lies between them (30 minutes by default). This is what the papers use, it
+runs on any engine, and so the sessions that statistics count are those that a release publishes.
 
-**By words** (the default): a pause alone cuts through tasks that somebody comes back to after lunch, and
+**By words**: a pause alone cuts through tasks that somebody comes back to after lunch, and
 joins tasks that follow each other within minutes. A search begins a session when it is the user's first;
 after a pause of more than ``gap`` (90 minutes by default); or after a pause of more than a minute, if it
 shares less than a quarter of its character trigrams (overlap coefficient) with each of the user's last three
@@ -74,7 +75,7 @@ class SessionCut:
         gap: the longest pause inside a session, from 0; the method's default when absent.
     """
 
-    method: SessionMethod = SessionMethod.WORDS
+    method: SessionMethod = SessionMethod.TIME
     gap: timedelta | None = None
 
     def __post_init__(self) -> None:

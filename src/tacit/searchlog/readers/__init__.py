@@ -49,8 +49,6 @@ _DATABASES = ("sqlite", "duckdb")
 FORMATS = ("aol", "excite", "csv", "tsv", "jsonl", *EXPORTS, "access", "parquet", *_DATABASES)
 _FIXED = ("aol", "excite", "access", *EXPORTS)
 """Formats whose columns are what they are, so that no mapping applies."""
-_DELIMITED = ("csv", "tsv")
-"""Formats in which something stands between fields that may be said."""
 
 
 def readers(reading: Reading | None = None) -> dict[str, Reader]:

@@ -24,7 +24,15 @@ import pyarrow.compute as pc
 
 from tacit.errors import LogError
 from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of
-from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reading, Reason, lines_in_blocks
+from tacit.searchlog.readers.protocol import (
+    Block,
+    ColumnMapping,
+    Parsed,
+    Reader,
+    Reading,
+    Reason,
+    lines_in_blocks,
+)
 from tacit.searchlog.readers.records import Fields, Written, enclosing_quotes, split_fields, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.times import TimeReader
@@ -74,9 +82,9 @@ def _usual_width(rows: Sequence[Row]) -> int:
 def by_name(rows: Sequence[Row], mapping: ColumnMapping, delimiter: str) -> Layout | None:
     """The layout of a file whose first row names its columns; None when what is needed is not named."""
     names = [name.decode("utf-8", "replace") for name in rows[0]] if rows else []
-    positions = mapping.found_in(names)
-    if mapping.missing_from(positions):
+    if mapping.missing(names):
         return None
+    positions = mapping.found_in(names)
     widths = {len(names)}
     if len(rows) > 1 and (usual := _usual_width(rows[1:])) > len(names):
         widths.add(usual)  # columns that the header has no names for
@@ -148,21 +156,15 @@ class _Piece:
     """Blank lines that stand where the rest of a record over several lines stood, to keep their numbers."""
 
 
-class DelimitedReader:
+class DelimitedReader(Reader):
     """Fields between delimiters: quotes count, unless the delimiter is a tab.
 
-    Args:
-        name: ``csv`` or ``tsv``.
-        reading: what is known of the file. Without a delimiter said, ``csv`` looks for commas, semicolons and
-            bars, ``tsv`` for tabs.
+    Without a delimiter said, ``csv`` looks for commas, semicolons and bars, ``tsv`` for tabs.
     """
 
     def __init__(self, name: str, reading: Reading) -> None:
+        super().__init__(reading)
         self.name = name
-        self._mapping = reading.mapping
-        self._read_times = reading.read_times
-        self._first_rank = reading.first_rank
-        self._said = reading.delimiter
         usual = ("\t",) if name == "tsv" else _USUAL_DELIMITERS
         self._delimiters = (reading.delimiter,) if reading.delimiter else usual
 
@@ -174,46 +176,37 @@ class DelimitedReader:
     def laid_out(self, opening: Opening) -> Layout | None:
         """How the file's lines are laid out, under the first delimiter that makes sense of them."""
         cut = [(self._rows(opening, delimiter), delimiter) for delimiter in self._delimiters]
-        positions = self._mapping.positions
+        positions = self.reading.mapping.positions
         if positions is not None:
             found = [by_position(rows, positions, delimiter) for rows, delimiter in cut]
         else:
-            found = [by_name(rows, self._mapping, delimiter) for rows, delimiter in cut]
-            if not self._mapping.given and self.name == "csv":
-                found += [in_aol_order(rows, self._read_times, delimiter) for rows, delimiter in cut]
+            found = [by_name(rows, self.reading.mapping, delimiter) for rows, delimiter in cut]
+            if not self.reading.mapping.given and self.name == "csv":
+                found += [in_aol_order(rows, self.reading.read_times, delimiter) for rows, delimiter in cut]
         return next((layout for layout in found if layout is not None), None)
 
     def recognises(self, opening: Opening) -> bool:
-        """A header with the columns of the mapping, or AOL's order; by position, the extension or a
-        delimiter.
-        """
+        """See a header with the mapping's columns, or AOL's order; by position, an extension or delimiter."""
         layout = self.laid_out(opening)
         if layout is None:
             return False
-        if self._mapping.positions is not None:
-            return opening.suffix == f".{self.name}" or self._said is not None
-        aols = tuple(name.encode() for name in HEADER[:3])
-        return not (
-            self.name == "tsv" and layout.header and layout.header[:3] == aols and self._in_aols_order(layout)
-        )
-
-    @staticmethod
-    def _in_aols_order(layout: Layout) -> bool:
-        """The reader of AOL's format takes such files, and is more forgiving."""
-        places = list(layout.positions.values())
-        return places == sorted(places) and max(places) < len(HEADER)
+        if self.reading.mapping.positions is not None:
+            return opening.suffix == f".{self.name}" or self.reading.delimiter is not None
+        if self.name != "tsv" or (layout.header or ())[:3] != tuple(name.encode() for name in HEADER[:3]):
+            return True
+        places = list(layout.positions.values())  # AOL's own reader takes its order, and is more forgiving
+        return places != sorted(places) or max(places) >= len(HEADER)
 
     def named(self, opening: Opening) -> list[str]:
         """The names in the first line, if it holds some of those said and so is surely a header."""
         for delimiter in self._delimiters:
             first = next(iter(self._rows(opening, delimiter)), [])
             names = [name.decode("utf-8", "replace") for name in first]
-            if self._mapping.given and self._mapping.found_in(names):
+            if self.reading.mapping.given and self.reading.mapping.found_in(names):
                 return names
         return []
 
     def placed(self, opening: Opening) -> dict[str, int]:
-        """Where the file keeps which column of the log."""
         layout = self.laid_out(opening)
         return layout.positions if layout is not None else {}
 
@@ -225,13 +218,13 @@ class DelimitedReader:
             (self._rows(opening, delimiter)[:1] or [[]] for delimiter in self._delimiters),
             key=lambda r: len(r[0]),
         )[0]
-        if self._mapping.positions is not None:
+        if self.reading.mapping.positions is not None:
             raise LogError(
                 f"{source.name} has {len(first)} columns in its first line, fewer than `columns` counts.",
                 "Check the positions, `format` and `delimiter`.",
             )
         # The first line may be data, so its content is not shown.
-        missing = self._mapping.missing([name.decode("utf-8", "replace") for name in first])
+        missing = self.reading.mapping.missing([name.decode("utf-8", "replace") for name in first])
         raise LogError(
             f"{source.name} has no {', '.join(missing)} among the {len(first)} names in its first line.",
             "Say which are which with `columns=user=…,query=…,time=…`; use positions (user=1,…) when"
@@ -239,7 +232,6 @@ class DelimitedReader:
         )
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """Blocks of whole lines, with the file's layout."""
         layout = self._layout(source)
         if layout.delimiter == "\t":
             for block in lines_in_blocks(source):
@@ -256,7 +248,6 @@ class DelimitedReader:
             yield Block(_Piece(rest, layout), first, rest.count(b"\n"))
 
     def parse(self, block: Block) -> Parsed:
-        """The records of a block of lines."""
         written, misfits, blank = self.written(block)
         layout = block.content.layout
         headers = _headers(written, layout) if layout.header else None
@@ -266,7 +257,7 @@ class DelimitedReader:
         if headers is not None and headers.any():
             passed_over["headers"] = int(headers.sum())
             written = written.only(~headers)
-        return to_records(written, self._read_times, misfits, passed_over, self._first_rank)
+        return to_records(written, self.reading, misfits, passed_over)
 
     def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
         """The fields of the lines of the right form, the lines of a wrong one, and how many are blank."""
@@ -281,20 +272,17 @@ class DelimitedReader:
         misfits[hard] = False
         bad = [(Reason.COLUMNS, np.flatnonzero(misfits))]
         lines = np.flatnonzero(fitting)
-        columns = self._columns(layout, fields, lines)
-        if len(hard):
-            lines, columns = self._second_look(text, layout, hard, lines, columns, bad)
-        numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
-        blank_lines = int(blank.sum()) - block.content.joined
-        return Written(block.first_line + lines, columns, fields.is_ascii), numbered, blank_lines
-
-    def _columns(self, layout: Layout, fields: Fields, lines: Numbers) -> tuple[pa.Array, ...]:
-        return tuple(
+        columns = tuple(
             fields.column(layout.positions[column], lines)
             if column in layout.positions
             else pa.nulls(len(lines), pa.binary())
             for column in COLUMNS
         )
+        if len(hard):
+            lines, columns = self._second_look(text, layout, hard, lines, columns, bad)
+        numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
+        blank_lines = int(blank.sum()) - block.content.joined
+        return Written(block.first_line + lines, columns, fields.is_ascii), numbered, blank_lines
 
     def _second_look(
         self,

@@ -12,17 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from tacit.errors import LogError
-from tacit.searchlog.readers.protocol import Block, Parsed, Reading, Reason, lines_in_blocks
-from tacit.searchlog.readers.records import Written, to_records
+from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reading, lines_in_blocks
+from tacit.searchlog.readers.records import Row, collected
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.schema import COLUMNS
 
-Row = list[Any]
-"""User, query, time, rank and url of a record, None where an object has none."""
 Extraction = Callable[[Mapping[str, Any]], Sequence[Row]]
 """The records that an object holds: none, if it tells of something else than a search."""
 
@@ -91,15 +86,6 @@ _EXPORTS: Mapping[str, tuple[Extraction, Callable[[Mapping[str, Any]], bool]]] =
 EXPORTS = tuple(_EXPORTS)
 
 
-def _as_written(value: Any) -> bytes | None:
-    """A string or number as bytes; anything else is no value of a log."""
-    if isinstance(value, str):
-        return value.encode("utf-8")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return repr(value).encode()
-    return None
-
-
 def _beginning(opening: Opening) -> list[Mapping[str, Any]]:
     """The first objects of a file, as many as its opening holds whole."""
     found: list[Any] = []
@@ -159,27 +145,15 @@ def _names(found: Mapping[str, Any], before: str = "") -> Iterator[str]:
             yield f"{before}{name}"
 
 
-class ObjectsReader:
-    """Objects in lines or in an array.
-
-    Args:
-        name: ``jsonl`` for objects under names of their own, or the name of an export.
-        reading: what is known of the file.
-    """
+class ObjectsReader(Reader):
+    """Objects in lines or in an array: ``jsonl``, under names of their own, or an export by its name."""
 
     def __init__(self, name: str, reading: Reading) -> None:
+        super().__init__(reading)
         self.name = name
-        self._mapping = reading.mapping
-        self._read_times = reading.read_times
-        self._first_rank = reading.first_rank
         self._export = _EXPORTS.get(name)
 
-    def placed(self, _opening: Opening) -> dict[str, int]:
-        """Objects have names, not places."""
-        return {}
-
     def recognises(self, opening: Opening) -> bool:
-        """The file begins an object, or an array of objects; most of an export's are of its kind."""
         head = opening.head.lstrip()
         if not head.startswith(b"{") and not (
             head.startswith(b"[") and head[1:].lstrip()[:1] in (b"{", b"]")
@@ -193,17 +167,17 @@ class ObjectsReader:
     def _keys(self, source: Source) -> Mapping[str, str]:
         """The name of each column of the log in the objects of the file."""
         names = usual_names(source.opening())
-        if not self._mapping.given:
-            keys = {column: names[place] for column, place in self._mapping.found_in(names).items()}
+        if not self.reading.mapping.given:
+            keys = {column: names[place] for column, place in self.reading.mapping.found_in(names).items()}
             return {column: column for column in COLUMNS} | keys
         some = {name for each in _beginning(source.opening()) for name in (*_names(each), *each)}
-        if some and (missing := [name for name in self._mapping.names.values() if name not in some]):
+        if some and (missing := [name for name in self.reading.mapping.names.values() if name not in some]):
             raise LogError(
                 f"no object at the beginning of {source.name} has {', '.join(missing)}; most have"
                 f" {', '.join(names)}.",
                 "Correct `columns`; a name within another is written with a dot, such as user.id.",
             )
-        return self._mapping.names
+        return self.reading.mapping.names
 
     def held(self, source: Source) -> dict[str, str]:
         """The names that most objects have."""
@@ -217,7 +191,6 @@ class ObjectsReader:
         return {key: column for column, key in self._keys(source).items() if key in names}
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """Blocks of whole lines, or of elements of the array, with where a record's values are found."""
         extract = self._export[0] if self._export is not None else _under(self._keys(source))
         if not source.opening().head.lstrip().startswith(b"["):
             for block in lines_in_blocks(source):
@@ -234,33 +207,13 @@ class ObjectsReader:
             yield Block((held, extract), first, len(held))
 
     def parse(self, block: Block) -> Parsed:
-        """The records of a block."""
         content, extract = block.content
-        wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.ENCODING: []}
-        lines: list[int] = []
-        rows: list[list[bytes | None]] = []
-        blank = others = 0
         elements = content if isinstance(content, list) else content.split(b"\n")[:-1]
-        for number, element in enumerate(elements, start=block.first_line):
-            if isinstance(element, bytes) and not element.strip():
-                blank += 1
-                continue
-            try:
-                found = json.loads(element.decode("utf-8")) if isinstance(element, bytes) else element
-                extracted = [[_as_written(value) for value in row] for row in extract(found)]
-            except UnicodeError:
-                wrong[Reason.ENCODING].append(number)
-            except (ValueError, AttributeError, TypeError, RecursionError):
-                wrong[Reason.SYNTAX].append(number)
-            else:
-                others += not extracted
-                lines.extend([number] * len(extracted))
-                rows.extend(extracted)
-        columns = tuple(pa.array([row[place] for row in rows], pa.binary()) for place in range(len(COLUMNS)))
-        bad = [(reason, np.array(numbers, np.int64)) for reason, numbers in wrong.items()]
-        passed_over = {"blank": blank, "events that are no searches": others}
-        written = Written(np.array(lines, np.int64), columns, typed=True)
-        return to_records(written, self._read_times, bad, passed_over, self._first_rank)
+
+        def read(element: Any) -> Any:
+            return extract(json.loads(element.decode("utf-8")) if isinstance(element, bytes) else element)
+
+        return collected(self.reading, elements, block.first_line, read, "events that are no searches")
 
 
 def _under(keys: Mapping[str, str]) -> Extraction:

@@ -11,10 +11,11 @@ and located by line number, and their content is never shown.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -46,11 +47,6 @@ class Reason(StrEnum):
     TIME = "time"
     RANK = "rank"
 
-    @property
-    def explanation(self) -> str:
-        """The reason in words."""
-        return _EXPLANATIONS[self]
-
 
 _EXPLANATIONS: Mapping[Reason, str] = {
     Reason.SYNTAX: "not well-formed in its format",
@@ -72,7 +68,6 @@ class BadLines:
 
     @property
     def total(self) -> int:
-        """How many lines were bad, whatever the reason."""
         return sum(self.counts.values())
 
     def add(self, reason: Reason, lines: npt.NDArray[np.int64]) -> None:
@@ -84,7 +79,7 @@ class BadLines:
         kept.extend(int(line) for line in lines[: FIRST_LINES_KEPT - len(kept)])
 
     def described(self) -> dict[str, dict[str, object]]:
-        """Reason → count and first line numbers, in the order of the reasons."""
+        """List count and first line numbers by reason, in the order of the reasons."""
         return {
             str(reason): {"count": self.counts[reason], "first_lines": self.first[reason]}
             for reason in Reason
@@ -93,21 +88,15 @@ class BadLines:
 
     def refuse_any(self, file: str, found: Iterable[tuple[Reason, npt.NDArray[np.int64]]]) -> None:
         """In strict reading: raise for the earliest of ``found``, if there is one."""
-        earliest = min(
-            ((int(lines[0]), reason) for reason, lines in found if len(lines)),
-            default=None,
-            key=lambda pair: pair[0],
-        )
-        if earliest is not None:
-            line, reason = earliest
+        for line, reason in sorted((int(lines[0]), reason) for reason, lines in found if len(lines)):
             raise LogError(
-                f"{file}, line {line:,} is a bad line ({reason}: {reason.explanation}), and strict reading"
+                f"{file}, line {line:,} is a bad line ({reason}: {_EXPLANATIONS[reason]}), and strict reading"
                 " accepts none.",
                 "Correct the line, or import without `strict` to leave bad lines out and count them.",
             )
 
     def by_reason(self) -> str:
-        """The counts in words, the most frequent reason first."""
+        """Say the counts in words, the most frequent reason first."""
         return ", ".join(
             f"{count:,} {reason} (first in line {self.first[reason][0]:,})"
             for reason, count in sorted(self.counts.items(), key=lambda pair: -pair[1])
@@ -115,12 +104,10 @@ class BadLines:
 
     @property
     def hint(self) -> str:
-        """What helps against a reason with one cause; empty otherwise."""
         return "Try `encoding='latin-1'`. " if Reason.ENCODING in self.counts else ""
 
     @property
     def usual(self) -> Reason:
-        """The most frequent reason."""
         return max(self.counts, key=lambda reason: self.counts[reason])
 
     def refuse_too_many(
@@ -198,7 +185,7 @@ class ColumnMapping:
         return {column: int(name) - 1 for column, name in self.names.items()}
 
     def found_in(self, header: Sequence[str]) -> dict[str, int]:
-        """Where each column stands among the names of ``header``, of those that are there."""
+        """Find where each column stands among the names of ``header``, of those that are there."""
         found = {column: header.index(name) for column, name in self.names.items() if name in header}
         if self.given:
             return found
@@ -209,24 +196,17 @@ class ColumnMapping:
                 found.setdefault(column, place)
         return found
 
-    def missing_from(self, found: Mapping[str, int]) -> list[str]:
-        """The file's names of the columns that are needed and not among those ``found``.
-
-        Rank and url are needed when the user named them.
-        """
-        needed = self.names if self.given else REQUIRED
-        return [self.names[column] for column in needed if column not in found]
-
     def missing(self, header: Sequence[str]) -> list[str]:
-        """Which of the file's columns that are needed are not among the names of ``header``."""
-        return self.missing_from(self.found_in(header))
+        """List the needed columns that ``header`` lacks, by the file's names; rank and url only if named."""
+        found, needed = self.found_in(header), self.names if self.given else REQUIRED
+        return [self.names[column] for column in needed if column not in found]
 
 
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
 def delimiter_from(text: str | None) -> str | None:
-    """The character that ``--delimiter`` names, by itself or in words; None for none."""
+    """Read the character that ``--delimiter`` names, by itself or in words; None for none."""
     if text is None:
         return None
     found = DELIMITER_NAMES.get(text, text)
@@ -238,14 +218,12 @@ def delimiter_from(text: str | None) -> str | None:
 
 
 def compiled_pattern(text: str) -> re.Pattern[str]:
-    """The regular expression of ``pattern``, which finds a user, a query and a time in a line."""
+    """Compile ``pattern``, which finds a user, a query and a time in a line."""
     try:
         pattern = re.compile(text)
     except re.error as error:
         raise ParameterError(f"`pattern` is no regular expression: {error}.", "Correct it.") from None
-    names = {
-        name.removeprefix("encoded_") if name == "encoded_query" else name for name in pattern.groupindex
-    }
+    names = {"query" if name == "encoded_query" else name for name in pattern.groupindex}
     if missing := [name for name in REQUIRED if name not in names]:
         raise ParameterError(
             f"`pattern` has no group for {', '.join(missing)}.",
@@ -264,7 +242,7 @@ class Reading:
     time_zone: str | None = None
     """Where the clock stood that times without a zone were read from; as they stand when absent."""
     delimiter: str | None = None
-    """The character between fields, when it was given."""
+    """The character between fields, by itself or in words (``tab``); inferred when absent."""
     first_rank: int = 1
     """What the first result of a query is numbered: 1, or 0."""
     pattern: str | None = None
@@ -272,7 +250,9 @@ class Reading:
     query_parameter: str | None = None
     """The parameter of an address that holds the query, in the log of a web server."""
     table: str | None = None
-    """The table of a database to read."""
+    """The table of a database to read; the only one with the columns of a log when absent."""
+    clock: Clock = field(init=False, repr=False, compare=False)
+    read_times: TimeReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.time_format not in TIME_FORMATS:
@@ -283,20 +263,12 @@ class Reading:
             raise ParameterError.outside("first_rank", self.first_rank, "0 or 1")
         if self.pattern is not None:
             compiled_pattern(self.pattern)
-        Clock(self.time_zone)
+        object.__setattr__(self, "delimiter", delimiter_from(self.delimiter))
+        object.__setattr__(self, "clock", Clock(self.time_zone))
+        object.__setattr__(self, "read_times", time_reader(self.time_format, self.clock))
 
-    @property
-    def clock(self) -> Clock:
-        """The clock that times without a zone were read from."""
-        return Clock(self.time_zone)
-
-    @property
-    def read_times(self) -> TimeReader:
-        """How a column of times is read."""
-        return time_reader(self.time_format, self.clock)
-
-    def told_from(self, opening: Opening) -> Reading:
-        """The same, with the order of day and month where the file's beginning leaves only one."""
+    def told_from(self, opening: Opening) -> Self:
+        """Settle the order of day and month where the file's beginning leaves only one."""
         order = order_of_dates(opening.head) if self.time_format == "auto" else None
         return replace(self, time_format=order) if order else self
 
@@ -329,29 +301,35 @@ class Parsed:
     """What the owner of the log should know about records that were read, and of how many."""
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """A log format: how to know it, cut it and parse it."""
 
     name: str
     """What ``--format`` calls it."""
 
+    def __init__(self, reading: Reading | None = None) -> None:
+        self.reading = reading or Reading()
+
+    @abstractmethod
     def recognises(self, opening: Opening) -> bool:
-        """Whether a file that opens like this can only sensibly be in this format."""
+        """Tell whether a file that opens like this can only sensibly be in this format."""
 
     def placed(self, opening: Opening, /) -> dict[str, int]:
-        """Where a file that opens like this keeps which column of the log, from 0; empty where columns
-        have names.
-        """
+        """Find where a file keeps which column of the log, from 0; empty where columns have names."""
+        del opening
+        return {}
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """The file in blocks, in order."""
+        """Cut the file into blocks, in order: of whole lines, unless a format has others."""
+        return lines_in_blocks(source)
 
+    @abstractmethod
     def parse(self, block: Block) -> Parsed:
-        """The records of a block. Pure: blocks may be parsed in any order, and side by side."""
+        """Read the records of a block. Pure: blocks may be parsed in any order, and side by side."""
 
 
 def lines_in_blocks(source: Source) -> Iterator[Block]:
-    """The lines of ``source`` in numbered blocks."""
+    """Number the lines of ``source``, in blocks."""
     line = 1
     for content in source.blocks_of_lines():
         lines = content.count(b"\n")

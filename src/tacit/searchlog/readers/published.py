@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,9 +9,9 @@ import pyarrow.compute as pc
 
 from tacit.searchlog.readers.delimited import HEADER, in_aol_order, in_aols_place, readable_share
 from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
-from tacit.searchlog.readers.protocol import Block, Parsed, Reading, Reason, lines_in_blocks
+from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reason
 from tacit.searchlog.readers.records import Written, split_fields, to_records
-from tacit.searchlog.readers.source import Opening, Source
+from tacit.searchlog.readers.source import Opening
 from tacit.searchlog.readers.times import compact_instants
 from tacit.searchlog.schema import WORDLESS
 
@@ -21,17 +19,12 @@ _LEAST = 3
 _SAMPLE = 100
 
 
-class AolReader:
-    """The format of AOL's log of 2006."""
+class AolReader(Reader):
+    """The format of AOL's log of 2006: a header like its, or times in the third of three columns or more."""
 
     name = "aol"
 
-    def __init__(self, reading: Reading | None = None) -> None:
-        self._read_times = (reading or Reading()).read_times
-        self._first_rank = (reading or Reading()).first_rank
-
     def recognises(self, opening: Opening) -> bool:
-        """A header like AOL's, or lines of three columns or more with a time in the third."""
         lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
         if not lines:
             return False
@@ -39,21 +32,17 @@ class AolReader:
             return True
         kept = [line for line in lines if len(line) >= _LEAST]
         third = [line[2] for line in kept]
-        return in_aols_place(kept) and len(third) * readable_share(third, self._read_times) * 2 > len(lines)
+        return in_aols_place(kept) and len(third) * readable_share(third, self.reading.read_times) * 2 > len(
+            lines
+        )
 
     def placed(self, opening: Opening) -> dict[str, int]:
-        """Where the file keeps which column of the log."""
         rows = [line.split(b"\t") for line in opening.lines if line.count(b"\t") >= _LEAST - 1]
-        layout = in_aol_order(rows, self._read_times, "\t") if rows else None
+        layout = in_aol_order(rows, self.reading.read_times, "\t") if rows else None
         clicks = {"rank": 3, "url": 4} if layout is None else layout.positions
         return {"user": 0, "query": 1, "time": 2} | clicks
 
-    def blocks(self, source: Source) -> Iterator[Block]:
-        """Blocks of whole lines."""
-        return lines_in_blocks(source)
-
     def parse(self, block: Block) -> Parsed:
-        """The records of a block of lines."""
         fields = split_fields(block.content, b"\t")
         blank = fields.empty
         fitting = (fields.width >= _LEAST) & ~blank
@@ -67,7 +56,7 @@ class AolReader:
             written = written.only(~headers)
         passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
         bad = [(Reason.COLUMNS, block.first_line + misfits)]
-        return to_records(written, self._read_times, bad, passed_over, self._first_rank)
+        return to_records(written, self.reading, bad, passed_over)
 
 
 def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
@@ -98,31 +87,21 @@ _WIDTH = 3
 _WORDLESS = pa.scalar(WORDLESS.encode(), pa.binary())
 
 
-class ExciteReader:
-    """The format of Excite's logs of 1997 to 2001."""
+class ExciteReader(Reader):
+    """The format of Excite's logs of 1997 to 2001: three columns, times of twelve digits in the second."""
 
     name = "excite"
 
-    def __init__(self, reading: Reading | None = None) -> None:
-        self._clock = (reading or Reading()).clock
-
     def placed(self, _opening: Opening) -> dict[str, int]:
-        """Where the file keeps which column of the log."""
         return {"user": 0, "time": 1, "query": 2}
 
     def recognises(self, opening: Opening) -> bool:
-        """Lines of three columns with a time of twelve digits in the second."""
         lines = [line.split(b"\t") for line in opening.lines[:100]]
         fitting = [line[1] for line in lines if len(line) == _WIDTH]
         _, readable = compact_instants(pa.array(fitting, pa.binary()))
         return int(readable.sum()) * 2 > len(lines)
 
-    def blocks(self, source: Source) -> Iterator[Block]:
-        """Blocks of whole lines."""
-        return lines_in_blocks(source)
-
     def parse(self, block: Block) -> Parsed:
-        """The records of a block of lines."""
         fields = split_fields(block.content, b"\t")
         blank = fields.blank
         fitting = fields.width == _WIDTH
@@ -132,10 +111,6 @@ class ExciteReader:
         query = pc.if_else(pc.equal(pc.binary_length(query), 0), _WORDLESS, query)
         none = pa.nulls(len(lines), pa.binary())
         written = Written(block.first_line + lines, (user, query, time, none, none), fields.is_ascii)
-        passed_over = {"blank": int(blank.sum())}
-        return to_records(
-            written,
-            lambda column: compact_instants(column, self._clock),
-            [(Reason.COLUMNS, block.first_line + misfits)],
-            passed_over,
-        )
+        bad, clock = [(Reason.COLUMNS, block.first_line + misfits)], self.reading.clock
+        times = {"read_times": lambda column: compact_instants(column, clock)}
+        return to_records(written, self.reading, bad, {"blank": int(blank.sum())}, **times)

@@ -7,20 +7,22 @@ line. A line that cannot be a record gets its first reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.readers.protocol import Parsed, Reason
-from tacit.searchlog.readers.times import Instants
-from tacit.searchlog.schema import SCHEMA, WORDLESS
+from tacit.searchlog.readers.protocol import Parsed, Reading, Reason
+from tacit.searchlog.readers.times import Instants, TimeReader
+from tacit.searchlog.schema import COLUMNS, SCHEMA, WORDLESS
 from tacit.text import normalise_column
 
-_NEWLINE, _RETURN, _QUOTE = ord("\n"), ord("\r"), ord('"')
+_NEWLINE, _RETURN, _QUOTE, _SPACE, _DELETE = ord("\n"), ord("\r"), ord('"'), 0x20, 0x7F
 
 
 def enclosing_quotes(block: bytes, delimiter: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -51,9 +53,6 @@ def enclosing_quotes(block: bytes, delimiter: bytes) -> tuple[npt.NDArray[np.int
     return quotes[~hard[line]], np.flatnonzero(hard)
 
 
-_NEWLINE_FIELDS, _RETURN_FIELDS, _SPACE = ord("\n"), ord("\r"), ord(" ")
-
-
 @dataclass(frozen=True)
 class Fields:
     """The fields of a block, line after line."""
@@ -69,9 +68,7 @@ class Fields:
     def blank(self) -> npt.NDArray[np.bool_]:
         """The lines without a single byte."""
         offsets = np.frombuffer(self.values.buffers()[1], np.int32)
-        blank: npt.NDArray[np.bool_] = offsets[self.first + 1] == offsets[self.first]
-        blank &= self.width == 1
-        return blank
+        return np.asarray((offsets[self.first + 1] == offsets[self.first]) & (self.width == 1))
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
@@ -90,8 +87,7 @@ class Fields:
         """Which of ``lines`` (wider than ``width``) hold nothing after their first ``width`` fields."""
         offsets = np.frombuffer(self.values.buffers()[1], np.int32)
         first = self.first[lines]
-        nothing: npt.NDArray[np.bool_] = offsets[first + width] == offsets[first + self.width[lines]]
-        return nothing
+        return np.asarray(offsets[first + width] == offsets[first + self.width[lines]])
 
     def column(self, position: int, lines: npt.NDArray[np.int64]) -> pa.BinaryArray:
         """The field at ``position`` (from 0) of each of ``lines``; null where a line is shorter."""
@@ -111,21 +107,21 @@ def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] |
             delimiter between them is.
     """
     data = np.frombuffer(block, np.uint8)
-    separators = data == _NEWLINE_FIELDS
+    separators = data == _NEWLINE
     if quotes is None or not len(quotes):
         separators |= data == ord(delimiter)
     else:
         delimiters = np.flatnonzero(data == ord(delimiter))
         separators[delimiters[np.searchsorted(quotes, delimiters) % 2 == 0]] = True
     ends = np.flatnonzero(separators)
-    last = np.flatnonzero(data[ends] == _NEWLINE_FIELDS)
+    last = np.flatnonzero(data[ends] == _NEWLINE)
     first = np.empty_like(last)
     first[0], first[1:] = 0, last[:-1] + 1
 
     # Bytes dropped up to the end of each field: one separator each, the CR of a CRLF, and quotes.
     dropped = np.arange(len(ends), dtype=np.int64)
     line_ends = ends[last]
-    returns = (line_ends > 0) & (data[line_ends - 1] == _RETURN_FIELDS)
+    returns = (line_ends > 0) & (data[line_ends - 1] == _RETURN)
     if returns.any():
         separators[line_ends[returns] - 1] = True
         before_end = np.zeros(len(ends), np.int64)
@@ -141,17 +137,18 @@ def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] |
     return Fields(values, first, last - first + 1, bool(data.max(initial=0) < 0x80))
 
 
-_SPACE_NORMALISING, _DELETE = 0x20, 0x7F
+def _bytes_of(column: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Where each value of a column of text begins and ends, in these bytes."""
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    return offsets, np.frombuffer(column.buffers()[2] or b"", np.uint8)
 
 
 def _rough(queries: pa.StringArray) -> npt.NDArray[np.bool_]:
     """Which queries may need more than lower-casing (a few that need no more may be among them)."""
-    offsets = np.frombuffer(queries.buffers()[1], np.int32)[
-        queries.offset : queries.offset + len(queries) + 1
-    ]
-    data = np.frombuffer(queries.buffers()[2] or b"", np.uint8)[: offsets[-1]]
-    odd = (data < _SPACE_NORMALISING) | (data >= _DELETE)
-    spaces = data == _SPACE_NORMALISING
+    offsets, data = _bytes_of(queries)
+    data = data[: offsets[-1]]
+    odd = (data < _SPACE) | (data >= _DELETE)
+    spaces = data == _SPACE
     odd[1:] |= spaces[1:] & spaces[:-1]
     filled = np.flatnonzero(np.diff(offsets))
     for edge in (offsets[filled], offsets[filled + 1] - 1):
@@ -217,11 +214,9 @@ def _not_blank(column: pa.Array) -> Mask:
     present: Mask = lengths > 0
     # White space alone is rare, and short: look only where a value begins with it.
     if len(column) and present.any():
-        offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column)]
-        data = np.frombuffer(column.buffers()[2], np.uint8)
+        offsets, data = _bytes_of(column)
         suspects = np.flatnonzero(present)
-        suspects = suspects[data[offsets[suspects]] <= 0x20]
-        for place in suspects:
+        for place in suspects[data[offsets[suspects]] <= _SPACE]:
             present[place] = bool(column[place].as_py().strip())
     return present
 
@@ -256,8 +251,7 @@ def _present(column: pa.BinaryArray) -> pa.BinaryArray:
 
 def _trimmed(users: pa.StringArray) -> pa.StringArray:
     """Users without white space around their names: with it, one person would be two."""
-    offsets = np.frombuffer(users.buffers()[1], np.int32)[users.offset : users.offset + len(users) + 1]
-    data = np.frombuffer(users.buffers()[2] or b"", np.uint8)
+    offsets, data = _bytes_of(users)
     filled = np.flatnonzero(np.diff(offsets))
     edges = np.concatenate([offsets[filled], offsets[filled + 1] - 1])
     # A byte above 127 may belong to a space of another script; most users need no look.
@@ -288,7 +282,7 @@ def _ranks(column: pa.BinaryArray, clicked: Mask, first_rank: int) -> tuple[pa.A
     return pc.if_else(pa.array(in_range), numbers, None).cast(pa.int32()), sound, int(unknown.sum())
 
 
-def _times(column: pa.Array, read_times: Callable[[pa.BinaryArray], Instants]) -> Instants:
+def _times(column: pa.Array, read_times: TimeReader) -> Instants:
     """Times as microseconds since 1970, and which of them could be read and lie in the years 1 to 9999."""
     if pa.types.is_int64(column.type):
         values, good = np.asarray(column.fill_null(0)), np.asarray(column.is_valid())
@@ -299,19 +293,19 @@ def _times(column: pa.Array, read_times: Callable[[pa.BinaryArray], Instants]) -
 
 def to_records(
     written: Written,
-    read_times: Callable[[pa.BinaryArray], Instants],
+    reading: Reading,
     bad: Sequence[tuple[Reason, npt.NDArray[np.int64]]] = (),
     passed_over: dict[str, int] | None = None,
-    first_rank: int = 1,
+    read_times: TimeReader | None = None,
 ) -> Parsed:
     """Turn lines into records, and give each line that cannot be one its first reason.
 
     Args:
         written: the fields of the lines that have the right form.
-        read_times: how this log writes times.
+        reading: how the file is to be read.
         bad: lines already found to have the wrong form.
         passed_over: lines already left out, rightly.
-        first_rank: the rank of a first result in this log, 1 or 0.
+        read_times: how the format writes times, where that is not said in ``reading``.
     """
     found = list(bad)
     if not written.is_ascii and (decodable := _decodable(written.columns)) is not None:
@@ -322,9 +316,9 @@ def to_records(
         user, rank, url = _present(user), _present(rank), _present(url)
     queries = _text(query, written.is_ascii)
     normalised = normalise_queries(queries)
-    instants, readable = _times(time, read_times)
+    instants, readable = _times(time, read_times or reading.read_times)
     has_rank, has_url = _lengths(rank) > 0, _lengths(url) > 0  # a click is a rank, a url, or both
-    ranks, in_range, unknown_ranks = _ranks(rank, has_rank, first_rank)
+    ranks, in_range, unknown_ranks = _ranks(rank, has_rank, reading.first_rank)
 
     fault = np.zeros(len(written.lines), np.int8)
     for number, sound in enumerate((_not_blank(user), _lengths(normalised) > 0, readable, in_range), start=1):
@@ -352,3 +346,57 @@ def to_records(
 
 def _text(column: pa.BinaryArray, is_ascii: bool) -> pa.StringArray:
     return column.view(pa.string()) if is_ascii else column.cast(pa.string())
+
+
+Row = Sequence[Any]
+"""User, query, time, rank and url of a record, None where a line has none."""
+
+
+def collected(
+    reading: Reading,
+    elements: Iterable[Any],
+    first: int,
+    read: Callable[[Any], Sequence[Row]],
+    others: str,
+    typed: bool = True,
+) -> Parsed:
+    """Read elements one by one, each a line or an object that holds some records.
+
+    Args:
+        reading: how the file is to be read.
+        elements: lines, blank ones among them, or values.
+        first: the number of the first.
+        read: gives the records of an element; it raises where the element is not well-formed.
+        others: what elements without a record are.
+        typed: whether the format has a value for nothing.
+    """
+    wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.ENCODING: []}
+    numbers: list[int] = []
+    rows: list[list[bytes | None]] = []
+    passed_over = Counter[str]()
+    for number, element in enumerate(elements, start=first):
+        if isinstance(element, bytes) and not element.strip():
+            passed_over["blank"] += 1
+            continue
+        try:
+            found = [[_as_written(value) for value in row] for row in read(element)]
+        except UnicodeError:
+            wrong[Reason.ENCODING].append(number)
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            wrong[Reason.SYNTAX].append(number)
+        else:
+            passed_over[others] += not found
+            numbers += [number] * len(found)
+            rows += found
+    columns = tuple(pa.array([row[at] for row in rows], pa.binary()) for at in range(len(COLUMNS)))
+    bad = [(reason, np.array(lines, np.int64)) for reason, lines in wrong.items()]
+    return to_records(Written(np.array(numbers, np.int64), columns, typed=typed), reading, bad, passed_over)
+
+
+def _as_written(value: Any) -> bytes | None:
+    """A string or number as bytes; anything else is no value of a log."""
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return repr(value).encode()
+    return None

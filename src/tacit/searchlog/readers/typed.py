@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.protocol import Block, Parsed, Reading
+from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reading
 from tacit.searchlog.readers.records import Written, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.times import Clock
@@ -26,7 +26,7 @@ _Ask = Callable[[str], Any]
 """Asks a database and gives a cursor."""
 
 
-def _as_written_parquet(column: pa.Array) -> pa.BinaryArray:
+def _as_written(column: pa.Array) -> pa.BinaryArray:
     """Strings and numbers as bytes, as they would stand in a text."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -51,47 +51,34 @@ def _times(column: pa.Array, clock: Clock) -> pa.Array:
             return instants
         shown = clock.to_utc(np.asarray(instants.fill_null(0)))
         return pa.array(shown, mask=np.asarray(instants.is_null()))
-    return _as_written_parquet(column)
+    return _as_written(column)
 
 
-class TableReader:
+class TableReader(Reader):
     """A table whose columns are named or mapped."""
 
-    name: str
     _begins: bytes
     _begins_at = 0
 
-    def __init__(self, reading: Reading) -> None:
-        self._mapping = reading.mapping
-        self._read_times = reading.read_times
-        self._clock = reading.clock
-        self._first_rank = reading.first_rank
-        self._table = reading.table
-
-    def placed(self, _opening: Opening) -> dict[str, int]:
-        """Columns have names, not places."""
-        return {}
-
     def recognises(self, opening: Opening) -> bool:
-        """The mark of the format at its place."""
         return opening.head.startswith(self._begins, self._begins_at)
 
     def held(self, source: Source) -> dict[str, str]:
-        """What each column of the table holds, in words."""
+        """Say what each column of the table holds."""
         raise NotImplementedError
 
     def taken(self, source: Source) -> dict[str, str]:
-        """Which of the columns of the table becomes which column of the log."""
+        """Find which of the columns of the table becomes which column of the log."""
         names = list(self.held(source))
         return {names[place]: column for column, place in self._wanted(source, names).items()}
 
     def _wanted(self, source: Source, names: Sequence[str]) -> dict[str, int]:
-        if missing := self._mapping.missing(names):
+        if missing := self.reading.mapping.missing(names):
             raise LogError(
                 f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
                 "Say which are which with `columns=user=…,query=…,time=…`.",
             )
-        return self._mapping.found_in(names)
+        return self.reading.mapping.found_in(names)
 
     def _file(self, source: Source) -> Path:
         if source.stream is not None:
@@ -102,33 +89,26 @@ class TableReader:
         return source.path
 
     def parse(self, block: Block) -> Parsed:
-        """The records of a batch of rows."""
         batch: pa.RecordBatch = block.content
+        places = self.reading.mapping.found_in(batch.schema.names)
         columns = []
-        names = batch.schema.names
-        places = self._mapping.found_in(names)
         for column in COLUMNS:
             if column not in places:
                 columns.append(pa.nulls(batch.num_rows, pa.binary()))
-            else:
-                name, stored_column = names[places[column]], batch.column(places[column])
-                try:
-                    columns.append(
-                        _times(stored_column, self._clock)
-                        if column == "time"
-                        else _as_written_parquet(stored_column)
-                    )
-                except pa.ArrowException:
-                    # Arrow's message may quote a value, so it is not passed on.
-                    stored = batch.schema.field(name).type
-                    raise LogError(
-                        f"the column {name}, of type {stored}, cannot be read as a {column}.",
-                        "Convert it to text, numbers or timestamps first.",
-                    ) from None
+                continue
+            stored = batch.column(places[column])
+            try:
+                timed = column == "time"
+                columns.append(_times(stored, self.reading.clock) if timed else _as_written(stored))
+            except pa.ArrowException:
+                # Arrow's message may quote a value, so it is not passed on.
+                name = batch.schema.names[places[column]]
+                raise LogError(
+                    f"the column {name}, of type {stored.type}, cannot be read as a {column}.",
+                    "Convert it to text, numbers or timestamps first.",
+                ) from None
         lines = np.arange(block.first_line, block.first_line + block.lines, dtype=np.int64)
-        return to_records(
-            Written(lines, tuple(columns), typed=True), self._read_times, first_rank=self._first_rank
-        )
+        return to_records(Written(lines, tuple(columns), typed=True), self.reading)
 
 
 class ParquetReader(TableReader):
@@ -138,7 +118,6 @@ class ParquetReader(TableReader):
     _begins = b"PAR1"
 
     def held(self, source: Source) -> dict[str, str]:
-        """What each column of the file holds."""
         try:
             schema = pq.read_schema(self._file(source))
         except (pa.ArrowException, OSError) as error:
@@ -146,7 +125,6 @@ class ParquetReader(TableReader):
         return {field.name: f"values of type {field.type}" for field in schema}
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """Batches of rows of the columns that matter."""
         try:
             with pq.ParquetFile(self._file(source)) as file:
                 names = file.schema_arrow.names
@@ -201,26 +179,25 @@ class DatabaseReader(TableReader):
 
     def _chosen(self, source: Source, tables: dict[str, dict[str, str]]) -> str:
         """The table to read."""
-        if self._table is not None and self._table in tables:
-            return self._table
-        fitting = [name for name, columns in tables.items() if not self._mapping.missing(list(columns))]
-        if self._table is None and len(fitting) == 1:
-            return fitting[0]
+        asked = self.reading.table
+        fitting = [
+            name for name, columns in tables.items() if not self.reading.mapping.missing(list(columns))
+        ]
+        if asked in tables or (asked is None and len(fitting) == 1):
+            return asked or fitting[0]
         named = "; ".join(f"{name} ({', '.join(columns)})" for name, columns in tables.items()) or "none"
+        has = f"no table {asked}" if asked else f"{len(fitting)} tables with the columns of a log"
         raise LogError(
-            f"{source.path} has {'no table ' + self._table if self._table else f'{len(fitting)} tables'}"
-            f"{'' if self._table else ' with the columns of a log'}. Its tables: {named}.",
+            f"{source.path} has {has}. Its tables: {named}.",
             "Name one with `table`, and its columns with `columns=user=…,query=…,time=…`.",
         )
 
     def held(self, source: Source) -> dict[str, str]:
-        """What each column of the table holds."""
         with self._opened(source) as (_, tables):
             columns = tables[self._chosen(source, tables)]
         return {name: f"values of type {kind}" for name, kind in columns.items()}
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """Batches of rows of the columns that matter, in the order of the table."""
         with self._opened(source) as (ask, tables):
             table = self._chosen(source, tables)
             names = list(tables[table])
