@@ -100,7 +100,7 @@ def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Fl
 
 def _prepare(seed: SeedProfile, delta: float, limit: int) -> _Problem:
     kept, layer, below = np.ones(len(seed), np.bool_), np.empty(len(seed)), np.empty(len(seed))
-    risk_layer(seed.parent, seed.cost, seed.absent, seed.base, kept, layer, below)
+    risk_layer(seed.parent, seed.cost, kept, layer, below)
     shadow_mass, shadow_prior = np.empty(len(seed)), np.empty(len(seed))
     shadows(seed.parent, seed.prior, seed.mass, np.ones(len(seed), np.bool_), shadow_mass, shadow_prior)
     share = np.array([divergence(m, p) for m, p in zip(shadow_mass, shadow_prior, strict=True)])
@@ -113,7 +113,7 @@ def _prepare(seed: SeedProfile, delta: float, limit: int) -> _Problem:
     while above >= 0:
         on_chain.add(above)
         above = int(seed.parent[above])
-    free = layer <= seed.absent
+    free = layer <= 0.0
     return _Problem(seed, delta, limit, children, free, layer, share, shadow_mass, shadow_prior, on_chain)
 
 
@@ -124,7 +124,7 @@ def _front(problem: _Problem, topic: int) -> list[_Option]:
     risky = [child for child in problem.children[topic] if not problem.free[child]]
     partials = [
         _Partial(
-            risk=seed.base[topic] + sum(problem.full_layer[child] for child in free),
+            risk=sum(problem.full_layer[child] for child in free),
             value=sum(problem.full_share[child] for child in free),
             hidden_mass=problem.shadow_mass[topic],
             hidden_prior=problem.shadow_prior[topic],
@@ -151,7 +151,7 @@ def _extend(problem: _Problem, partials: list[_Partial], child: int) -> list[_Pa
         cut = _Chain(child, None, old.chain)
         extended.append(
             _Partial(
-                old.risk + seed.absent[child],
+                old.risk,
                 old.value,
                 old.hidden_mass + seed.mass[child],
                 old.hidden_prior + seed.prior[child],

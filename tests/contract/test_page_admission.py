@@ -17,7 +17,7 @@ from tests.page_server import ServedPage, served_page
 from tacit.web.engines.interface import EngineDescription
 from tacit.web.server import opening_page
 
-PRIVATE = """/ /search?q=java /profile /profile/children?topic=Top /never-sent /exposure /data
+PRIVATE = """/ /search?q=java /profile /never-sent /exposure /data
 /exposure/requests.txt /data/export /data/progress
 /settings /suggest?q=j /read/coffee.n.01 /go/x/1 /picture/x/1""".split()
 CHANGES = """/profile/sensitive /never-sent/seen /profile/forget /profile/forget-page /undo/x /exposure/forget

@@ -150,12 +150,11 @@ def test_suggestions_are_own_queries_first_and_can_be_turned_off(
 
 
 def test_wrong_numbers_are_refused_and_a_change_is_undone(page: ServedPage, browser: httpx.Client) -> None:
-    assert "Nothing was changed" in page.post(browser, "/settings", delta="2").text
-    assert "Nothing was changed" in page.post(browser, "/settings", days="soon").text
-    answer = page.post(browser, "/settings", delta="0.05")
-    assert page.site.settings.delta == 0.05
+    assert "Nothing was changed" in page.post(browser, "/settings", safe="9").text
+    answer = page.post(browser, "/settings", language="de")
+    assert page.site.settings.language == "de"
     key = re.search(r'action="[^"]*(/undo/[^?"]+)', answer.text)
     assert key is not None
     page.post(browser, key[1], back="/settings")
-    assert page.site.settings.delta == 0.1
+    assert page.site.settings.language == ""
     assert "cannot be undone" in page.post(browser, key[1], back="/settings").text

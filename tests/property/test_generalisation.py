@@ -148,12 +148,3 @@ def test_greedy_ratio_hides_only_what_lowers_the_risk(seed: SeedProfile, delta: 
 def test_rooted_subtrees_are_counted_and_listed(seed: SeedProfile) -> None:
     listed = {kept.tobytes() for kept in rooted_subtrees(seed)}
     assert len(listed) == count_rooted_subtrees(seed)
-
-
-@given(seed_profiles(max_size=30), st.integers(0, 2**32 - 1))
-def test_a_restricted_profile_keeps_its_power_and_risk(seed: SeedProfile, number: int) -> None:
-    kept = random_rooted_subtree(seed, number)
-    smaller = seed.restrict(kept)
-    assert len(smaller) == int(kept.sum())
-    assert evaluate(smaller).power == pytest.approx(evaluate(seed, kept).power, abs=1e-9)
-    assert risk(smaller) == pytest.approx(risk(seed, kept), abs=1e-12)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
 from benchmarks.specimens.optimum import optimal
 
-from tacit.device import Algorithm, ExposureBound, SeedProfile, generalise
+from tacit.device import Algorithm, SeedProfile, generalise
 from tacit.device.generalise.algorithms import brute_force
 from tacit.device.generalise.measures import evaluate
 from tacit.device.generalise.measures import risk as risk_of
@@ -91,9 +90,3 @@ def test_a_cost_that_means_nothing_anywhere_makes_the_whole_profile_unacceptable
     assert not risk_of(replace(seed, cost=costs)) <= 1.0
     found = generalise(replace(seed, cost=costs), 0.5)
     assert not found.feasible or not found.kept[place]
-
-
-@pytest.mark.parametrize("days", [0, -1, 36_501, 999_999_999])
-def test_a_bound_counts_over_a_time_that_can_be_looked_back(days: int) -> None:
-    with pytest.raises(ParameterError, match="period must be longer than 0 and at most 36500 days"):
-        ExposureBound(0.1, timedelta(days=days))

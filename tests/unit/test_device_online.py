@@ -9,13 +9,10 @@ import pytest
 
 from tacit.device import (
     Decision,
-    ExposureBound,
-    ExposureLedger,
     OnlineProfiler,
     ProfileStore,
     Repository,
     UserProfile,
-    outgoing,
     taxonomy_repository,
 )
 from tacit.errors import InputError, ParameterError
@@ -84,25 +81,6 @@ def test_an_unattainable_bound_and_a_bare_root_send_nothing(repository: Reposito
     assert bare.exposed == []
 
 
-def test_exposing_records_and_withholds(repository: Repository, tmp_path: Path) -> None:
-    with ProfileStore.create(tmp_path / "p", TREE) as store:
-        store.add([(bytes([n]), CODE) for n in range(20)])
-        store.protect(CODE, 1.0)
-        profiler = OnlineProfiler(repository, store.profile(), 1.0)
-        ledger = ExposureLedger(store)
-        first = profiler.profile_query("java")
-        free = profiler.expose("java", first, ledger, "one")
-        assert free.exposed == first.exposed
-        tight = profiler.expose("java", first, ledger, "two", ExposureBound(0.5))
-        assert tight.personalised
-        assert CODE not in tight.exposed
-        assert set(tight.exposed) < set(first.exposed)
-        none = profiler.expose("java", first, ledger, "one", ExposureBound(0.5))
-        assert none.decision is Decision.EXPOSED
-        assert none.exposed == []
-        assert [entry.topics for entry in ledger.history("one")] == [tuple(first.exposed), ()]
-
-
 def test_parameters_are_checked(repository: Repository) -> None:
     profile = UserProfile(TREE, {CODE: 1}, {})
     with pytest.raises(ParameterError, match="delta"):
@@ -126,13 +104,5 @@ def test_what_goes_out_says_nothing_about_what_is_hidden(repository: Repository)
         profile = UserProfile(TREE, documents, {COFFEE: 1.0})
         found = OnlineProfiler(repository, profile, 0.3).profile_query("java")
         assert COFFEE not in found.exposed
-        messages.append(outgoing("java", found, TREE))
-        assert set(messages[-1]) == {"query", "topics"}
-        told = outgoing("java", found, TREE, preferences=True)
-        assert sum(told["preferences"].values()) == pytest.approx(1.0, abs=0.02)
+        messages.append(found.exposed)
     assert messages[0] == messages[1]
-
-
-def test_a_query_that_goes_out_alone_carries_nothing(repository: Repository) -> None:
-    found = OnlineProfiler(repository, UserProfile(TREE, {CODE: 20}, {})).profile_query("coffee")
-    assert outgoing("coffee", found, TREE, preferences=True) == {"query": "coffee", "topics": []}

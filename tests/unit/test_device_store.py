@@ -1,18 +1,14 @@
-"""The private profile file, how it is built, and what was exposed from it."""
+"""The private profile file and how it is built."""
 
 from __future__ import annotations
 
 import sqlite3
 import stat
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
-from tacit.device.generalise.mapping import map_topics
-from tacit.device.sending.exposure import union_risk
+from tacit.device import ProfileStore, UserProfile
 from tacit.errors import InputError, IntegrityError, ParameterError, TacitError
 from tacit.taxonomy import TopicTree
 
@@ -20,7 +16,6 @@ TREE = TopicTree.from_paths(
     [(("Health", f"Illness {i}"), 1.0) for i in range(8)]
     + [(("Leisure", "Music"), 8.0), (("Leisure", "Film"), 8.0)]
 )
-PRIOR = TREE.support / TREE.support[0]
 ILLNESS = [TREE.find(f"Top/Health/Illness {i}") for i in range(8)]
 MUSIC = TREE.find("Top/Leisure/Music")
 
@@ -73,59 +68,6 @@ def test_what_is_not_a_profile_is_refused(tmp_path: Path) -> None:
         ProfileStore.open(tmp_path / "me.profile", TopicTree.from_paths([(("A",), 1)], root="Else"))
     with pytest.raises(InputError, match="exists already"):
         ProfileStore.create(tmp_path / "me.profile", TREE)
-
-
-def exposures(store: ProfileStore, bound: ExposureBound | None, gap: timedelta) -> list[set[int]]:
-    """Ask about one illness after the other, a sensitive one each time."""
-    ledger, profile = ExposureLedger(store), store.profile()
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    sent = []
-    for number, topic in enumerate(ILLNESS[:4]):
-        mapped = map_topics(profile, PRIOR, np.array([topic, MUSIC], np.int32))
-        assert mapped.seed is not None
-        proposed = generalise(mapped.seed, 0.25)
-        admitted = ledger.admit("engine", "q", proposed, profile, bound, start + number * gap)
-        sent.append(set() if admitted is None else set(admitted.topics.tolist()))
-    return sent
-
-
-def test_harmless_exposures_add_up_without_a_bound(tmp_path: Path) -> None:
-    with made(tmp_path) as store:
-        sent = exposures(store, None, timedelta(hours=1))
-        assert all(union_risk(store.profile(), np.array(sorted(one))) <= 0.25 for one in sent)
-        history = ExposureLedger(store).history("engine")
-        assert history[-1].union_risk == pytest.approx(1.0)
-        assert ExposureLedger(store).history("another") == []
-
-
-def test_the_bound_holds_for_the_union_and_utility_is_kept_where_it_can_be(tmp_path: Path) -> None:
-    with made(tmp_path) as store:
-        sent = exposures(store, ExposureBound(0.5), timedelta(hours=1))
-        union = np.array(sorted(set.union(*sent)), np.int32)
-        assert union_risk(store.profile(), union) <= 0.5
-        assert all(MUSIC in one for one in sent)  # not sensitive: stays exposed throughout
-        assert [len(set(ILLNESS) & one) for one in sent] == [1, 1, 0, 0]
-        assert all(entry.union_risk <= 0.5 for entry in ExposureLedger(store).history())
-
-
-def test_the_bound_is_per_period_and_per_upstream(tmp_path: Path) -> None:
-    with made(tmp_path) as store:
-        sent = exposures(store, ExposureBound(0.5, timedelta(days=2)), timedelta(days=1, hours=1))
-        # Only the exposure before is remembered at each: two illnesses at a time are within the bound.
-        assert [len(set(ILLNESS) & one) for one in sent] == [1, 1, 1, 1]
-
-
-def test_nothing_is_admitted_where_the_past_exceeds_the_bound(tmp_path: Path) -> None:
-    with made(tmp_path) as store:
-        exposures(store, None, timedelta(hours=1))
-        assert exposures(store, ExposureBound(0.5), timedelta(hours=1)) == [set()] * 4
-
-
-def test_bounds_are_checked() -> None:
-    with pytest.raises(ParameterError, match="bound must be in"):
-        ExposureBound(1.5)
-    with pytest.raises(ParameterError, match="period"):
-        ExposureBound(0.5, timedelta(0))
 
 
 def test_erased_topics_do_not_linger_in_the_file(tmp_path: Path) -> None:

@@ -16,9 +16,7 @@ from tacit.web.engines.client import EngineClient
 from tacit.web.engines.interface import Answer, Carriage, EngineDescription, Exposed, SearchResult
 from tacit.web.search import canonical_address, fuse
 
-TOLD = Exposed(
-    ("entity.n.01", "entity.n.01/beverage.n.01"), {"entity.n.01/beverage.n.01": 1.0}, ("beverage",)
-)
+TOLD = Exposed(("entity.n.01", "entity.n.01/beverage.n.01"), ("beverage",))
 
 MEDIAWIKI = {  # the shape of action=query&list=search&formatversion=2
     "batchcomplete": True,
@@ -105,7 +103,6 @@ def test_a_tacit_server_gets_the_profile_in_the_body() -> None:
         "query": "java & tea",
         "count": 50,
         "topics": list(TOLD.topics),
-        "preferences": dict(TOLD.preferences),
     }
     alone = json.loads(answered("tacit", "", '{"results": []}', "nothing")[0].partition(b"\r\n\r\n")[2])
     assert alone == {"query": "java & tea", "count": 50}

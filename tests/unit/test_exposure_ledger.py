@@ -1,150 +1,68 @@
-"""A ledger fit for years: requirements that change, names, circles, clocks, backups, forgetting."""
+"""The ledger of what was sent: what it sums up, what a neighbouring process marked, and what it forgets."""
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tacit.device import ExposureBound, ExposureLedger, ProfileStore, UserProfile, generalise
-from tacit.device.generalise.algorithms import Generalisation
-from tacit.device.generalise.mapping import seed_of_leaves
-from tacit.device.profile.store import canonical_upstream
-from tacit.device.sending.exposure import LedgerTime, Moment, union_risk
-from tacit.errors import InputError
-from tacit.taxonomy import TopicTree
+from tacit.device import Guard, ProfileStore
+from tacit.errors import InputError, ParameterError
 
-TREE = TopicTree.from_paths(
-    [(("Health", f"Illness {i}"), 1.0) for i in range(8)] + [(("Leisure", "Music"), 8.0)]
-)
-PRIOR = TREE.support / TREE.support[0]
-ILLNESS = [TREE.find(f"Top/Health/Illness {i}") for i in range(8)]
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PAGES = [
+    ("Espresso", "strong black coffee brewed by forcing hot water through ground coffee beans"),
+    ("Java", "an island in Indonesia to the south of Borneo, with volcanoes and tea plantations"),
+]
+SENT = [("a", "java"), ("b", "coffee"), ("a", "weather"), ("a", "coffee"), ("a", "tea")]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ProfileStore:
-    made = ProfileStore.create(tmp_path / "me.profile", TREE)
-    made.protect(ILLNESS[0], 1.0)
+def guard(tmp_path: Path) -> Guard:
+    made = Guard(tmp_path / "p.profile", delta=1.0, taxonomy="wordnet")
+    made.learn(
+        ("", {"url": f"u{n}", "title": title, "snippet": text}, START + timedelta(hours=n))
+        for n, (title, text) in enumerate(PAGES)
+    )
+    for upstream, query in SENT:
+        made.protect(query, upstream=upstream)
     return made
 
 
-def requirements(store: ProfileStore) -> UserProfile:
-    return UserProfile(TREE, {}, store.sensitivity(), everywhere=True)
-
-
-def about(topic: int, profile: UserProfile, delta: float = 0.2) -> Generalisation:
-    return generalise(seed_of_leaves(profile, PRIOR, np.array([topic], np.int32), np.ones(1), 0.0), delta)
-
-
-def test_a_topic_protected_elsewhere_a_moment_ago_counts(store: ProfileStore) -> None:
-    """A process that read its requirements before goes by those in force when it exposes."""
-    profile = requirements(store)
-    proposed = about(ILLNESS[1], profile)
-    assert ILLNESS[1] in proposed.topics
-    with ProfileStore.open(store.path, TREE) as elsewhere:
-        elsewhere.protect(ILLNESS[1], 5.0)
-    admitted = ExposureLedger(store).admit("engine", "q", proposed, profile, ExposureBound(0.1))
-    assert admitted is None or ILLNESS[1] not in admitted.topics
-    told = ExposureLedger(store).exposed("engine")
-    assert union_risk(requirements(store), told) <= 0.1
-
-
-def test_one_who_is_told_under_several_spellings_is_counted_once(store: ProfileStore) -> None:
-    ledger, profile = ExposureLedger(store), requirements(store)
-    for number, name in enumerate(["https://www.Example.org/search", "example.org.", "EXAMPLE.ORG:443"]):
-        ledger.admit(name, "q", about(ILLNESS[2 + number], profile), profile)
-    assert ledger.upstreams() == {"example.org": 3}
-    assert set(ILLNESS[2:5]) <= set(ledger.exposed("http://example.org").tolist())
-    assert canonical_upstream("Bücher.example") == canonical_upstream("xn--bcher-kva.example")
-    assert canonical_upstream("My  Engine") == "my engine"
+def test_what_was_disclosed_sums_up_the_entries(guard: Guard) -> None:
+    every = guard.exposures()
+    assert [(one.upstream, one.query) for one in every] == SENT
+    assert [one.upstream for one in guard.disclosed()] == ["a", "b"]
+    for one in guard.disclosed():
+        entries = guard.exposures(one.upstream)
+        assert one.queries == len(entries)
+        assert one.with_topics == sum(bool(entry.labels) for entry in entries) > 0
+        assert one.first == entries[0].time
+        assert set(one.labels) == {label for entry in entries for label in entry.labels}
+    assert guard.exposure_entries([every[1].number, 10_000]) == {every[1].number: every[1]}
     with pytest.raises(InputError, match="needs a name"):
-        canonical_upstream("  ")
+        guard.protect("java", upstream=" ")
 
 
-def test_upstreams_that_share_are_bounded_as_one(store: ProfileStore) -> None:
-    ledger = ExposureLedger(store)
-    for topic in ILLNESS[1:4]:
-        store.protect(topic, 1.0)
-    profile = requirements(store)
-    bound = ExposureBound(0.3)
-    first = ledger.admit("one", "q", about(ILLNESS[0], profile, 1.0), profile, bound)
-    assert first is not None and ILLNESS[0] in first.topics
-    apart = ledger.admit("two", "q", about(ILLNESS[1], profile, 1.0), profile, bound)
-    assert apart is not None and ILLNESS[1] in apart.topics
-    assert ledger.set_together(["One", "three"]) == ["one", "three"]
-    shared = ledger.admit("three", "q", about(ILLNESS[2], profile, 1.0), profile, bound)
-    assert shared is None or ILLNESS[2] not in shared.topics
-    ledger.set_together(["three"])
-    alone = ledger.admit("three", "q", about(ILLNESS[2], profile, 1.0), profile, bound)
-    assert alone is not None and ILLNESS[2] in alone.topics
+def test_a_topic_protected_elsewhere_a_moment_ago_counts(guard: Guard) -> None:
+    assert guard.protect("coffee").names == ("coffee.n.01",)
+    with ProfileStore.opened(guard.path) as elsewhere:
+        elsewhere.protect(elsewhere.tree.named("coffee.n.01"), 1.0)
+    assert "coffee.n.01" not in guard.protect("coffee", delta=0.05).names
 
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+def test_forgetting_takes_an_entry_out_of_the_file(guard: Guard) -> None:
+    assert guard.forget(exposure=guard.exposures()[2].number).exposures == 1
+    assert [one.query for one in guard.exposures("a")] == ["java", "coffee", "tea"]
+    gone = guard.forget(upstream="a")
+    assert gone.exposures == 3
+    assert "still knows" in gone.warnings[0]
+    assert [one.upstream for one in guard.disclosed()] == ["b"]
+    guard.close()
+    assert not any(b"weather" in path.read_bytes() for path in guard.path.parent.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("clock", "boot", "seconds", "expected", "noticed"),
-    [
-        (timedelta(hours=1), "a", 3_600, timedelta(hours=1), ""),
-        (timedelta(days=40), "a", 3_600, timedelta(hours=1), "leapt ahead"),
-        (timedelta(days=-3), "a", 3_600, timedelta(hours=1), "went back"),
-        (timedelta(days=-3), "b", 5, timedelta(0), "went back"),
-        (timedelta(days=40), "b", 5, timedelta(days=40), ""),  # cannot be told from a long pause
-        (timedelta(minutes=63), "a", 3_600, timedelta(minutes=63), ""),
-    ],
-)
-def test_the_ledgers_time(
-    clock: timedelta, boot: str, seconds: float, expected: timedelta, noticed: str
-) -> None:
-    first = LedgerTime.after(None, Moment(NOON, "a", 0.0))
-    assert (first.time, first.notice) == (NOON, "")
-    then = LedgerTime.after(first.state, Moment(NOON + clock, boot, seconds))
-    assert then.time == NOON + expected
-    assert noticed in then.notice
-    assert bool(noticed) == bool(then.notice)
-
-
-def test_a_backup_put_back_is_noticed_and_sends_nothing_under_a_bound(store: ProfileStore) -> None:
-    profile = requirements(store)
-    bound = ExposureBound(0.5)
-    ExposureLedger(store).admit("engine", "q", about(ILLNESS[3], profile), profile, bound)
-    store.rewrite()
-    store.close()
-    backup = store.path.with_suffix(".old")
-    shutil.copy(store.path, backup)
-    with ProfileStore.open(store.path, TREE) as again:
-        for topic in ILLNESS[4:6]:
-            ExposureLedger(again).admit("engine", "q", about(topic, profile), profile, bound)
-        assert ExposureLedger(again).notices() == []
-        again.rewrite()
-    for rest in ("-wal", "-shm"):
-        store.path.with_name(store.path.name + rest).unlink(missing_ok=True)
-    shutil.copy(backup, store.path)
-    with ProfileStore.open(store.path, TREE) as restored:
-        ledger = ExposureLedger(restored)
-        assert ledger.missing() == 2
-        assert "older copy" in ledger.notices()[0]
-        assert ledger.admit("engine", "q", about(ILLNESS[6], profile), profile, bound) is None
-        assert ledger.missing() == 1  # the query alone was recorded, and the witness has not forgotten
-        ledger.accept()
-        assert ledger.notices() == []
-        assert ledger.admit("engine", "q", about(ILLNESS[6], profile), profile, bound) is not None
-
-
-def test_forgetting_an_exposure_takes_it_out_of_the_union_and_the_file(store: ProfileStore) -> None:
-    ledger, profile = ExposureLedger(store), requirements(store)
-    ledger.admit("engine", "a secret question", about(ILLNESS[5], profile), profile)
-    ledger.admit("engine", "another", about(ILLNESS[6], profile), profile)
-    first, second = ledger.history()
-    assert ledger.forget([first.number]) == 1
-    store.rewrite()
-    assert [entry.number for entry in ledger.history()] == [second.number]
-    assert ILLNESS[5] not in ledger.exposed("engine")
-    assert ILLNESS[6] in ledger.exposed("engine")
-    store.close()
-    for path in store.path.parent.iterdir():
-        assert b"secret question" not in path.read_bytes()
-        assert b"Illness 5" not in path.read_bytes()
+def test_one_thing_at_a_time_is_forgotten(guard: Guard) -> None:
+    with pytest.raises(ParameterError, match="one kind of thing"):
+        guard.forget(upstream="a", exposure=1)

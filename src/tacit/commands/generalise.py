@@ -31,14 +31,6 @@ _Upstream = Annotated[
     str | None,
     typer.Option(help="Record the exposure in the profile as sent to this upstream."),
 ]
-_Bound = Annotated[
-    float | None,
-    typer.Option(help="Highest risk of everything this upstream was told (needs --upstream)."),
-]
-_Days = Annotated[
-    float | None,
-    typer.Option("--days", help="Over how many days the bound counts; else for all time."),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,24 +47,19 @@ def generalise(
     delta: _Delta = 0.1,
     algorithm: _Algorithm = "greedy-ratio",
     upstream: _Upstream = None,
-    bound: _Bound = None,
-    period: _Days = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show which topics of your profile would go out with a query, and which stay hidden.
 
     Nothing is sent anywhere: the query is mapped to topics on this machine. With --upstream the result is
-    recorded as exposed, and --bound limits what that upstream learns over time.
+    recorded as exposed. --delta and --algorithm are for profiles over another taxonomy than the people's.
     """
     from tacit.device import Guard, ProfileStore
-    from tacit.errors import ParameterError
 
-    if bound is not None and upstream is None:
-        raise ParameterError("--bound needs --upstream: it limits what one upstream learns.")
     ProfileStore.taxonomy_of(profile)  # a guard would make a new one
     with (
         progress("Getting ready (the first time compiles)"),
-        Guard(profile, delta=delta, bound=bound, period=period, algorithm=algorithm) as guard,
+        Guard(profile, delta=delta, algorithm=algorithm) as guard,
     ):
         found = guard.preview(query) if upstream is None else guard.protect(query, upstream=upstream)
     topics = list(_all(found.tree))
@@ -86,8 +73,6 @@ def generalise(
         "delta": delta,
         "algorithm": algorithm,
     }
-    if bound is not None:
-        summary |= {"upstream": upstream, "bound": bound, "days": period, "bound_used": found.used}
 
     def render(console: Console) -> None:
         if found.tree is not None:
@@ -98,12 +83,6 @@ def generalise(
             if found.sent
             else f"[bold]No profile is sent:[/] {found.reason}."
         )
-        if bound is not None:
-            over = f" in {period:g} days" if period is not None else ""
-            console.print(
-                f"Everything {upstream} was told{over}: risk {found.used:.4f} of at most {bound:g}",
-                markup=False,
-            )
 
     emit(summary, as_json=as_json, render=render)
 

@@ -158,14 +158,12 @@ def show(
 ) -> None:
     """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger, ProfileStore
-    from tacit.device.sending.exposure import union_risk
 
     with ProfileStore.opened(profile) as store:
         loaded = store.profile()
-        ledger = ExposureLedger(store)
         told = [
-            {"upstream": name, "queries": count, "union_risk": union_risk(loaded, ledger.exposed(name))}
-            for name, count in ledger.upstreams().items()
+            {"upstream": one.upstream, "queries": one.queries, "with_topics": one.with_topics}
+            for one in ExposureLedger(store).disclosed()
         ]
     tree = loaded.tree
 
@@ -194,8 +192,7 @@ def show(
         )
         for one in told:
             console.print(
-                f"{one['upstream']}: {one['queries']:,} queries, risk of all that was exposed with them "
-                f"{one['union_risk']:.4f}",
+                f"{one['upstream']}: {one['queries']:,} queries, {one['with_topics']:,} of them with topics",
                 markup=False,
             )
 

@@ -28,16 +28,13 @@ from tacit.device.profile.user import SeedProfile, UserProfile
 from tacit.device.ranking.attention import Placement
 from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
-from tacit.device.sending.exposure import CoursePoint, ExposureBound, ExposureCourse, ExposureLedger
-from tacit.device.sending.protection import Protection, SentTopic, outgoing
+from tacit.device.sending.exposure import ExposureLedger
+from tacit.device.sending.protection import Protection, SentTopic
 
 __all__ = [
     "Algorithm",
     "ClickedPage",
-    "CoursePoint",
     "Decision",
-    "ExposureBound",
-    "ExposureCourse",
     "ExposureLedger",
     "Guard",
     "OnlineProfiler",
@@ -59,7 +56,6 @@ __all__ = [
     "generalise",
     "interest_scores",
     "load_repository",
-    "outgoing",
     "rerank",
     "taxonomy_repository",
     "topic_scores",

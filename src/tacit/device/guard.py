@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.device.generalise.algorithms import Algorithm, generalise
-from tacit.device.generalise.mapping import seed_of_leaves
+from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.construction import SourceDocument, history_documents
 from tacit.device.profile.history import (
@@ -39,17 +38,10 @@ from tacit.device.profile.repository import Repository, load_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name, utc_text
 from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention, PersonalOrder, Placement, text_of
-from tacit.device.sending.decision import InterestProfiler, OnlineProfiler, RuntimeProfile
-from tacit.device.sending.exposure import (
-    Exposure,
-    ExposureBound,
-    ExposureCourse,
-    ExposureLedger,
-    exposure_courses,
-    union_risk,
-)
-from tacit.device.sending.interests import InterestChooser, PassedPages
-from tacit.device.sending.protection import Protection, protection
+from tacit.device.sending.decision import Decision, OnlineProfiler
+from tacit.device.sending.exposure import Disclosed, Exposure, ExposureLedger
+from tacit.device.sending.interests import Chosen, InterestChooser, PassedPages
+from tacit.device.sending.protection import Protection, interest_protection, paper_protection
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.retrieval.sensitive_pages import Concept, concept_name, recogniser
@@ -93,15 +85,11 @@ class Guard(Displayed):
         path: the profile file; it is made, readable by its owner only, if there is none.
         taxonomy: the taxonomy of a new profile: ``people`` (the default), or for the paper's way ``wordnet``
             or the path of a taxonomy file. An existing profile keeps its own.
-        delta: the bound on the risk of one exposure, in [0, 1]: the share of the total sensitivity that an
-            adversary who knows the taxonomy recovers from the topics sent with a query.
-        bound: the bound on the risk of everything an upstream was told together, in [0, 1]; None for none.
-        period: the time over which ``bound`` counts, as a timedelta or a number of days, at most 36,500 days;
-            None for all time.
-        preferences: whether to send the person's preferences among the topics too. The risk bounds do not
-            cover them.
-        algorithm: how to generalise: ``greedy-ratio`` (the default), ``greedy-il``, ``greedy-dp``
-            or ``brute-force``.
+        delta: over another taxonomy than the people's, the bound on the risk of one exposure, in [0, 1]: the
+            share of the total sensitivity that an adversary who knows the taxonomy recovers from the topics
+            sent with a query. Over the people's, marked topics are never sent, so that nothing is at risk.
+        algorithm: how to generalise within that bound: ``greedy-ratio`` (the default), ``greedy-il``,
+            ``greedy-dp`` or ``brute-force``.
 
     Raises:
         ParameterError: a parameter is outside its range.
@@ -115,17 +103,10 @@ class Guard(Displayed):
         *,
         taxonomy: str | None = None,
         delta: float = 0.1,
-        bound: float | None = None,
-        period: timedelta | float | None = None,
-        preferences: bool = False,
         algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
     ) -> None:
         self.path = place("path", path)
         self.delta = _share("delta", delta)
-        if period is not None and bound is None:
-            raise ParameterError("`period` needs `bound`: it says over how many days the bound counts.")
-        self.bound = ExposureBound.over(_share("bound", bound), period) if bound is not None else None
-        self.preferences = preferences
         self.algorithm = member("algorithm", Algorithm, algorithm)
         self._lock = threading.RLock()
         exists = self.path.exists()
@@ -151,7 +132,6 @@ class Guard(Displayed):
         self._pages = PassedPages(self._index)
         self._personal = PersonalOrder(self._store, self._pages, attention)
         self._chooser = InterestChooser(self._pages, attention)
-        self._public: UserProfile | None = None
 
     def __enter__(self) -> Guard:
         return self
@@ -168,12 +148,10 @@ class Guard(Displayed):
     def _rows(self) -> list[tuple[str, str]]:
         with self._lock:
             (documents,) = self._store.connection.execute("SELECT count(*) FROM document").fetchone()
-        bound = "none" if self.bound is None else f"{self.bound.risk:g}"
         return [
             ("documents in the history", f"{documents:,}"),
             ("the list of what is never sent", "looked at" if self.confirmed else "not looked at yet"),
             ("risk of one exposure, at most", f"{self.delta:g}"),
-            ("risk of all that one engine is told, at most", bound),
         ]
 
     def _summary(self) -> str:
@@ -181,13 +159,7 @@ class Guard(Displayed):
 
     # -- what is sent --------------------------------------------------------------------------------
 
-    def protect(
-        self,
-        query: str,
-        *,
-        upstream: str = "search",
-        delta: float | None = None,
-    ) -> Protection:
+    def protect(self, query: str, *, upstream: str = "search", delta: float | None = None) -> Protection:
         """Decide what goes out with ``query``, and record it. Call it before sending.
 
         Requirements are read, the decision is made and the exposure is recorded in one transaction: nobody
@@ -198,74 +170,49 @@ class Guard(Displayed):
             upstream: who will see it.
             delta: the risk bound for this query, if another than the guard's.
         """
-        check_query(query)
-        with self._lock:
-            with self._store.transaction():
-                profiler, found = self._decide(query, delta)
-                found = profiler.expose(query, found, self._ledger, upstream, self.bound)
-                number, used = self._ledger.latest
-            self._ledger.confirm()
-        return protection(query, upstream, profiler, found, self.preferences, self.bound, used, number)
+        with self._lock, self._store.transaction():
+            decided = self.preview(query, upstream=upstream, delta=delta)
+            return self._recorded(decided)
 
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
         check_query(query)
+        reason = "this engine is told queries only"
         with self._lock:
-            with self._store.transaction():
-                profile = self._requirements(self._store.sensitivity())
-                self._ledger.admit(upstream, query, None, profile, self.bound)
-                number, used = self._ledger.latest
-            self._ledger.confirm()
-        return Protection(
-            query=query,
-            upstream=upstream,
-            sent=False,
-            reason="this engine is told queries only",
-            message={"query": query, "topics": []},
-            delta=self.delta,
-            bound=self.bound.risk if self.bound is not None else None,
-            used=used,
-            exposure=number,
-        )
+            return self._recorded(Protection(query, upstream, False, reason, self.delta))
 
-    def preview(
-        self,
-        query: str,
-        *,
-        upstream: str = "search",
-        delta: float | None = None,
-    ) -> Protection:
-        """What :meth:`protect` would decide, without recording it. It must not be sent."""
+    def _recorded(self, decided: Protection) -> Protection:
+        number = self._ledger.record(decided.upstream, decided.query, decided.topics, decided.risk)
+        return replace(decided, exposure=number)
+
+    def preview(self, query: str, *, upstream: str = "search", delta: float | None = None) -> Protection:
+        """Decide as :meth:`protect` would, without recording it. It must not be sent."""
         check_query(query)
         with self._lock:
-            profiler, found = self._decide(query, delta)
-            used = self._used(upstream, profiler.profile, found.exposed)
-        return protection(query, upstream, profiler, found, self.preferences, self.bound, used, None)
-
-    def trade_off(
-        self,
-        query: str,
-        deltas: Iterable[float] = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
-        *,
-        upstream: str = "search",
-    ) -> list[Protection]:
-        """What would go out with ``query`` at each risk bound, for a slider; nothing is recorded."""
-        return [self.preview(query, upstream=upstream, delta=delta) for delta in deltas]
+            self._refresh()
+            bound = self.delta if delta is None else _share("delta", delta)
+            if self._people:
+                chosen = self._chooser.choose(query) if self.confirmed else Chosen(Decision.UNCONFIRMED)
+                return interest_protection(query, upstream, self._tree, chosen, bound)
+            profiler = OnlineProfiler(
+                self._repository, self._store.profile(), bound, algorithm=self.algorithm
+            )
+            return paper_protection(query, upstream, profiler, profiler.profile_query(query))
 
     def exposures(self, upstream: str | None = None) -> list[Exposure]:
-        """Everything that was ever sent (to one upstream), oldest first."""
+        """List everything that was ever sent (to one upstream), oldest first."""
         with self._lock:
             return self._ledger.history(upstream)
 
-    def upstreams(self) -> dict[str, int]:
-        """Who was sent queries, and how many."""
+    def disclosed(self) -> list[Disclosed]:
+        """Sum up what each upstream was ever sent."""
         with self._lock:
-            return self._ledger.upstreams()
+            return self._ledger.disclosed()
 
-    def together(self, *upstreams: str) -> list[str]:
-        """Bound several upstreams as one, since they may share what they are told; one alone ends it."""
+    def exposure_entries(self, numbers: Iterable[int]) -> dict[int, Exposure]:
+        """Look up entries of the exposure ledger by their numbers."""
         with self._lock:
-            return self._ledger.set_together(upstreams)
+            return self._ledger.entries(numbers)
 
     # -- on the device -------------------------------------------------------------------------------
 
@@ -322,7 +269,7 @@ class Guard(Displayed):
         """The documents of the history, newest first, and which of them have no influence on what leaves."""
         with self._lock:
             self._refresh()
-            passed = dict(zip(self._index.numbers.tolist(), self._pages.passed.tolist(), strict=True))
+            passed = dict(zip(self._index.pages["number"].tolist(), self._pages.passed.tolist(), strict=True))
             return self._clicks(limit, offset, passed)
 
     def warm_up(self) -> None:
@@ -330,10 +277,7 @@ class Guard(Displayed):
         read = Bags.of_texts(self._table, ["the dog barks at the cat", "a cat and a dog"])
         with self._lock:
             self._personal.warm_up("dog", read)
-            profiler, _ = self._decide("dog", None)
-            leaves = self._tree.leaves()[:2]
-            seed = seed_of_leaves(profiler.profile, self._repository.prior, leaves, np.full(2, 0.5), 0.0)
-            union_risk(profiler.profile, generalise(seed, self.delta, self.algorithm).topics)
+            self.preview("dog")
 
     # -- what its owner decides ----------------------------------------------------------------------
 
@@ -386,27 +330,6 @@ class Guard(Displayed):
         with self._lock:
             return self._node(0 if label is None else self._tree.named(label), self._store.profile())
 
-    def topics(self, labels: Iterable[str]) -> list[TopicNode]:
-        """Several topics of the taxonomy, in the order given."""
-        with self._lock:
-            profile = self._store.profile()
-            return [self._node(self._tree.named(label), profile) for label in labels]
-
-    def children(self, label: str | None = None) -> list[TopicNode]:
-        """The topics directly below one (below the root, if none is named), the busiest first."""
-        with self._lock:
-            return self._below(0 if label is None else self._tree.named(label), self._store.profile())
-
-    def unfold(self, label: str | None = None) -> dict[str, list[TopicNode]]:
-        """The children of every topic from the root down to one, by label: a tree that is open there."""
-        with self._lock:
-            profile = self._store.profile()
-            topic = 0 if label is None else self._tree.named(label)
-            return {
-                self._tree.label(above): self._below(above, profile)
-                for above in (*self._tree.ancestors(topic), topic)
-            }
-
     def busiest(self, limit: int = 12) -> list[TopicNode]:
         """The most specific topics that hold most of the documents: what the profile mostly says."""
         with self._lock:
@@ -425,10 +348,6 @@ class Guard(Displayed):
                     found.append(topic)
             found.sort(key=lambda topic: -profile.support[topic])
             return [self._node(topic, profile) for topic in found]
-
-    def _below(self, topic: int, profile: UserProfile) -> list[TopicNode]:
-        nodes = [self._node(child, profile) for child in self._tree.children(topic).tolist()]
-        return sorted(nodes, key=lambda node: (-node.documents, node.name))
 
     def find(self, word: str, *, limit: int = 50) -> list[TopicNode]:
         """Topics whose name contains ``word``, those with most documents first."""
@@ -465,7 +384,7 @@ class Guard(Displayed):
             since: every document and exposure from then on (with ``until``: up to then).
             until: every document and exposure up to then.
             exposure: the number of one entry of the exposure ledger.
-            upstream: every entry about this upstream. A bound on what it is told then starts anew.
+            upstream: every entry about this upstream.
             everything: the whole history, all exposures and all sensitive topics.
         """
         asked = [click, topic, since or until, exposure, upstream, everything or None]
@@ -511,16 +430,6 @@ class Guard(Displayed):
         topics = self._store.forget_topics()
         return Forgotten(len(gone), exposures, topics)
 
-    def courses(self, since: datetime | None = None, points: int = 300) -> list[ExposureCourse]:
-        """What each upstream was told over time, thinned to its highest points, for a picture."""
-        with self._lock:
-            return exposure_courses(self._store, since, points)
-
-    def exposure_entries(self, numbers: Iterable[int]) -> dict[int, Exposure]:
-        """Some entries of the exposure ledger by their numbers."""
-        with self._lock:
-            return self._ledger.entries(numbers)
-
     def restore(self, documents: Sequence[HistoryDocument]) -> int:
         """Put documents back that :meth:`forget` gave; gives how many were not there already."""
         with self._lock:
@@ -546,7 +455,6 @@ class Guard(Displayed):
                         "query": exposure.query,
                         "topics": list(exposure.labels),
                         "risk": exposure.risk,
-                        "union_risk": exposure.union_risk,
                     }
                     for exposure in self._ledger.history()
                 ],
@@ -555,7 +463,6 @@ class Guard(Displayed):
     def erase(self) -> None:
         """Delete the profile file with all it holds. The guard is closed."""
         with self._lock:
-            self._ledger.erase_witness()
             self.close()
             for ending in ("", "-wal", "-shm", "-journal"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
@@ -571,41 +478,10 @@ class Guard(Displayed):
             sources.append(SourceDocument(identity, query, snippet, url, title, moment))
         return history_documents(self._store, self._repository, sources)
 
-    def _refresh(self) -> dict[int, float]:
-        """Bring everything in memory into step with the file; gives the sensitive topics."""
-        sensitivity = self._store.sensitivity()
+    def _refresh(self) -> None:
+        """Bring everything in memory into step with the file."""
         self._index.refresh()
-        self._pages.refresh(sensitivity if self._people else ())
-        return sensitivity
-
-    def _requirements(self, sensitivity: dict[int, float]) -> UserProfile:
-        """The costs by which exposures are bounded.
-
-        Over the people's taxonomy they come from the marks alone: whether the person reads about a marked
-        topic must make no difference.
-        """
-        if not self._people:
-            return self._store.profile()
-        if self._public is None or self._public.sensitivity != sensitivity:
-            self._public = UserProfile(self._tree, {}, sensitivity, everywhere=True)
-        return self._public
-
-    def _decide(self, query: str, delta: float | None) -> tuple[OnlineProfiler, RuntimeProfile]:
-        bound = self.delta if delta is None else _share("delta", delta)
-        profile = self._requirements(self._refresh())
-        profiler = (
-            InterestProfiler(
-                self._repository, profile, self._chooser, self.confirmed, bound, algorithm=self.algorithm
-            )
-            if self._people
-            else OnlineProfiler(self._repository, profile, bound, algorithm=self.algorithm)
-        )
-        return profiler, profiler.profile_query(query)
-
-    def _used(self, upstream: str, profile: UserProfile, exposed: list[int]) -> float:
-        since = self.bound.since(datetime.now(UTC)) if self.bound is not None else None
-        told = self._ledger.exposed(upstream, since)
-        return union_risk(profile, np.union1d(told, np.array(exposed, np.int32)).astype(np.int32))
+        self._pages.refresh(self._store.sensitivity() if self._people else ())
 
     def _clicks(self, limit: int, offset: int, passed: Mapping[int, bool]) -> list[ClickedPage]:
         """The documents of the history, newest first."""
@@ -638,7 +514,6 @@ class Guard(Displayed):
             sensitivity=profile.sensitivity.get(topic, 0.0),
             protected=any(node in profile.sensitivity for node in above),
             children=len(tree.children(topic)),
-            risk=float(profile.cost[topic] / profile.wealth) if profile.wealth > 0 else 0.0,
         )
 
 

@@ -247,7 +247,7 @@ class SearchService:
         page = FoundPage(
             secrets.token_urlsafe(12), query, wanted, handed, (), (), (), 0, False, 0.0, begun, -1
         )
-        batch = await self._ask(page, engines, settings, wanted)
+        batch = await self._ask(page, engines, wanted)
         await to_thread.run_sync(self._suggestions.remember, query, datetime.now(UTC).isoformat())
         page = await to_thread.run_sync(self._arranged, replace(page, batches=(batch,)), rules, settings)
         page = replace(
@@ -270,7 +270,7 @@ class SearchService:
         if not page.more:
             return page
         wanted = replace(page.wanted, page=len(page.batches) + 1)
-        batch = await self._ask(page, engines, settings, wanted)
+        batch = await self._ask(page, engines, wanted)
         present = {one.address for before in page.batches for one in before.plain}
         new = AnswerBatch(
             batch.turns,
@@ -334,23 +334,18 @@ class SearchService:
                 del self._latest[old.query, old.wanted, old.handed]
 
     async def _ask(
-        self,
-        page: FoundPage,
-        engines: Sequence[interface.EngineDescription],
-        settings: Settings,
-        wanted: interface.Wanted,
+        self, page: FoundPage, engines: Sequence[interface.EngineDescription], wanted: interface.Wanted
     ) -> AnswerBatch:
         """What all engines answer that have what is wanted."""
-        self._guard.bound = settings.exposure_bound
         turns = [EngineTurn(engine) for engine in engines if engine.enabled and _has(engine, wanted)]
-        await asyncio.gather(*(self._take(turn, page, wanted, settings.delta) for turn in turns))
+        await asyncio.gather(*(self._take(turn, page, wanted) for turn in turns))
         answers = [turn.answer for turn in turns]
         fused = tuple(fuse(answers))
         reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
         plain = tuple(fuse(answers, unpersonalised=True)) if reordered else fused
         return AnswerBatch(tuple(turns), fused, plain)
 
-    async def _take(self, turn: EngineTurn, page: FoundPage, wanted: interface.Wanted, delta: float) -> None:
+    async def _take(self, turn: EngineTurn, page: FoundPage, wanted: interface.Wanted) -> None:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
         engine, query = turn.engine, page.query
         if engine.carriage is interface.Carriage.HERE:
@@ -358,15 +353,10 @@ class SearchService:
             results = await to_thread.run_sync(self._local, query)
             turn.answer = interface.Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
             return
-        protection = await to_thread.run_sync(self._decide, engine, query, delta)
+        protection = await to_thread.run_sync(self._decide, engine, query)
         turn.protection = protection
         upstream = upstream_of(engine)
-        exposed = interface.NOTHING_EXPOSED
-        if protection.sent:
-            preferences = protection.message.get("preferences", {})
-            exposed = interface.Exposed(
-                tuple(protection.message["topics"]), preferences, leaf_words(protection.topics)
-            )
+        exposed = interface.Exposed(protection.topics, leaf_words(protection.topics))
         words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
         request = upstream.request(words, exposed, wanted)
 
@@ -376,10 +366,9 @@ class SearchService:
 
         turn.answer = await self.client.ask(engine, upstream, request, record)
 
-    def _decide(self, engine: interface.EngineDescription, query: str, delta: float) -> Protection:
-        if engine.carriage is interface.Carriage.NOTHING:
-            return self._guard.send_alone(query, upstream=engine.name)
-        return self._guard.protect(query, upstream=engine.name, delta=delta)
+    def _decide(self, engine: interface.EngineDescription, query: str) -> Protection:
+        alone = engine.carriage is interface.Carriage.NOTHING
+        return (self._guard.send_alone if alone else self._guard.protect)(query, upstream=engine.name)
 
     def _arranged(self, page: FoundPage, rules: RuleBook, settings: Settings) -> FoundPage:
         """The page with its results in both orders, batch after batch, so that none jumps back unseen."""

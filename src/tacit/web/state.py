@@ -13,11 +13,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tacit.device import ExposureBound
 from tacit.device.profile.store import FORGOTTEN_PERIOD
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data, named_apart
@@ -181,11 +180,6 @@ _KEY = "settings"
 class Settings:
     """Choices with their defaults."""
 
-    delta: float = 0.1
-    """The bound on the risk of what is sent with one query."""
-    bound: float = 0.3
-    """The bound on the cumulative risk of one engine over :attr:`days`."""
-    days: int = 30
     personalise: bool = True
     """Whether results are reranked on the device."""
     remember_clicks: bool = True
@@ -206,19 +200,9 @@ class Settings:
     """How strictly engines leave out what is not for children."""
 
     def __post_init__(self) -> None:
-        for name in ("delta", "bound"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be in [0, 1]; found {getattr(self, name):g}.")
         for name, known in (("language", LANGUAGES), ("safe", SAFE)):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is none of the choices.", "Choose one from the list.")
-        if not 1 <= self.days <= 36_500:
-            raise InputError(f"days must be in [1, 36500]; found {self.days}.")
-
-    @property
-    def exposure_bound(self) -> ExposureBound:
-        """The bound as the ledger takes it."""
-        return ExposureBound(self.bound, timedelta(days=self.days))
 
 
 def load_settings(state: PageState) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,8 +54,6 @@ class Generalisation:
     """The positions cut away, in order."""
     losses: Floats
     """The information loss of each."""
-    microseconds: float
-    """Of the algorithm."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -123,15 +120,13 @@ def generalise(
         chosen = Algorithm(algorithm)
     except ValueError:
         raise ParameterError.outside("algorithm", algorithm, f"one of {', '.join(Algorithm)}") from None
-    begun = time.perf_counter_ns()
     kept = np.ones(len(seed), np.bool_)
     order, losses = np.empty(0, np.int32), np.empty(0)
     found = evaluate(seed, kept)
     if not found.risk <= delta:  # otherwise all of it is best: hiding a topic only loses (Theorem 2)
         kept, order, losses = _run(seed, delta, chosen, found.power)
         found = evaluate(seed, kept)
-    microseconds = (time.perf_counter_ns() - begun) / 1000
-    return Generalisation(seed, kept, chosen, delta, found.power, found.risk, order, losses, microseconds)
+    return Generalisation(seed, kept, chosen, delta, found.power, found.risk, order, losses)
 
 
 def _run(

@@ -86,41 +86,16 @@ def map_topics(
     )  # fmt: skip
     if size == 0:
         return MappedQuery(topics, relevance, alone, None)
-    node, nothing = node[:size], np.zeros(size)
+    node = node[:size]
     seed = SeedProfile(
         node=node,
         parent=parent[:size],
         prior=prior[node],
         mass=mass[:size],
         cost=profile.cost[node],
-        absent=nothing,
-        base=nothing,
         wealth=profile.wealth,
         lca=lca,
         expected_content=expected,
         baseline=alone,
     )
     return MappedQuery(topics, relevance, alone, seed)
-
-
-def seed_of_leaves(
-    profile: UserProfile, prior: Floats, leaves: Integers, preferences: Floats, baseline: float
-) -> SeedProfile:
-    """The seed profile over given topics with preferences.
-
-    Args:
-        profile: for its taxonomy and costs.
-        prior: Pr(t) of every topic of the taxonomy.
-        leaves: the topics, ascending, none above another.
-        preferences: the preference for each.
-        baseline: DP(q, R), the discriminating power of the query alone.
-    """
-    tree = profile.tree
-    node = np.unique([topic for leaf in leaves.tolist() for topic in (*tree.ancestors(leaf), leaf)])
-    parent = np.searchsorted(node, tree.parent[node]).astype(np.int32)
-    parent[0] = -1
-    mass = np.zeros(len(node))
-    mass[np.searchsorted(node, leaves)] = preferences
-    return SeedProfile.from_arrays(
-        parent, prior[node], mass, profile.cost[node], profile.wealth, node=node, baseline=baseline
-    )

@@ -7,9 +7,6 @@ of a topic is the sensitivity that such a guess recovers in expectation, and the
     Risk(t) = max(cost(t), sum of Risk(c) over the exposed children c)      (14)
     risk(G) = Risk(root) / sum of sen(s)                                    (15)
 
-What was sent before counts as exposed too: ``base`` and ``absent`` of the seed profile hold its share,
-so the same recursion gives the risk of the union of all exposed trees. Both are 0 for a single query.
-
 **Utility**: how well a query with a (generalised) profile tells the user's intention.
 
 - information content IC(t) = -ln Pr(t): how specific a topic is (9);
@@ -30,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.device.loops import generalise as loops
-from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
+from tacit.device.profile.user import Flags, SeedProfile
 
 
 class Measures(NamedTuple):
@@ -62,10 +59,3 @@ def evaluate(seed: SeedProfile, kept: Flags | None = None) -> Measures:
 def risk(seed: SeedProfile, kept: Flags | None = None) -> float:
     """risk(q, G) of equation 15, in [0, 1]; 0 where nothing is sensitive."""
     return evaluate(seed, kept).risk
-
-
-def risk_layer(parent: Integers, cost: Floats) -> Floats:
-    """Risk(t) of every topic of a tree (equation 14), all of it kept and nothing sent before."""
-    nothing, layer, below = np.zeros((3, len(parent)))
-    loops.risk_layer(parent, cost, nothing, nothing, np.ones(len(parent), np.bool_), layer, below)
-    return layer

@@ -46,23 +46,21 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
-Seed = tuple[Integers, Floats, Floats, Floats, Floats, Floats, float]
-"""A seed profile: parent, prior, mass, cost, absent, base and wealth."""
+Seed = tuple[Integers, Floats, Floats, Floats, float]
+"""A seed profile: parent, prior, mass, cost and wealth."""
 
 
 # -- risk and discriminating power ---------------------------------------------------------------------
 
 
 @kernel
-def risk_layer(
-    parent: Integers, cost: Floats, absent: Floats, base: Floats, kept: Flags, layer: Floats, below: Floats
-) -> None:
+def risk_layer(parent: Integers, cost: Floats, kept: Flags, layer: Floats, below: Floats) -> None:
     """Write Risk(t) of every topic into ``layer`` and the sum over its children into ``below``."""
     for topic in range(parent.size):
-        below[topic] = base[topic]
+        below[topic] = 0.0
     for topic in range(parent.size - 1, -1, -1):
         if not kept[topic]:
-            layer[topic] = absent[topic]
+            layer[topic] = 0.0
         elif cost[topic] > below[topic]:
             layer[topic] = cost[topic]
         elif below[topic] >= cost[topic]:
@@ -119,8 +117,8 @@ def evaluate(
     seed: Seed, lca: int, expected: float, kept: Flags, scratch: Floats, scratch_too: Floats
 ) -> tuple[float, float, float, float]:
     """DP, risk, PG and TS of the kept topics, by their definitions."""
-    parent, prior, mass, cost, absent, base, wealth = seed
-    risk_layer(parent, cost, absent, base, kept, scratch, scratch_too)
+    parent, prior, mass, cost, wealth = seed
+    risk_layer(parent, cost, kept, scratch, scratch_too)
     risk = normalised(scratch[0], wealth)
     shadows(parent, prior, mass, kept, scratch, scratch_too)
     granularity = 0.0
@@ -362,13 +360,13 @@ def _cheapest_leaf(
 @kernel
 def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     """GreedyIL: the topics kept, the topics pruned in order, and the information loss of each prune."""
-    parent, prior, mass, cost, absent, base, wealth = seed
+    parent, prior, mass, cost, wealth = seed
     size = parent.size
     kept = np.ones(size, np.bool_)
     order, losses = np.empty(size, np.int32), np.empty(size)
     layer, below = np.empty(size), np.empty(size)
     shadow_mass, shadow_prior = np.empty(size), np.empty(size)
-    risk_layer(parent, cost, absent, base, kept, layer, below)
+    risk_layer(parent, cost, kept, layer, below)
     shadows(parent, prior, mass, kept, shadow_mass, shadow_prior)
     start, alive, listed = _children(parent)
     share = np.zeros(size)  # dp of every present leaf
@@ -400,7 +398,7 @@ def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
         shadow_prior[topic] += prior[leaf]
         # The leaf's risk is gone: carry the change up as far as it matters.
         above = topic
-        change = layer[leaf] - absent[leaf]
+        change = layer[leaf]
         while above >= 0 and change > 0.0:
             before = layer[above]
             below[above] -= change
@@ -408,7 +406,7 @@ def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
             change = before - layer[above]
             above = parent[above]
         if normalised(layer[0], wealth) <= delta:
-            risk_layer(parent, cost, absent, base, kept, layer, below)  # without accumulated rounding
+            risk_layer(parent, cost, kept, layer, below)  # without accumulated rounding
             if normalised(layer[0], wealth) <= delta:
                 break
         if alive[topic] == 0:
@@ -444,7 +442,7 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
 
     A topic that was put back is noted as a step too, its loss counted negative.
     """
-    parent, prior, mass, cost, absent, base, wealth = seed
+    parent, prior, mass, cost, wealth = seed
     size = parent.size
     kept, free = np.empty(size, np.bool_), np.empty(size, np.bool_)
     end = np.empty(size, np.int32)
@@ -457,9 +455,9 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     for topic in range(size):
         kept[topic] = True
         end[topic] = topic + 1
-    risk_layer(parent, cost, absent, base, kept, layer, below)
+    risk_layer(parent, cost, kept, layer, below)
     for topic in range(size - 1, -1, -1):
-        free[topic] = layer[topic] <= absent[topic]  # it adds no risk, so it is never worth hiding
+        free[topic] = layer[topic] <= 0.0  # it adds no risk, so it is never worth hiding
         if topic > 0 and end[topic] > end[parent[topic]]:
             end[parent[topic]] = end[topic]
     while not normalised(layer[0], wealth) <= delta:
@@ -474,9 +472,9 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
         excess = layer[0] - delta * wealth
         chosen, lowest, lost = -1, np.inf, 0.0
         for topic in range(1, size):
-            if not kept[topic] or layer[topic] <= absent[topic]:
+            if not kept[topic] or layer[topic] <= 0.0:
                 continue
-            removed = layer[0] - _root_risk_with(topic, absent[topic], parent, cost, layer, below)
+            removed = layer[0] - _root_risk_with(topic, 0.0, parent, cost, layer, below)
             if removed <= 0.0:
                 continue
             above = parent[topic]  # the whole subtree would go into its shadow
@@ -495,7 +493,7 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
         order[steps] = chosen
         losses[steps] = lost
         steps += 1
-        risk_layer(parent, cost, absent, base, kept, layer, below)
+        risk_layer(parent, cost, kept, layer, below)
     # Put hidden topics back while the bound holds, the most informative first, each with everything below it
     # that adds no risk.
     while steps < order.size:
@@ -520,7 +518,7 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
         for topic in range(chosen + 1, size):
             if not kept[topic] and free[topic] and kept[parent[topic]]:
                 kept[topic] = True
-        risk_layer(parent, cost, absent, base, kept, layer, below)
+        risk_layer(parent, cost, kept, layer, below)
         if not normalised(layer[0], wealth) <= delta:
             kept[chosen] = False  # rounding at the very edge of the bound
             for topic in range(chosen + 1, size):

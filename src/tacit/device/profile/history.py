@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.profile.arrays import Bags, Growing, fits, pack, unpack
+from tacit.device.profile.arrays import Bags, fits, pack, unpack
 from tacit.device.profile.store import ProfileStore, utc_text
 from tacit.retrieval.sensitive_pages import PASSED
 from tacit.text.vectors import WordTable
@@ -142,14 +142,33 @@ class History:
 NEAREST = 30
 """How many topics are kept of a document."""
 
+PAGE = np.dtype(
+    [("number", "<i8"), ("topics", "<i4", NEAREST), ("scores", "<f4", NEAREST), ("concept", "i1")]
+)
+"""A document in memory: its number in the file, its best topics, best first (-1 where there are fewer), how
+well each fits, and the sensitive concept that it was caught by."""
+
 _CHUNK = 5_000
 
 
+def page_rows(
+    numbers: Iterable[int], filings: Sequence[Filing], concepts: Iterable[int]
+) -> npt.NDArray[np.void]:
+    """Make rows of type :data:`PAGE`."""
+    rows = np.zeros(len(filings), PAGE)
+    rows["number"], rows["concept"], rows["topics"] = list(numbers), list(concepts), -1
+    for topics, scores, filing in zip(rows["topics"], rows["scores"], filings, strict=True):
+        known = min(len(filing), NEAREST)
+        topics[:known], scores[:known] = filing["topic"][:known], filing["score"][:known]
+    return rows
+
+
 class HistoryIndex:
-    """The documents of a profile file as bags of words with their topics.
+    """The documents of a profile file in memory.
 
     Attributes:
         bags: their words and vectors, in the order of their numbers.
+        pages: what else is known of them, as rows of type :data:`PAGE`.
         generation: changes whenever all was read anew.
     """
 
@@ -165,33 +184,7 @@ class HistoryIndex:
     def _clear(self) -> None:
         self.generation += 1
         self.bags = Bags(self.table)
-        self._numbers = Growing(np.int64)
-        self._topics = Growing(np.int32, NEAREST)
-        self._scores = Growing(np.float32, NEAREST)
-        self._concepts = Growing(np.int8)
-
-    def __len__(self) -> int:
-        return len(self.bags)
-
-    @property
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """The documents' numbers in the file, ascending."""
-        return self._numbers.rows
-
-    @property
-    def topics(self) -> npt.NDArray[np.int32]:
-        """The best topics of each document, best first; -1 where there are fewer."""
-        return self._topics.rows
-
-    @property
-    def scores(self) -> npt.NDArray[np.float32]:
-        """How well each of these fits."""
-        return self._scores.rows
-
-    @property
-    def concepts(self) -> npt.NDArray[np.int8]:
-        """The sensitive concept that each document was caught by; :data:`PASSED` for the others."""
-        return self._concepts.rows
+        self.pages: npt.NDArray[np.void] = np.empty(0, PAGE)
 
     def refresh(self) -> None:
         """Read what was added or forgotten since."""
@@ -205,7 +198,7 @@ class HistoryIndex:
         if forgotten != self._forgotten:
             self._clear()
             self._forgotten = forgotten
-        known = int(self.numbers[-1]) if len(self) else 0
+        known = int(self.pages["number"][-1]) if len(self.pages) else 0
         if (last or 0) > known:
             rows = connection.execute(
                 "SELECT number, features, topics, title, text, concept FROM document "
@@ -218,8 +211,8 @@ class HistoryIndex:
 
     def _extend(self, chunk: list[tuple[int, bytes, bytes, str, str, int]]) -> None:
         packed = [row[1] for row in chunk]
-        # Documents stored before words were kept have none, and those of a damaged file may not be words of
-        # the table, which compiled loops do not notice. Their text is still there.
+        # The words of a damaged file may not be words of the table, which compiled loops do not notice. The
+        # text is still there.
         if not all(packed) or not fits(self.table, b"".join(packed)):
             packed = [
                 features if features and fits(self.table, features) else pack(self.table, f"{title} {text}")
@@ -227,15 +220,9 @@ class HistoryIndex:
             ]
         lengths = np.array([len(one) // 4 for one in packed], np.int64)
         self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
-        self._numbers.extend(np.array([row[0] for row in chunk], np.int64))
-        topics, scores = np.full((len(chunk), NEAREST), -1, np.int32), np.zeros((len(chunk), NEAREST))
-        for place, row in enumerate(chunk):
-            filing = np.frombuffer(row[2], FILING)[:NEAREST]
-            topics[place, : len(filing)] = filing["topic"]
-            scores[place, : len(filing)] = filing["score"]
-        self._topics.extend(topics)
-        self._scores.extend(scores)
-        self._concepts.extend(np.array([row[5] for row in chunk], np.int8))
+        filings = [np.frombuffer(row[2], FILING) for row in chunk]
+        rows = page_rows((row[0] for row in chunk), filings, (row[5] for row in chunk))
+        self.pages = np.concatenate((self.pages, rows))
 
 
 @dataclass(frozen=True)
@@ -270,9 +257,6 @@ class TopicNode:
     """Whether it is sensitive, or lies below a topic that is."""
     children: int
     """How many topics lie directly below."""
-    description: str = ""
-    risk: float = 0.0
-    """The share of the total sensitivity at risk if this topic alone is exposed (its cost, normalised)."""
 
 
 @dataclass(frozen=True)

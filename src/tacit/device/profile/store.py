@@ -8,22 +8,19 @@ import secrets
 import sqlite3
 import threading
 import time
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from urllib.parse import urlsplit
 
 from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import PEOPLE, TopicTree
 from tacit.taxonomy.files import WORDNET, load_taxonomy
 
-FORMAT = "3"
+FORMAT = "4"
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -32,7 +29,7 @@ CREATE TABLE counted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE sensitive (label TEXT PRIMARY KEY, sensitivity REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE exposure (
     number INTEGER PRIMARY KEY, upstream TEXT NOT NULL, time TEXT NOT NULL, query TEXT NOT NULL,
-    delta REAL NOT NULL, risk REAL NOT NULL, union_risk REAL NOT NULL);
+    risk REAL NOT NULL);
 CREATE INDEX exposure_by_upstream ON exposure (upstream, time);
 CREATE TABLE exposed (
     exposure INTEGER NOT NULL REFERENCES exposure (number) ON DELETE CASCADE, label TEXT NOT NULL,
@@ -42,10 +39,6 @@ CREATE TABLE document (
     query TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
     features BLOB NOT NULL, topics BLOB NOT NULL, concept INTEGER NOT NULL);
 CREATE INDEX document_by_time ON document (time);
-CREATE TABLE told (
-    upstream TEXT NOT NULL, label TEXT NOT NULL, last TEXT NOT NULL,
-    PRIMARY KEY (upstream, label)) WITHOUT ROWID;
-CREATE TABLE together (upstream TEXT PRIMARY KEY, circle TEXT NOT NULL) WITHOUT ROWID;
 """
 
 FORGOTTEN_PERIOD = "CREATE TABLE IF NOT EXISTS forgotten_period (since TEXT NOT NULL, until TEXT NOT NULL)"
@@ -54,31 +47,6 @@ FORGOTTEN_PERIOD = "CREATE TABLE IF NOT EXISTS forgotten_period (since TEXT NOT 
 def utc_text(time: datetime) -> str:
     """UTC in one fixed form, so that text order is time order."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def canonical_upstream(name: str) -> str:
-    """One spelling of an upstream's name, so that one who is told under two spellings is counted once.
-
-    Addresses become their host: scheme, user, port, path, a leading ``www.`` and a final dot go, and letters
-    are folded as the name system does. Other names are folded and their white space is collapsed.
-
-    >>> canonical_upstream("HTTPS://www.Example.org:443/search?q="), canonical_upstream(" My  Engine ")
-    ('example.org', 'my engine')
-
-    Raises:
-        InputError: nothing is left of the name.
-    """
-    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    if "://" in folded or (" " not in folded and ("." in folded or ":" in folded or "/" in folded)):
-        host = urlsplit(folded if "://" in folded else f"//{folded}").hostname or ""
-        host = host.rstrip(".").removeprefix("www.")
-        try:
-            folded = host.encode("idna").decode() if not host.isascii() else host
-        except UnicodeError:
-            folded = host
-    if not folded:
-        raise InputError("an upstream needs a name.", "Give its address, or any word.")
-    return folded
 
 
 # A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
@@ -122,7 +90,6 @@ class ProfileStore:
                         ("taxonomy", taxonomy),
                         ("fingerprint", _fingerprint(tree)),
                         ("digest key", secrets.token_hex(16)),
-                        ("identity", secrets.token_hex(8)),
                     ],
                 )
         except BaseException:
@@ -208,14 +175,6 @@ class ProfileStore:
                 "Make room, or close what else has it open, and try again.",
             ) from error
 
-    def sum_up_told(self) -> None:
-        """Work out anew when each upstream was last told each topic; part of a transaction."""
-        self.connection.execute("DELETE FROM told")
-        self.connection.execute(
-            "INSERT INTO told SELECT upstream, label, max(time) FROM exposed "
-            "JOIN exposure ON exposure.number = exposed.exposure GROUP BY upstream, label"
-        )
-
     def meta(self, key: str) -> str | None:
         """A value that the file remembers under a name; None where there is none."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -240,17 +199,6 @@ class ProfileStore:
             documents = self._numbers("SELECT label, documents FROM topic")
             self._read = version, UserProfile(self.tree, documents, self.sensitivity())
         return self._read[1]
-
-    def current(self, profile: UserProfile) -> UserProfile:
-        """The profile as the file has it now, or ``profile`` itself where nothing changed since it was read.
-
-        Asked inside a transaction, so that nothing can change between the answer and what is done with it.
-        """
-        if not profile.everywhere:
-            return self.profile()
-        sensitivity = self.sensitivity()
-        unchanged = sensitivity == dict(profile.sensitivity)
-        return profile if unchanged else replace(profile, sensitivity=sensitivity)
 
     def version(self) -> tuple[int, int]:
         """Changes with every change to the file by others, and to topics or requirements through this."""

@@ -7,7 +7,7 @@ is in the profile when its support is above 0.
 **Privacy requirements** (Offline-2). The user names sensitive topics and a positive sensitivity for each;
 their subtrees must not overlap (Definitions 3 and 4). The *cost* of a topic is what exposing it puts at risk:
 a sensitive topic its sensitivity; a topic above sensitive ones the sensitivity that guessing its subtopics in
-proportion to the taxonomy recovers (equation 6). Only topics in the profile count, unless asked otherwise.
+proportion to the taxonomy recovers (equation 6). Only topics in the profile count.
 
 **Seed profile** (section 4, Online-1). All generalisation works on the small tree of topics that a query
 touches: flat arrays in depth-first pre-order, so that a parent always stands before its children and one
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -53,8 +53,6 @@ class SeedProfile:
         prior: Pr(t), the share of topic t in the taxonomy (equations 2 and 3); 1 for the root.
         mass: Pr(t | q, H), the normalised preference (equation 7); 1 for the root.
         cost: cost(t), the sensitivity at risk when t is exposed (equation 6).
-        absent: risk of topic t when it is *not* sent now; above 0 only if it was sent before.
-        base: risk below topic t from topics outside this tree that were sent before.
         wealth: total sensitivity of the profile, the sum of sen(s) (equation 15).
         lca: position of the least common ancestor of the query's topics.
         expected_content: expected IC of the query's topics, half the normaliser of equation 12.
@@ -66,8 +64,6 @@ class SeedProfile:
     prior: Floats
     mass: Floats
     cost: Floats
-    absent: Floats
-    base: Floats
     wealth: float
     lca: int
     expected_content: float
@@ -77,9 +73,9 @@ class SeedProfile:
         return len(self.node)
 
     @property
-    def arrays(self) -> tuple[Integers, Floats, Floats, Floats, Floats, Floats, float]:
+    def arrays(self) -> tuple[Integers, Floats, Floats, Floats, float]:
         """What compiled loops work on."""
-        return self.parent, self.prior, self.mass, self.cost, self.absent, self.base, self.wealth
+        return self.parent, self.prior, self.mass, self.cost, self.wealth
 
     @classmethod
     def from_arrays(
@@ -124,32 +120,10 @@ class SeedProfile:
             prior=priors,
             mass=mass,
             cost=np.asarray(cost, np.float64),
-            absent=np.zeros(size),
-            base=np.zeros(size),
             wealth=float(wealth),
             lca=lca,
             expected_content=expected,
             baseline=baseline,
-        )
-
-    def restrict(self, kept: Flags) -> SeedProfile:
-        """The same query's profile with only the ``kept`` topics; what is dropped stays in the shadows."""
-        places = np.flatnonzero(kept)
-        position = np.full(len(self) + 1, -1, np.int32)
-        position[places] = np.arange(len(places), dtype=np.int32)
-        lca = self.lca
-        while not kept[lca]:
-            lca = int(self.parent[lca])
-        return replace(
-            self,
-            node=self.node[places],
-            parent=position[self.parent[places]],
-            prior=self.prior[places],
-            mass=self.mass[places],
-            cost=self.cost[places],
-            absent=self.absent[places],
-            base=self.base[places],
-            lca=int(position[lca]),
         )
 
 
@@ -218,14 +192,11 @@ class UserProfile:
         tree: the taxonomy.
         documents: how many of the user's documents are filed under each topic itself.
         sensitivity: sen(s) of every sensitive topic, whether in the profile yet or not.
-        everywhere: whether every sensitive topic counts, not only those in the profile. Then costs do not
-            depend on what the person reads.
     """
 
     tree: TopicTree
     documents: Mapping[int, float]
     sensitivity: Mapping[int, float]
-    everywhere: bool = False
 
     def __post_init__(self) -> None:
         for topic, count in self.documents.items():
@@ -257,8 +228,7 @@ class UserProfile:
 
     @cached_property
     def _cost_layer(self) -> tuple[Floats, float]:
-        counted = np.ones(len(self.tree)) if self.everywhere else self.support
-        return cost_layer(self.tree, counted, self.sensitivity)
+        return cost_layer(self.tree, self.support, self.sensitivity)
 
     @property
     def cost(self) -> Floats:

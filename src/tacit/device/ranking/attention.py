@@ -307,10 +307,8 @@ class Pages(Protocol):
     """The pages of a history that order results."""
 
     bags: Bags
-
-    @property
-    def numbers(self) -> _Int64:
-        """Their numbers in the file."""
+    pages: npt.NDArray[np.void]
+    """Rows of type :data:`tacit.device.profile.history.PAGE`."""
 
 
 class PersonalOrder:
@@ -342,7 +340,7 @@ class PersonalOrder:
         raised = {place: row for row, place in enumerate(order)}
         median = float(np.median(attended.scores)) if len(results) else 0.0
         strongest = _strongest(attended, np.flatnonzero(attended.scores > median))
-        known = self._pages.numbers
+        known = self._pages.pages["number"]
         because = {
             place: [int(known[attended.documents[row]]) for row in rows] for place, rows in strongest.items()
         }

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.profile.arrays import Bags, Growing
+from tacit.device.profile.arrays import Bags
 
 _Float32 = npt.NDArray[np.float32]
 
@@ -53,8 +53,8 @@ class Density:
 
     def __init__(self) -> None:
         self._begin = 0
-        self._rows = Growing(np.float32, 0)
-        self._top = Growing(np.float32, _LIKE)
+        self._rows: _Float32 = np.empty((0, 0), np.float32)
+        self._top: _Float32 = np.empty((0, _LIKE), np.float32)
 
     def __len__(self) -> int:
         return self._begin + len(self._top)
@@ -63,21 +63,21 @@ class Density:
         """Take in pages that were added; start anew where the list was, or has outgrown the window twice."""
         if len(self._top) == 0 or len(history) < len(self) or len(history) - self._begin > 2 * WINDOW:
             self._begin = max(0, len(history) - WINDOW)
-            self._rows = Growing(np.float32, history.table.dimensions)
-            self._top = Growing(np.float32, _LIKE)
+            self._rows = np.empty((0, history.table.dimensions), np.float32)
+            self._top = np.empty((0, _LIKE), np.float32)
         while len(self) < len(history):
             self._extend(_unit(history.senses[len(self) : len(self) + _CHUNK]))
 
     def _extend(self, new: _Float32) -> None:
         known = len(self._top)
-        self._rows.extend(new)
-        alike = new @ self._rows.rows.T
+        self._rows = np.concatenate((self._rows, new))
+        alike = new @ self._rows.T
         alike[np.arange(len(new)), known + np.arange(len(new))] = 0  # a page is no company for itself
         if known:
-            merged = np.hstack((self._top.rows, alike[:, :known].T))
-            self._top.rows[:] = np.partition(merged, -_LIKE, axis=1)[:, -_LIKE:]
+            merged = np.hstack((self._top, alike[:, :known].T))
+            self._top = np.partition(merged, -_LIKE, axis=1)[:, -_LIKE:]
         padded = np.hstack((alike, np.zeros((len(new), _LIKE), np.float32)))
-        self._top.extend(np.partition(padded, -_LIKE, axis=1)[:, -_LIKE:])
+        self._top = np.concatenate((self._top, np.partition(padded, -_LIKE, axis=1)[:, -_LIKE:]))
 
     @property
     def begin(self) -> int:
@@ -87,7 +87,7 @@ class Density:
     @property
     def values(self) -> _Float32:
         """density[h] of each page that counts."""
-        means: _Float32 = np.maximum(0, self._top.rows).mean(axis=1)
+        means: _Float32 = np.maximum(0, self._top).mean(axis=1)
         return means
 
 

@@ -1,26 +1,19 @@
-"""Decide, query by query, what of a profile is exposed (Algorithm 1, lines 2 and 3).
+"""Decide as in the paper, query by query, what of a profile is exposed (Algorithm 1, lines 2 and 3).
 
 Mapping, decision and generalisation happen on the device, over public data and the user's own profile;
-nothing leaves it on the way. :class:`OnlineProfiler` follows the paper, over any taxonomy;
-:class:`InterestProfiler` sends topics of the people's taxonomy that the history shows an interest in, and
-bounds their risk in the same way.
+nothing leaves it on the way. (Over the people's taxonomy :mod:`tacit.device.sending.interests` chooses.)
 """
 
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
-from tacit.device.generalise.mapping import MappedQuery, map_topics, seed_of_leaves
+from tacit.device.generalise.mapping import MappedQuery, map_topics
 from tacit.device.profile.repository import Repository
 from tacit.device.profile.user import UserProfile
-from tacit.device.sending.exposure import ExposureBound, ExposureLedger
-from tacit.device.sending.interests import Chosen, InterestChooser
 from tacit.errors import ParameterError
 
 DISTINCT = 0.82
@@ -42,7 +35,6 @@ class Decision(StrEnum):
     UNTOUCHED = "the profile has nothing on this query"
     INFEASIBLE = "even the most general topic alone exceeds the risk bound"
     NOTHING_LEFT = "only the root is left within the risk bound"
-    EXPOSED = "together with what was sent before it would exceed the exposure bound"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +45,6 @@ class RuntimeProfile:
     mapped: MappedQuery
     generalisation: Generalisation | None
     """None where none was needed: the query is distinct, or the profile has nothing on it."""
-    microseconds: float
-    """Of mapping, decision and generalisation together."""
 
     @property
     def personalised(self) -> bool:
@@ -102,33 +92,12 @@ class OnlineProfiler:
 
     def profile_query(self, query: str) -> RuntimeProfile:
         """What may go out with ``query``."""
-        begun = time.perf_counter_ns()
         topics = self.repository.retrieve(query, RETRIEVED)
         mapped = map_topics(self.profile, self.repository.prior, topics)
         decision, generalisation = (
             (Decision.DISTINCT, None) if mapped.power >= self.distinct else self._within_risk(mapped)
         )
-        return RuntimeProfile(decision, mapped, generalisation, (time.perf_counter_ns() - begun) / 1000)
-
-    def expose(
-        self,
-        query: str,
-        result: RuntimeProfile,
-        ledger: ExposureLedger,
-        upstream: str,
-        bound: ExposureBound | None = None,
-    ) -> RuntimeProfile:
-        """Record that ``query`` goes to ``upstream``, and with how much of the profile it may.
-
-        Call it before sending. Where a bound on everything the upstream was told would be exceeded, the
-        profile is generalised further or withheld.
-        """
-        proposed = result.generalisation if result.personalised else None
-        admitted = ledger.admit(upstream, query, proposed, self.profile, bound)
-        if proposed is None or admitted is proposed:
-            return result
-        decision = Decision.EXPOSED if admitted is None else result.decision
-        return replace(result, decision=decision, generalisation=admitted or proposed)
+        return RuntimeProfile(decision, mapped, generalisation)
 
     def _within_risk(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
         if mapped.seed is None:
@@ -139,53 +108,3 @@ class OnlineProfiler:
         if not result.kept[1:].any():
             return Decision.NOTHING_LEFT, result
         return Decision.PERSONALISED, result
-
-
-class InterestProfiler(OnlineProfiler):
-    """Decides, query by query, what is exposed: topics that the history shows an interest in.
-
-    Args:
-        repository: the people's taxonomy.
-        profile: for its costs, which come from the marks alone.
-        chooser: chooses the topics.
-        confirmed: whether the person has looked at the list of what is sensitive.
-        delta: the bound on risk(q, G).
-        algorithm: how to generalise.
-    """
-
-    def __init__(
-        self,
-        repository: Repository,
-        profile: UserProfile,
-        chooser: InterestChooser,
-        confirmed: bool,
-        delta: float,
-        algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
-    ) -> None:
-        super().__init__(repository, profile, delta, algorithm=algorithm)
-        self._chooser = chooser
-        self._confirmed = confirmed
-
-    def profile_query(self, query: str) -> RuntimeProfile:
-        """What may go out with ``query``."""
-        begun = time.perf_counter_ns()
-        chosen = self._chooser.choose(query) if self._confirmed else Chosen()
-        order = np.argsort(chosen.topics)
-        leaves = np.array(chosen.topics, np.int32)[order]
-        scores = np.array(chosen.scores)[order]
-        seed, generalisation = None, None
-        if len(leaves):
-            shares = scores / scores.sum()
-            seed = seed_of_leaves(self.profile, self.repository.prior, leaves, shares, 0.0)
-        mapped = MappedQuery(leaves, scores, 0.0, seed)
-        if not self._confirmed:
-            decision = Decision.UNCONFIRMED
-        elif chosen.sensitive:
-            decision = Decision.SENSITIVE
-        elif chosen.unreadable:
-            decision = Decision.UNREADABLE
-        elif seed is None:
-            decision = Decision.NO_EVIDENCE
-        else:
-            decision, generalisation = self._within_risk(mapped)
-        return RuntimeProfile(decision, mapped, generalisation, (time.perf_counter_ns() - begun) / 1000)

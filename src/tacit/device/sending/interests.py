@@ -1,4 +1,4 @@
-"""Which topics go out with a query: interests that the history shows, near the query, never sensitive ones.
+"""Choose the topics that go out with a query: interests in the history, near the query, never sensitive.
 
 A page of the history **passes** unless it was caught as sensitive (:mod:`tacit.retrieval.sensitive_pages`) or
 is about a topic that its owner marked: one of its three best topics is marked, or is a twin of a marked one.
@@ -28,10 +28,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.profile.arrays import Bags, Growing
+from tacit.device.profile.arrays import Bags
 from tacit.device.profile.construction import people_filings
-from tacit.device.profile.history import NEAREST
+from tacit.device.profile.history import PAGE, Filing, page_rows
 from tacit.device.ranking.attention import Attention, QueryWords
+from tacit.device.sending.decision import Decision
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
 from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
@@ -53,13 +54,13 @@ Flags = npt.NDArray[np.bool_]
 
 @cache
 def neighbours() -> frozenset[int]:
-    """Innocent topics that are never sent, since texts about sensitive matters land there."""
+    """List innocent topics that are never sent, since texts about sensitive matters land there."""
     tree = people_topics().people.tree
     return frozenset(tree.named(name) for name in people_file("neighbours.txt"))
 
 
 def marked_topics(marks: Iterable[int]) -> Flags:
-    """Whether each topic of the people's taxonomy is marked: the topics named, all below them, and their
+    """Flag the topics of the people's taxonomy that are marked: those named, all below them, and their
     twins."""
     topics = people_topics()
     tree = topics.people.tree
@@ -77,56 +78,33 @@ class JudgedPages(Protocol):
 
     table: WordTable
     bags: Bags
+    pages: npt.NDArray[np.void]
+    """Rows of type :data:`tacit.device.profile.history.PAGE`."""
     generation: int
     """Changes whenever all was read anew."""
-
-    def __len__(self) -> int: ...
-    @property
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """Their numbers in the file."""
-
-    @property
-    def topics(self) -> npt.NDArray[np.int32]:
-        """The best topics of each, best first; -1 where there are fewer."""
-
-    @property
-    def scores(self) -> npt.NDArray[np.float32]:
-        """F of each of these."""
-
-    @property
-    def concepts(self) -> npt.NDArray[np.int8]:
-        """The concept of each."""
 
 
 class JudgedTexts:
     """Texts judged as pages of a history are, without a profile file: for experiments."""
 
+    generation = 0
+
     def __init__(self, texts: Sequence[str]) -> None:
         self.table = load_word_table()
         self.bags = Bags.of_texts(self.table, texts)
-        self.generation = 0
-        self.numbers = np.arange(len(texts))
         judged = [_judged(text) for text in texts]
-        self.concepts = np.array([concept for _, _, concept in judged], np.int8)
-        self.topics = np.array([topics for topics, _, _ in judged], np.int32).reshape(-1, NEAREST)
-        self.scores = np.array([scores for _, scores, _ in judged], np.float32).reshape(-1, NEAREST)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
+        filings, concepts = [filing for filing, _ in judged], [concept for _, concept in judged]
+        self.pages = page_rows(range(len(texts)), filings, concepts)
 
 
 @lru_cache(maxsize=50_000)
-def _judged(text: str) -> tuple[tuple[int, ...], tuple[float, ...], int]:
+def _judged(text: str) -> tuple[Filing, int]:
     scores = people_topics().scores([text])
-    filing = people_filings(scores)[0]
-    empty = NEAREST - len(filing)
-    topics = (*filing["topic"].tolist(), *[-1] * empty)
-    concept = int(recogniser().concepts_of([text], scores)[0])
-    return topics, (*filing["score"].tolist(), *[0.0] * empty), concept
+    return people_filings(scores)[0], int(recogniser().concepts_of([text], scores)[0])
 
 
 def passed_texts(texts: Sequence[str]) -> PassedPages:
-    """The texts that pass as pages of a history, nothing being marked."""
+    """Keep the texts that pass as pages of a history, nothing being marked."""
     pages = PassedPages(JudgedTexts(texts))
     pages.refresh(())
     return pages
@@ -140,6 +118,8 @@ class PassedPages:
 
     Attributes:
         bags: their words and vectors.
+        pages: what else is known of them, as rows of type :data:`tacit.device.profile.history.PAGE`.
+        passed: whether each page of the whole history passed.
     """
 
     def __init__(self, index: JudgedPages) -> None:
@@ -150,30 +130,8 @@ class PassedPages:
 
     def _clear(self) -> None:
         self.bags = Bags(self._index.table)
-        self._numbers = Growing(np.int64)
-        self._topics = Growing(np.int32, NEAREST)
-        self._scores = Growing(np.float32, NEAREST)
-        self._passed = Growing(np.bool_)
-
-    @property
-    def passed(self) -> Flags:
-        """Whether each page of the whole history passed."""
-        return self._passed.rows
-
-    @property
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """The numbers in the file of the pages that passed."""
-        return self._numbers.rows
-
-    @property
-    def topics(self) -> npt.NDArray[np.int32]:
-        """The best topics of each, best first; -1 where there are fewer."""
-        return self._topics.rows
-
-    @property
-    def scores(self) -> npt.NDArray[np.float32]:
-        """F of each of these."""
-        return self._scores.rows
+        self.pages: npt.NDArray[np.void] = np.empty(0, PAGE)
+        self.passed: Flags = np.empty(0, np.bool_)
 
     def refresh(self, marks: Iterable[int]) -> None:
         """Judge what is new in the history; all of it, where marks changed or something was forgotten."""
@@ -182,29 +140,27 @@ class PassedPages:
             self._clear()
             self._marked = marked_topics(wanted[1]) if wanted[1] else None
             self._made_for = wanted
-        begin = len(self._passed)
-        if begin == len(self._index):
+        begin = len(self.passed)
+        new = self._index.pages[begin:]
+        if len(new) == 0:
             return
-        passed = self._index.concepts[begin:] == PASSED
+        passed = new["concept"] == PASSED
         if self._marked is not None:
-            best = self._index.topics[begin:, :BEST]
+            best = new["topics"][:, :BEST]
             passed &= ~(self._marked[best] & (best >= 0)).any(axis=1)
-        self._passed.extend(passed)
-        places = begin + np.flatnonzero(passed)
-        self.bags.extend(*self._index.bags.select(places))
-        self._numbers.extend(self._index.numbers[places])
-        self._topics.extend(self._index.topics[places])
-        self._scores.extend(self._index.scores[places])
+        self.passed = np.concatenate((self.passed, passed))
+        self.bags.extend(*self._index.bags.select(begin + np.flatnonzero(passed)))
+        self.pages = np.concatenate((self.pages, new[passed]))
 
     def supports(self, topics: int) -> npt.NDArray[np.int64]:
-        """How many pages support each of so many topics."""
-        first = (self.topics[:, 0] >= 0) & (self.scores[:, 0] >= SUPPORTS)
-        second = first & (self.topics[:, 1] >= 0) & (self.scores[:, 1] >= SECOND * self.scores[:, 0])
-        supported = np.concatenate((self.topics[first, 0], self.topics[second, 1]))
-        return np.bincount(supported, minlength=topics)
+        """Count the pages that support each of so many topics."""
+        about, scores = self.pages["topics"], self.pages["scores"]
+        first = (about[:, 0] >= 0) & (scores[:, 0] >= SUPPORTS)
+        second = first & (about[:, 1] >= 0) & (scores[:, 1] >= SECOND * scores[:, 0])
+        return np.bincount(np.concatenate((about[first, 0], about[second, 1])), minlength=topics)
 
     def sendable(self, people: PeopleTopics) -> Flags:
-        """The sendable set, as a flag a topic of the people's taxonomy."""
+        """Flag the topics of the people's taxonomy that are in the sendable set."""
         least = max(FEWEST, math.ceil(SHARE * len(self.bags)))
         flags = (self.supports(len(people.people.tree)) >= least) & (people.people.concept < 0)
         flags[list(neighbours())] = False
@@ -215,14 +171,10 @@ class PassedPages:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The topics that may go out with a query, best first, and what each scored."""
+    """The topics that may go out with a query, best first, or why there are none."""
 
+    decision: Decision
     topics: tuple[int, ...] = ()
-    scores: tuple[float, ...] = ()
-    sensitive: bool = False
-    """Whether nothing goes out since the query itself may be about something sensitive."""
-    unreadable: bool = False
-    """Whether nothing goes out since the query cannot be read."""
 
 
 class InterestChooser:
@@ -233,14 +185,14 @@ class InterestChooser:
         self._attention = attention
 
     def choose(self, query: str) -> Chosen:
-        """The topics for a query."""
+        """Choose the topics for a query."""
         people = people_topics()
         sendable = self._pages.sendable(people)
         if not sendable.any():
-            return Chosen()
+            return Chosen(Decision.NO_EVIDENCE)
         concept = recogniser().concept_of_query(query)
         if concept != PASSED:
-            return Chosen(sensitive=concept != UNREADABLE, unreadable=concept == UNREADABLE)
+            return Chosen(Decision.UNREADABLE if concept == UNREADABLE else Decision.SENSITIVE)
         own = people.scores([query])[0]
         holding = self._holding(query, len(sendable))
         best = float(own.max())
@@ -257,16 +209,15 @@ class InterestChooser:
             if sendable[topic]
         }
         ranked = sorted(found, key=lambda topic: (-found[topic], topic))[:_MOST]
-        kept = [topic for topic in ranked if found[topic] >= _LEAST_PART * found[ranked[0]]]
-        return Chosen(tuple(kept), tuple(found[topic] for topic in kept))
+        kept = tuple(topic for topic in ranked if found[topic] >= _LEAST_PART * found[ranked[0]])
+        return Chosen(Decision.PERSONALISED if kept else Decision.NO_EVIDENCE, kept)
 
     def _holding(self, query: str, topics: int) -> npt.NDArray[np.int64]:
-        """For each topic, how many pages that passed hold all the query's words and are about it."""
+        """Count, for each topic, the pages that passed, hold all the query's words and are about it."""
         words = QueryWords(self._attention.table, query)
         if not len(words.shares) or not len(self._pages.bags):
             return np.zeros(topics, np.int64)
         whole = self._attention.coverage(words, self._pages.bags) >= 1 - 1e-4
-        about = self._pages.topics[whole]
-        scores = self._pages.scores[whole]
+        about, scores = self._pages.pages["topics"][whole], self._pages.pages["scores"][whole]
         near = (about >= 0) & (scores >= _PAGE_PART * scores[:, :1])
         return np.bincount(about[near], minlength=topics)

@@ -319,8 +319,6 @@ class TacitServer:
         message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
         if self.carriage is interface.Carriage.PROFILE and exposed.topics:
             message["topics"] = list(exposed.topics)
-            if exposed.preferences:
-                message["preferences"] = dict(exposed.preferences)
         body = json.dumps(message, ensure_ascii=False).encode()
         return interface.outgoing_request(
             "POST", self.address.rstrip("/") + "/search", None, body, "application/json"

@@ -271,8 +271,6 @@ class Exposed:
 
     topics: tuple[str, ...] = ()
     """Labels of the exposed topics, from the root down."""
-    preferences: Mapping[str, float] = field(default_factory=dict)
-    """The person's preferences among the exposed leaves, where they are exposed."""
     words: tuple[str, ...] = ()
     """Readable names of the exposed leaves, to expand a query by."""
 

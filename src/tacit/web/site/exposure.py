@@ -1,8 +1,6 @@
-"""The exposure page: each engine's cumulative risk under its bound, and every request that was sent."""
+"""The exposure page: what each engine received, and every request that was sent."""
 
 from __future__ import annotations
-
-from datetime import UTC, datetime
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -46,11 +44,10 @@ class _ExposurePage:
         requests = [
             (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
         ]
-        since = site.settings.exposure_bound.since(datetime.now(UTC))
         return site.render(
             request,
             "exposure.html",
-            courses=site.guard.courses(since),
+            disclosed=site.guard.disclosed(),
             requests=requests,
             part=part,
             parts=-(-total // _ON_A_PAGE),

@@ -1,20 +1,18 @@
-"""The profile page: interests, topics, forgetting and undoing it; and the page of what is never sent."""
+"""The profile page: interests, forgetting and undoing it; and the page of what is never sent."""
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
 from tacit.web.site.site import Site, own_address
 from tacit.web.topics import readable_topic
 
-_MOST_CHILDREN = 200
-_BUSIEST = 12
+_BUSIEST = 24
+_FOUND = 60
 _MOST_TO_MARK = 1_000
 _SEVERAL = 1.5
 """Pages that make an interest."""
@@ -25,7 +23,6 @@ def routes(site: Site) -> list[Route]:
     page = _ProfilePage(site)
     return [
         Route("/profile", page.show),
-        Route("/profile/children", page.children),
         Route("/profile/sensitive", page.sensitive, methods=["POST"]),
         Route("/never-sent", page.never_sent),
         Route("/never-sent/seen", page.seen, methods=["POST"]),
@@ -40,59 +37,33 @@ class _ProfilePage:
         self._site = site
 
     async def show(self, request: Request) -> Response:
-        """The tree down to one topic, or the topics that a word finds."""
-        label = request.query_params.get("topic")
+        """Show the person's interests, the topics that a word finds, and what was read."""
         word = " ".join(request.query_params.get("find", "").split())[:100]
-        return await to_thread.run_sync(self._drawn, request, label, word)
+        return await to_thread.run_sync(self._drawn, request, word)
 
-    def _drawn(self, request: Request, label: str | None, word: str) -> Response:
+    def _drawn(self, request: Request, word: str) -> Response:
         guard = self._site.guard
-        root = guard.topic()
-        opened = guard.topic(label) if label else root
-        parts = opened.label.split("/")
-        path = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
         return self._site.render(
             request,
             "profile.html",
-            root=root,
-            opened=opened,
-            path=path,
-            levels={one: below[:_MOST_CHILDREN] for one, below in guard.unfold(opened.label).items()},
-            found=guard.find(word, limit=60) if word else None,
+            documents=guard.topic().documents,
+            interests=[one for one in guard.busiest(_BUSIEST) if one.documents >= _SEVERAL],
+            found=guard.find(word, limit=_FOUND) if word else None,
             word=word,
-            busiest=[one for one in guard.busiest(_BUSIEST) if one.documents >= _SEVERAL],
-            sensitive=guard.topics(sorted(guard.sensitive_topics())),
+            marks=sorted(guard.sensitive_topics()),
             concepts=guard.concepts(),
             confirmed=guard.confirmed,
             history=guard.history(limit=20),
             for_all=self._for_all(),
-            most=_MOST_CHILDREN,
         )
 
     def _for_all(self) -> frozenset[str]:
-        """The labels of what is sensitive for everybody."""
+        """List the labels of what is sensitive for everybody."""
         root = self._site.guard.topic().label
         return frozenset(f"{root}/{one.name}" for one in self._site.guard.concepts())
 
-    async def children(self, request: Request) -> Response:
-        """The topics below one, as a part of the page."""
-        label = request.query_params.get("topic", "")
-        below = await to_thread.run_sync(self._site.guard.children, label)
-        return HTMLResponse(
-            self._site.fragment(
-                "topics.html",
-                nodes=below[:_MOST_CHILDREN],
-                more=max(0, len(below) - _MOST_CHILDREN),
-                form_token=request.state.form_token,
-                place=request.state.place,
-                path=[],
-                levels={},
-                for_all=self._for_all(),
-            )
-        )
-
     async def never_sent(self, request: Request) -> Response:
-        """What is sensitive for everybody, what the person marked, and how well it is recognised."""
+        """Show what is sensitive for everybody, what the person marked, and how well it is recognised."""
         return await to_thread.run_sync(self._listed, request)
 
     def _listed(self, request: Request) -> Response:
@@ -103,7 +74,7 @@ class _ProfilePage:
             "never_sent.html",
             concepts=guard.concepts(),
             confirmed=guard.confirmed,
-            marks=guard.topics(sorted(guard.sensitive_topics())),
+            marks=sorted(guard.sensitive_topics()),
             topics=sorted(
                 (one for one in leaves if not _within(one.label, for_all)), key=lambda one: one.name
             ),
@@ -138,7 +109,7 @@ class _ProfilePage:
         said = f"“{name}” is never sent from now on, and pages about it have no influence on what is."
         if weight == 0:
             said = f"“{name}” is no longer marked."
-        return self._site.done(own_address(form.get("back"), f"/profile?topic={quote(label)}"), said, undo)
+        return self._site.done(own_address(form.get("back"), "/profile#interests"), said, undo)
 
     async def forget(self, request: Request) -> Response:
         """Forget every page about a topic."""
@@ -153,7 +124,7 @@ class _ProfilePage:
 
         name = readable_topic(label)
         return self._site.done(
-            own_address(form.get("back"), f"/profile?topic={quote(label)}"),
+            own_address(form.get("back"), "/profile#interests"),
             f"{gone.clicks:,} pages about “{name}” are forgotten.",
             undo,
         )

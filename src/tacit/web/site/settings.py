@@ -1,4 +1,4 @@
-"""The settings page: the bounds, what is remembered, the engines, and the site rules."""
+"""The settings page: what is remembered, the engines, and the site rules."""
 
 from __future__ import annotations
 
@@ -78,9 +78,8 @@ class _SettingsPage:
         before = self._site.settings
         try:
             chosen = replace(before, **_chosen(form))
-        except (ValueError, TacitError) as error:
-            why = str(error) if isinstance(error, TacitError) else "a number is expected."
-            return self._site.done("/settings", f"Nothing was changed: {why}", problem=True)
+        except TacitError as error:
+            return self._site.done("/settings", f"Nothing was changed: {error}", problem=True)
         await to_thread.run_sync(save_settings, self._site.state, chosen)
         self._site.changed()
 
@@ -199,10 +198,6 @@ def _chosen(form: FormData) -> dict[str, Any]:
     for field in fields(Settings):
         if field.name in switches:
             chosen[field.name] = form.get(field.name) == "on"
-        elif field.name in form and field.name in {"delta", "bound"}:
-            chosen[field.name] = float(str(form[field.name]))
-        elif field.name in form and field.name == "days":
-            chosen[field.name] = int(str(form[field.name]))
         elif field.name in form and field.name in {"language", "safe"}:
             chosen[field.name] = str(form[field.name])
     return chosen

@@ -1,4 +1,4 @@
-// Everything here adds to pages that work without it: keys, suggestions, the lazy tree.
+// Everything here adds to pages that work without it: keys, suggestions, filters.
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
@@ -123,23 +123,6 @@
     box.addEventListener("blur", () => show([]));
   }
 
-  // The topic tree: a branch is fetched when it is opened.
-  document.addEventListener("click", async (event) => {
-    const twist = event.target.closest("a.twist");
-    if (!twist) return;
-    event.preventDefault();
-    const node = twist.closest(".node"), open = twist.getAttribute("aria-expanded") === "true";
-    let list = one(":scope > ul", node);
-    if (!open && !list) {
-      list = make("ul");
-      const answer = await fetch(`${place}/profile/children?topic=${encodeURIComponent(node.dataset.label)}`);
-      list.innerHTML = await answer.text(); // made by this server from escaped names; the policy forbids script anyway
-      node.append(list);
-    }
-    if (list) list.hidden = open;
-    twist.setAttribute("aria-expanded", String(!open));
-    twist.setAttribute("aria-label", twist.getAttribute("aria-label").replace(open ? "Close" : "Open", open ? "Open" : "Close"));
-  });
   // A filter is applied when it is chosen.
   for (const form of all(".filters")) form.addEventListener("change", () => form.requestSubmit());
 
