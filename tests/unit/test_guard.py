@@ -84,12 +84,10 @@ def test_forgetting(guard: Guard) -> None:
     assert not any(b"arabica" in path.read_bytes() for path in guard.path.parent.iterdir())
 
 
-def test_export_and_erase(guard: Guard) -> None:
+def test_export(guard: Guard) -> None:
     guard.clicked("java", COFFEE)
     data = guard.export()
     assert data["history"][0]["query"] == "java"
-    guard.erase()
-    assert not guard.path.exists()
 
 
 def test_an_engine_that_takes_no_profile_is_told_queries_only(guard: Guard) -> None:

@@ -460,13 +460,6 @@ class Guard(Displayed):
                 ],
             }
 
-    def erase(self) -> None:
-        """Delete the profile file with all it holds. The guard is closed."""
-        with self._lock:
-            self.close()
-            for ending in ("", "-wal", "-shm", "-journal"):
-                Path(f"{self.path}{ending}").unlink(missing_ok=True)
-
     # -- inside --------------------------------------------------------------------------------------
 
     def _documents(self, pages: Sequence[tuple[str, Mapping[str, Any], datetime]]) -> list[HistoryDocument]:

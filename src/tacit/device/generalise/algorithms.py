@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.device.generalise.measures import evaluate
-from tacit.device.loops.generalise import greedy_dp, greedy_il, greedy_ratio
+from tacit.device.loops.kernels import greedy_dp, greedy_il, greedy_ratio
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import InputError, ParameterError
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.device.loops import generalise as loops
+from tacit.device.loops import kernels as loops
 from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, SeedProfile, UserProfile
 from tacit.taxonomy import TopicTree
 

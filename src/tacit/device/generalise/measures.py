@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.device.loops import generalise as loops
+from tacit.device.loops import kernels as loops
 from tacit.device.profile.user import Flags, SeedProfile
 
 

@@ -54,7 +54,7 @@ _AT_ONCE = 1_000
 """Texts whose words' vectors are added up together: a few megabytes."""
 
 
-def _sums(rows: _Float32, bounds: _Wide) -> _Float32:
+def row_sums(rows: _Float32, bounds: _Wide) -> _Float32:
     """The sum of each range of rows between two bounds; zero for an empty one."""
     sums = np.zeros((len(bounds) - 1, *rows.shape[1:]), np.float32)
     filled = bounds[1:] > bounds[:-1]  # reduceat gives the next row for an empty range
@@ -104,9 +104,9 @@ class Bags:
             known = some < len(self._vectors)
             counted = self._vectors[np.where(known, some, 0)] * np.float32(1)
             counted *= (known * times[within]).astype(np.float32)[:, None]
-            squares.append(_sums(weight**2, part))
-            sums.append(_sums(counted, part) * self.table.scale)
-            senses.append(_sums(self.table.units(some) * weight[:, None], part))
+            squares.append(row_sums(weight**2, part))
+            sums.append(row_sums(counted, part) * self.table.scale)
+            senses.append(row_sums(self.table.units(some) * weight[:, None], part))
         self.offsets = np.concatenate((self.offsets, self.offsets[-1] + bounds[1:]))
         self.words = np.concatenate((self.words, words))
         self.times = np.concatenate((self.times, times))

@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.loops.topics import bayes_scores
 from tacit.device.profile.arrays import pack
 from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
 from tacit.device.profile.repository import Repository, TopicIndex, load_repository, wordnet_repository
@@ -134,16 +133,17 @@ def discriminative_bayes(
 ) -> tuple[Floats, float]:
     """dnb(d, t) of every candidate topic (ascending), and the number of words that any of them knows."""
     numbers, frequencies = index.bag(text)
-    return bayes_scores(
-        candidates,
-        numbers,
-        frequencies,
-        index.tree.end,
-        index.offsets,
-        index.topics,
-        index.running,
-        smoothing,
-    )
+    cells = index.occurrences(candidates, numbers)
+    path: list[int] = []  # the candidates above the one at hand, which is taken off the nearest while whole
+    for place, topic in enumerate(candidates.tolist()):
+        while path and index.tree.end[candidates[path[-1]]] <= topic:
+            path.pop()
+        if path:
+            cells[path[-1]] -= cells[place]
+        path.append(place)
+    total = cells.sum(axis=0)
+    scores = np.log((cells + smoothing) / (total + smoothing)) @ frequencies
+    return scores, float(frequencies[total > 0].sum())
 
 
 def detect_topic(index: TopicIndex, text: str, retrieved: Integers) -> int | None:

@@ -69,11 +69,9 @@ class History:
         with self._store.transaction() as connection:
             for document in documents:
                 filing = document.filing if document.filing is not None else np.empty(0, FILING)
-                counted = "INSERT OR IGNORE INTO counted VALUES (?)"
-                if connection.execute(counted, (document.digest,)).rowcount == 0:
-                    continue
-                number = connection.execute(
-                    "INSERT INTO document (digest, time, query, url, title, text, features, topics, concept) "
+                added = connection.execute(
+                    "INSERT OR IGNORE INTO document "
+                    "(digest, time, query, url, title, text, features, topics, concept) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         document.digest,
@@ -86,9 +84,11 @@ class History:
                         filing.tobytes(),
                         document.concept,
                     ),
-                ).lastrowid
-                assert number is not None
-                numbers.append(number)
+                )
+                if added.rowcount == 0:
+                    continue
+                assert added.lastrowid is not None
+                numbers.append(added.lastrowid)
                 for topic, share in zip(*filing_shares(filing), strict=True):
                     counts[int(topic)] += float(share)
             self._store.count(counts)
@@ -113,7 +113,6 @@ class History:
                 gone.append(
                     HistoryDocument(digest, moment, query, url, title, text, features, filing, concept)
                 )
-                connection.execute("DELETE FROM counted WHERE digest = ?", (digest,))
                 for topic, share in zip(*filing_shares(filing), strict=True):
                     counts[int(topic)] -= float(share)
             self._store.count(counts)

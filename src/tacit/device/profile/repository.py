@@ -9,7 +9,6 @@ everything below are a range, and running totals give the count over any range b
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from tacit.device.loops.topics import Wide
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
@@ -50,33 +48,35 @@ class TopicIndex:
             counts.extend(found.values())
         word_of = np.array(identifiers, np.int64)
         topic_of = np.array(topics, np.int64)
-        order = np.lexsort((topic_of, word_of))
-        self.topics: Integers = topic_of[order].astype(np.int32)
-        self.running: Wide = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)[order])))
-        self.offsets: Wide = np.searchsorted(word_of[order], np.arange(len(self._word) + 1))
+        entry = word_of * len(tree) + topic_of  # one number for a word under a topic, by word first
+        order = np.argsort(entry, kind="stable")
+        self._entry = entry[order]
+        self._running = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)[order])))
 
     def __len__(self) -> int:
         """The number of distinct words."""
         return len(self._word)
 
     def bag(self, text: str) -> tuple[Integers, Floats]:
-        """The known words of ``text`` as numbers, with their frequencies N(d, w)."""
-        pairs = [(self._word[w], n) for w, n in content_words(text).items() if w in self._word]
-        return (
-            np.array([pair[0] for pair in pairs], np.int32),
-            np.array([pair[1] for pair in pairs], np.float64),
-        )
+        """Number the known words of ``text`` and count them: N(d, w)."""
+        known = {self._word[w]: n for w, n in content_words(text).items() if w in self._word}
+        return np.array(list(known), np.int32), np.array(list(known.values()), np.float64)
+
+    def occurrences(self, topics: Integers, words: Integers) -> Floats:
+        """N(t, w) of every topic (a row) and word (a column)."""
+        begin = words.astype(np.int64) * len(self.tree)
+        first = np.searchsorted(self._entry, begin + topics[:, None])
+        last = np.searchsorted(self._entry, begin + self.tree.end[topics][:, None])
+        return (self._running[last] - self._running[first]).astype(np.float64)
 
     def telling_words(self, text: str, count: int) -> list[str]:
-        """The words that say most about what a text is about: frequent in it, rare in the index."""
-        found = content_words(text)
-        weight = {}
-        for word, times in found.items():
-            number = self._word.get(word)
-            if number is not None:
-                overall = self.running[self.offsets[number + 1]] - self.running[self.offsets[number]]
-                weight[word] = times * math.log(self.running[-1] / overall)
-        return sorted(weight, key=lambda word: (-weight[word], word))[:count]
+        """Find the words that say most about what a text is about: frequent in it, rare in the index."""
+        known = {word: times for word, times in content_words(text).items() if word in self._word}
+        numbers = np.array([self._word[word] for word in known], np.int32)
+        overall = self.occurrences(np.zeros(1, np.int32), numbers)[0]
+        weight = np.array(list(known.values())) * np.log(self._running[-1] / overall)
+        best = sorted(zip(-weight, known, strict=True))
+        return [word for _, word in best[:count]]
 
 
 _NAMES = "topic:"

@@ -8,8 +8,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +24,6 @@ FORMAT = "4"
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE topic (label TEXT PRIMARY KEY, documents REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE counted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE sensitive (label TEXT PRIMARY KEY, sensitivity REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE exposure (
     number INTEGER PRIMARY KEY, upstream TEXT NOT NULL, time TEXT NOT NULL, query TEXT NOT NULL,
@@ -220,15 +218,8 @@ class ProfileStore:
 
     def is_counted(self, digest: bytes) -> bool:
         """Whether a source document was counted before."""
-        row = self.connection.execute("SELECT 1 FROM counted WHERE digest = ?", (digest,)).fetchone()
+        row = self.connection.execute("SELECT 1 FROM document WHERE digest = ?", (digest,)).fetchone()
         return row is not None
-
-    def add(self, filed: Iterable[tuple[bytes, int | None]]) -> None:
-        """Count source documents under their topics, in one transaction; None counts as seen only."""
-        batch = list(filed)
-        with self.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO counted VALUES (?)", [(d,) for d, _ in batch])
-            self.count(Counter(topic for _, topic in batch if topic is not None))
 
     def count(self, changes: Mapping[int, float]) -> None:
         """Change the number of documents filed under topics themselves; part of a transaction."""
@@ -249,7 +240,6 @@ class ProfileStore:
         with self.transaction() as connection:
             self._changes += 1
             connection.execute("DELETE FROM topic")
-            connection.execute("DELETE FROM counted")
             self.note_forgetting()
             return connection.execute("DELETE FROM sensitive").rowcount
 

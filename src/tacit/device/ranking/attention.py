@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.loops.ranking import add_overlap, promise
-from tacit.device.profile.arrays import Bags
+from tacit.device.loops.kernels import add_overlap
+from tacit.device.profile.arrays import Bags, row_sums
 from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.store import ProfileStore
 from tacit.device.ranking.density import Density, Lift, lift
@@ -161,11 +161,6 @@ class Attention:
         finally:
             self._mark[list(words.forms)] = 0
 
-    def directions(self, query: str | QueryWords, bags: Bags, places: _Int64) -> _Float32:
-        """The directions of some texts, the query's words left out."""
-        with self._marked(query):
-            return self._without_query(bags, np.asarray(places, np.int64)).directions
-
     def coverage(self, query: str | QueryWords, bags: Bags) -> _Float32:
         """cov(q, h) of every text: the weighted share of the query's words that it holds."""
         with self._marked(query) as words:
@@ -264,11 +259,10 @@ class Attention:
             numbered = np.flatnonzero(self._slot)
             spread = np.add.reduceat(held, posted[:-1]) / max(1, len(directions))
             self._average[numbered] = _LARGEST_TO_MEAN * spread[self._slot[numbered] - 1]
-        promised = np.empty(len(history), np.float32)
-        promise(
-            history.offsets, history.words, history.weights, history.squares,
-            self._mark, words.shares, self._average, chosen.coverage, promised,
-        )  # fmt: skip
+        overlap = row_sums(history.weights * self._average[history.words], history.offsets)
+        everything = self._found(history, np.arange(len(history)))
+        promised = overlap / np.sqrt(np.maximum(1e-6, history.squares))
+        promised += chosen.coverage * self._coverage(words, history, *everything, len(history))
         towards = directions.mean(axis=0)
         promised += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
         return np.sort(np.argpartition(-promised, chosen.candidates)[: chosen.candidates])

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.device.loops.generalise import expected_documents
-from tacit.device.loops.topics import word_scores
+from tacit.device.loops.kernels import expected_documents
 from tacit.device.profile.construction import SMOOTHING
 from tacit.device.profile.repository import TopicIndex
 from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, UserProfile
@@ -37,17 +36,10 @@ def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SM
     numbers, frequencies = index.bag(text)
     if len(numbers) == 0 or len(topics) == 0:
         return -math.inf
-    total = word_scores(
-        np.asarray(topics, np.int32),
-        numbers,
-        frequencies,
-        index.tree.end,
-        index.offsets,
-        index.topics,
-        index.running,
-        smoothing,
-    )
-    return float(total / frequencies.sum() / len(topics))
+    inside = index.occurrences(np.asarray(topics, np.int32), numbers)
+    everywhere = index.occurrences(np.zeros(1, np.int32), numbers)
+    scores = np.log((inside + smoothing) / (everywhere + smoothing)) @ frequencies
+    return float(scores.sum() / frequencies.sum() / len(topics))
 
 
 def topic_scores(

@@ -24,7 +24,7 @@ class Exposure:
     risk: float
     """risk(q, G) of equation 15; 0 for the query alone."""
     labels: tuple[str, ...]
-    """The topics as they were sent: their paths from the root."""
+    """The paths of the topics that were sent, in alphabetical order."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Compiled loops of generalisation: risk, discriminating power, the query's topics, the greedy algorithms.
+"""Compiled loops: risk, discriminating power, the query's topics, the greedy algorithms; overlap of words.
 
 All trees are flat arrays in depth-first pre-order (:class:`tacit.device.profile.user.SeedProfile`): parents
 stand before their children, so that one backward pass aggregates bottom-up. Scratch arrays come from the
@@ -45,6 +45,8 @@ from tacit.compiled import kernel
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+Wide = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 
 Seed = tuple[Integers, Floats, Floats, Floats, float]
 """A seed profile: parent, prior, mass, cost and wealth."""
@@ -529,3 +531,37 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
         losses[steps] = -most
         steps += 1
     return kept, order[:steps], losses[:steps]
+
+
+# -- ranking on the device -----------------------------------------------------------------------------
+# Everything else about attention is a few operations on whole arrays; this visits single words of thousands
+# of documents, which arrays cannot do without writing every product down first (five times as slow).
+
+
+@kernel
+def add_overlap(
+    begins: Wide,
+    ends: Wide,
+    words: Integers,
+    weights: Singles,
+    lengths: Singles,
+    slot: Integers,
+    posted: Wide,
+    holders: Wide,
+    held: Singles,
+    similarity: Singles,
+) -> None:
+    """Add the cosine of word weights of every document (a row) and every result (a column) to ``similarity``.
+
+    A document's words are ``words[begins[row]:ends[row]]``. ``slot`` says which of the results' words a word
+    is, from 1, and 0 for none; the query's words have none, so that they are left out. Word ``n`` of the
+    results is held by ``holders[posted[n - 1]:posted[n]]``, with weight ``held`` at length 1.
+    """
+    for row in range(begins.size):
+        if lengths[row] > 0.0:
+            for spot in range(begins[row], ends[row]):
+                word = slot[words[spot]]
+                if word > 0:
+                    weight = weights[spot] / lengths[row]
+                    for place in range(posted[word - 1], posted[word]):
+                        similarity[row, holders[place]] += weight * held[place]
