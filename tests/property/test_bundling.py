@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InfeasibleError
 from tacit.groups import Bundler, Bundling, Criterion, Profiles
-from tacit.groups.loops.judging import Scratch, released_terms
+from tacit.groups.criterion import Judge
 
 WORDS = ["java", "coffee", "kitten", "pup", "riding", "tea", "dog", "island", "opera", "piano", "cat", "ship"]
 People = dict[str, dict[str, float]]
@@ -72,10 +72,7 @@ def test_a_group_releases_exactly_what_is_not_linked(held: dict[str, set[str]], 
     population = {user: dict.fromkeys(sorted(terms), 1.0) for user, terms in held.items()}
     profiles = Profiles.from_mappings(population)
     criterion = Criterion(SHARES[share], fewest_holders=1, fewest_in_group=1)
-    everybody = np.arange(len(profiles))
-    _, shown = released_terms(
-        everybody, profiles.rows, criterion.rule(profiles), Scratch.of(len(profiles.vocabulary))
-    )
+    shown = Judge(criterion, profiles).judge(np.arange(len(profiles))).terms
     if len(profiles) < criterion.fewest_members:
         assert shown.size == 0
         return

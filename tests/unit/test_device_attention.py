@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from tests.realdata import shared_data
+from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
@@ -85,7 +86,7 @@ def test_words_and_vectors_are_compared_as_defined() -> None:
         bag = {word: times for word, times in TABLE.bag(text).items() if word not in query}
         weights = {word: (1 + np.log(times)) * TABLE.weight[word] for word, times in bag.items()}
         length = np.sqrt(sum(weight**2 for weight in weights.values()))
-        return {word: weight / length for word, weight in weights.items()}, TABLE.vector(bag)
+        return {word: weight / length for word, weight in weights.items()}, vector(bag)
 
     expected = np.empty((22, 3))
     for row, document in enumerate([DOG, SHIP, *OTHER]):

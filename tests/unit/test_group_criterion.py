@@ -6,7 +6,7 @@ import pytest
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
-from tacit.groups.loops.judging import Scratch, judge, released_terms
+from tacit.groups.criterion import Judge
 
 ANYONES = Criterion(0.4, fewest_holders=1, fewest_in_group=1)
 """p alone decides."""
@@ -21,11 +21,8 @@ def population(*profiles: str) -> Profiles:
 
 def verdict(profiles: Profiles, criterion: Criterion) -> tuple[bool, set[str]]:
     """Is everybody together a good group, and what may it release?"""
-    everybody = np.arange(len(profiles))
-    holds, terms = released_terms(
-        everybody, profiles.rows, criterion.rule(profiles), Scratch.of(len(profiles.vocabulary))
-    )
-    return holds, {profiles.vocabulary[term] for term in terms}
+    found = Judge(criterion, profiles).judge(np.arange(len(profiles)))
+    return found.holds, {profiles.vocabulary[term] for term in found.terms}
 
 
 def test_the_papers_criterion_passes_one_user_alone() -> None:
@@ -35,15 +32,8 @@ def test_the_papers_criterion_passes_one_user_alone() -> None:
     profiles = Profiles.from_mappings({"talkative": talkative, **terse})
     assert profiles.sizes.mean() == 150
     alone = np.array([0])
-    assert judge(
-        alone, profiles.rows, Criterion(0.4, "paper").rule(profiles), Scratch.of(len(profiles.vocabulary))
-    )
-    assert not judge(
-        alone,
-        profiles.rows,
-        ANYONES.rule(profiles),
-        Scratch.of(len(profiles.vocabulary)),
-    )
+    assert Judge(Criterion(0.4, "paper"), profiles).judge(alone).holds
+    assert not Judge(ANYONES, profiles).judge(alone).holds
 
 
 def test_strict_withholds_what_too_many_hold() -> None:
@@ -89,40 +79,31 @@ def test_a_leftover_does_not_break_the_group_it_joins() -> None:
     # The last user owns more terms than three others together: joining the closest group breaks it.
     big = " ".join(f"z{n}" for n in range(8))
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l", "a " + big)
-    rule, scratch = (
-        ANYONES.rule(profiles),
-        Scratch.of(len(profiles.vocabulary)),
-    )
+    judge = Judge(ANYONES, profiles)
     similarities = np.zeros((7, 7), np.float32)
     similarities[6, 0] = similarities[0, 6] = 1
     users = np.arange(7)
     grown = np.array([0, 0, 0, 1, 1, 1, -1], np.int32)
-    assert not judge(np.array([0, 1, 2, 6]), profiles.rows, rule, scratch)
-    placed = place_leftovers(grown, similarities, users, profiles.rows, rule, scratch)
+    assert not judge.judge(np.array([0, 1, 2, 6])).holds
+    placed = place_leftovers(grown, similarities, users, judge)
     # Even everybody together gives that user 8 of 19 terms, more than 0.4: nothing is given.
     assert placed is None
     smaller = population("a b", "c d", "e f", "g h", "i j", "k l", "a z0 z1 z2 z3 z4")
-    rule, scratch = (
-        ANYONES.rule(smaller),
-        Scratch.of(len(smaller.vocabulary)),
-    )
-    assert not judge(np.array([0, 1, 2, 6]), smaller.rows, rule, scratch)
-    merged = place_leftovers(grown, similarities, users, smaller.rows, rule, scratch)
+    judge = Judge(ANYONES, smaller)
+    assert not judge.judge(np.array([0, 1, 2, 6])).holds
+    merged = place_leftovers(grown, similarities, users, judge)
     assert merged is not None
     assert merged.tolist() == [0] * 7
 
 
 def test_a_leftover_takes_the_next_group_where_the_closest_cannot_hold_it() -> None:
     profiles = population("a b", "c d", "e f", "g h", "i j", "k l m n", "o p q r", "a y z w v")
-    rule, scratch = (
-        ANYONES.rule(profiles),
-        Scratch.of(len(profiles.vocabulary)),
-    )
+    judge = Judge(ANYONES, profiles)
     similarities = np.zeros((8, 8), np.float32)
     similarities[7, 0] = 1
     grown = np.array([0, 0, 0, 1, 1, 1, 1, -1], np.int32)
-    assert not judge(np.array([0, 1, 2, 7]), profiles.rows, rule, scratch)
-    placed = place_leftovers(grown, similarities, np.arange(8), profiles.rows, rule, scratch)
+    assert not judge.judge(np.array([0, 1, 2, 7])).holds
+    placed = place_leftovers(grown, similarities, np.arange(8), judge)
     assert placed is not None
     assert placed.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
 
@@ -147,13 +128,8 @@ def test_what_too_few_people_hold_is_not_released() -> None:
     assert verdict(profiles, ANYONES)[1] == set("abcdefghx")
     assert verdict(profiles, Criterion(0.4, fewest_holders=3, fewest_in_group=1))[1] == set()
     half = np.arange(3)  # two of its members hold x, one holds a, which somebody outside holds too
-    rule, scratch = Criterion(0.7, fewest_in_group=1).rule(profiles), Scratch.of(len(profiles.vocabulary))
-    assert {profiles.vocabulary[t] for t in released_terms(half, profiles.rows, rule, scratch)[1]} == {
-        "a",
-        "d",
-        "x",
-    }
-    rule = Criterion(0.7, fewest_in_group=2).rule(profiles)
-    assert {profiles.vocabulary[t] for t in released_terms(half, profiles.rows, rule, scratch)[1]} == {"x"}
+    for fewest, shown in ((1, {"a", "d", "x"}), (2, {"x"})):
+        found = Judge(Criterion(0.7, fewest_in_group=fewest), profiles).judge(half)
+        assert {profiles.vocabulary[term] for term in found.terms} == shown
     assert Criterion(0.4, fewest_in_group=2).fewest_members == 5
     assert Criterion(0.4).fewest_in_group == 3 and Criterion(0.4).fewest_members == 8

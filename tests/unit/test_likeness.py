@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attended, Attention, QueryWords, _strongest
@@ -21,7 +22,7 @@ def cleaned(text: str, query: QueryWords) -> tuple[dict[int, float], np.ndarray]
     weights = {number: (1 + math.log(times)) * float(TABLE.weight[number]) for number, times in bag.items()}
     length = math.sqrt(sum(weight**2 for weight in weights.values()))
     scaled = {number: weight / length for number, weight in weights.items()} if length > 0 else {}
-    return scaled, TABLE.vector(bag) if length > 0 else np.zeros(TABLE.dimensions)
+    return scaled, vector(bag) if length > 0 else np.zeros(TABLE.dimensions)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -21,31 +21,55 @@ grouping to give.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.criterion import Criterion, refuse_hopeless
-from tacit.groups.loops.judging import CompiledCriterion, Rows, Scratch, grow_groups, judge
+from tacit.groups.criterion import Criterion, Judge
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import ReleasedTerms, Representative, release
-from tacit.groups.semantics import MOST_STEPS, Semantics, plain_vectors
-from tacit.groups.similarity import UnitVectors, pairwise_similarity
+from tacit.groups.semantics import MOST_STEPS, Semantics
+from tacit.groups.similarity import pairwise_similarity, unit_rows
 from tacit.validation import whole
 
 
+def grow_groups(
+    similarities: NDArray[np.float32], users: NDArray[np.int64], judge: Judge
+) -> NDArray[np.int32]:
+    """Algorithm 1 up to its leftovers.
+
+    Args:
+        similarities: eq. 4 of each pair of ``users``.
+        users: the rows to group, in canonical order; the first is the random start.
+        judge: judges groups by their original terms.
+
+    Returns:
+        the group of each user, from 0, or -1 for those left in a group that does not meet the criterion.
+    """
+    labels, free = np.full(users.size, -1, np.int32), np.ones(users.size, np.bool_)
+    seed, group = 0, 0
+    while free.any():
+        chosen = seed = int(np.where(free, -similarities[seed], -np.inf).argmax())
+        members, closeness = [seed], np.zeros(users.size)
+        free[seed] = False
+        while not (holds := judge.judge(users[members]).holds) and free.any():
+            closeness += similarities[chosen]
+            chosen = int(np.where(free, closeness, -np.inf).argmax())
+            members.append(chosen)
+            free[chosen] = False
+        if holds:
+            labels[members] = group
+            group += 1
+    return labels
+
+
 def place_leftovers(
-    labels: NDArray[np.int32],
-    similarities: NDArray[np.float32],
-    users: NDArray[np.int64],
-    rows: Rows,
-    rule: CompiledCriterion,
-    scratch: Scratch,
+    labels: NDArray[np.int32], similarities: NDArray[np.float32], users: NDArray[np.int64], judge: Judge
 ) -> NDArray[np.int32] | None:
     """Give every user a group (labels from 0, without gaps), or None where that cannot be done."""
     labels = labels.copy()
@@ -57,7 +81,7 @@ def place_leftovers(
         for groups in chain(alone, merged):
             together = np.isin(labels, groups)
             together[place] = True
-            if judge(users[together], rows, rule, scratch):
+            if judge.judge(users[together]).holds:
                 labels[together] = groups[0]
                 break
         else:
@@ -69,8 +93,6 @@ def place_leftovers(
 def _groups_by_closeness(labels: NDArray[np.int32], closeness: NDArray[np.float32]) -> NDArray[np.int64]:
     """The groups, the one with the largest mean similarity first."""
     placed = labels >= 0
-    if not placed.any():
-        return np.empty(0, np.int64)
     sizes = np.bincount(labels[placed])
     sums = np.bincount(labels[placed], weights=closeness[placed])
     present = np.flatnonzero(sizes)
@@ -81,27 +103,6 @@ MOST_USERS = 20_000
 """Everybody is compared with everybody: the matrix of so many takes 1.6 GB."""
 
 
-def _grouped(
-    profiles: Profiles,
-    vectors: UnitVectors,
-    rule: CompiledCriterion,
-    order: NDArray[np.int64],
-    stop: NDArray[np.bool_],
-) -> NDArray[np.int32] | None:
-    """Algorithm 1: a group for every user in canonical order, or None where no grouping was found."""
-    scratch, rows = Scratch.of(len(profiles.vocabulary), stop), profiles.rows
-    similarities = pairwise_similarity(vectors, order)
-    grown = grow_groups(similarities, order, rows, rule, scratch)
-    if stop[0]:
-        return None
-    placed = place_leftovers(grown, similarities, order, rows, rule, scratch)
-    if placed is None:
-        return None
-    labels = np.empty(len(profiles), np.int32)
-    labels[order] = placed
-    return labels
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Bundling:
     """Users in groups, each of which meets the criterion.
@@ -109,12 +110,12 @@ class Bundling:
     Attributes:
         labels: the group of each user, in the order of ``profiles.users``.
         released: what each group shows; group numbers follow from it alone.
-        vectors: the (augmented) profiles by which users were compared.
+        vectors: the (augmented) profiles by which users were compared, at length 1.
     """
 
     criterion: Criterion
     profiles: Profiles
-    vectors: UnitVectors
+    vectors: sparse.csr_array
     labels: NDArray[np.int32]
     released: ReleasedTerms
 
@@ -126,10 +127,10 @@ class Bundling:
         """The number of members of each group."""
         return np.bincount(self.labels, minlength=len(self.released))
 
-    @cached_property
+    @property
     def members(self) -> list[NDArray[np.int64]]:
         """The rows of each group's members."""
-        return np.split(np.argsort(self.labels, kind="stable"), np.cumsum(self.sizes)[:-1])
+        return _members(self.labels)
 
     @cached_property
     def representatives(self) -> list[Representative]:
@@ -186,38 +187,34 @@ class Bundler:
         Raises:
             InfeasibleError: where no grouping that meets the criterion was found.
         """
-        criterion = self.rule_of_release
-        refuse_hopeless(profiles, criterion)
+        judge = Judge(self.rule_of_release, profiles)
+        judge.refuse_hopeless()
         if len(profiles) > MOST_USERS:
             raise InfeasibleError(
                 f"groups of words are for at most {MOST_USERS:,} users; found {len(profiles):,}.",
                 "Make cohorts, which take any number.",
             )
-        rule = criterion.rule(profiles)
-        vectors = (
-            plain_vectors(profiles) if self.augment is None else Semantics(self.augment).augment(profiles)
-        )
-        order, stop = profiles.canonical_order(self.seed), np.zeros(1, np.bool_)
-        # Compiled loops cannot be interrupted; a thread beside them can, and tells them.
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            try:
-                labels = beside.submit(_grouped, profiles, vectors, rule, order, stop).result()
-            except BaseException:
-                stop[0] = True
-                raise
+        augment = self.augment
+        vectors = unit_rows(profiles.matrix()) if augment is None else Semantics(augment).augment(profiles)
+        order = profiles.canonical_order(self.seed)
+        similarities = pairwise_similarity(vectors[order])
+        placed = place_leftovers(grow_groups(similarities, order, judge), similarities, order, judge)
         advance(len(profiles))
-        if labels is None:
+        if placed is None:
             raise InfeasibleError(
                 f"no grouping of these {len(profiles)} users was found that meets p = {self.p:g} "
-                f"({criterion.kind} criterion).",
+                f"({self.criterion} criterion).",
                 "Allow a larger p or fewer holders in a group, or bring more users.",
             )
-        # Weights add up in canonical order, whatever the input's.
-        members = np.lexsort((np.argsort(order), labels))
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(labels))))
-        released, holds = release(profiles, offsets, members, rule)
-        if not holds.all():  # the recheck after leftovers; unreachable unless the bundling is wrong
-            raise InfeasibleError(f"{int((~holds).sum())} groups fail the final check.", "Report this.")
-        numbering = released.order_by_content(np.diff(offsets))
+        labels = placed[np.argsort(order)]
+        released, hold = release(_members(labels), judge)
+        if not hold:  # the recheck after leftovers; unreachable unless the bundling is wrong
+            raise InfeasibleError("a group fails the final check.", "Report this.")
+        numbering = released.order_by_content(np.bincount(labels))
         numbered = np.argsort(numbering).astype(np.int32)[labels]
-        return Bundling(criterion, profiles, vectors, numbered, released.in_order(numbering))
+        return Bundling(self.rule_of_release, profiles, vectors, numbered, released.in_order(numbering))
+
+
+def _members(labels: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    """The rows of each group's members."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])

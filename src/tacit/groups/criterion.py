@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.loops.judging import CompiledCriterion
 from tacit.groups.profiles import Profiles
 from tacit.validation import real, whole
 
@@ -45,8 +45,8 @@ class Criterion:
     fewest_in_group: int = 3
 
     def __post_init__(self) -> None:
-        for name, least in (("fewest_holders", 1), ("fewest_in_group", 1)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for name in ("fewest_holders", "fewest_in_group"):
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1))
         object.__setattr__(self, "p", real("p", self.p))
         if not 0 < self.p < 1:
             raise ParameterError.outside("p", self.p, "greater than 0 and less than 1")
@@ -61,41 +61,65 @@ class Criterion:
         fewest = max(1, math.floor(self.fewest_in_group / self.p))
         return fewest if self.fewest_in_group / fewest <= self.p else fewest + 1
 
-    def rule(self, profiles: Profiles) -> CompiledCriterion:
-        """The criterion with the figures of a population, for compiled loops."""
+
+class JudgedGroup(NamedTuple):
+    """A group under a criterion."""
+
+    holds: bool
+    terms: NDArray[np.intp]
+    """What it may release, ascending."""
+    holders: NDArray[np.intp]
+    """n_t of each."""
+    distinct: int
+    """How many distinct terms its members hold, released or not."""
+
+
+class Judge:
+    """Judges groups of a population by a criterion."""
+
+    def __init__(self, criterion: Criterion, profiles: Profiles) -> None:
+        self._criterion, self._profiles = criterion, profiles
+        self._mean_profile = float(profiles.sizes.mean())
         holders = np.bincount(profiles.terms, minlength=len(profiles.vocabulary))
-        return self.compiled(float(profiles.sizes.mean()), holders)
+        self._common = holders >= criterion.fewest_holders
 
-    def compiled(self, mean_profile: float, holders: NDArray[np.int64]) -> CompiledCriterion:
-        """The same from |U|_avg and how many users of the population hold each term."""
-        return CompiledCriterion(
-            self.kind == "paper",
-            self.p,
-            self.fewest_members,
-            mean_profile,
-            self.fewest_in_group,
-            holders >= self.fewest_holders,
-        )
+    def judge(self, members: NDArray[np.integer]) -> JudgedGroup:
+        """Judge the group of these rows.
 
+        n_t / n is compared as a quotient: it is the double nearest to the fraction, as the p a person
+        writes is, so that 2 of 5 meets p = 0.4.
+        """
+        rule, profiles = self._criterion, self._profiles
+        if len(members) < rule.fewest_members:
+            return JudgedGroup(False, np.empty(0, np.intp), np.empty(0, np.intp), 0)
+        rows = [profiles.terms[profiles.held(member)] for member in members]
+        holders = np.bincount(np.concatenate(rows), minlength=len(self._common))
+        distinct = int(np.count_nonzero(holders))
+        if rule.kind == "paper":
+            terms = np.flatnonzero(holders)
+            return JudgedGroup(self._mean_profile / distinct <= rule.p, terms, holders[terms], distinct)
+        kept = (holders >= rule.fewest_in_group) & (holders / len(members) <= rule.p) & self._common
+        terms = np.flatnonzero(kept)
+        holds = terms.size > 0 and all(np.count_nonzero(kept[row]) / terms.size <= rule.p for row in rows)
+        return JudgedGroup(holds, terms, holders[terms], distinct)
 
-def refuse_hopeless(profiles: Profiles, criterion: Criterion) -> None:
-    """Refuse what no grouping can meet."""
-    users, distinct = len(profiles), np.unique(profiles.terms).size
-    if users < criterion.fewest_members:
-        raise InfeasibleError(
-            f"p = {criterion.p:g} needs groups of at least {criterion.fewest_members} users; "
-            f"there are {users}.",
-            "Allow a larger p or bring more users.",
-        )
-    needed = float(profiles.sizes.mean()) / criterion.p if criterion.kind == "paper" else 1 / criterion.p
-    if distinct < needed:
-        raise InfeasibleError(
-            f"p = {criterion.p:g} needs groups of at least {int(np.ceil(needed))} distinct terms; "
-            f"all profiles together have {distinct}.",
-            "Allow a larger p or bring more varied profiles.",
-        )
-    if criterion.kind == "strict" and not criterion.rule(profiles).common.any():
-        raise InfeasibleError(
-            f"no term is held by fewest_holders = {criterion.fewest_holders} users of these {users}.",
-            "Allow fewer holders or bring more users.",
-        )
+    def refuse_hopeless(self) -> None:
+        """Refuse what no grouping can meet."""
+        rule, users, distinct = self._criterion, len(self._profiles), np.unique(self._profiles.terms).size
+        if users < rule.fewest_members:
+            raise InfeasibleError(
+                f"p = {rule.p:g} needs groups of at least {rule.fewest_members} users; there are {users}.",
+                "Allow a larger p or bring more users.",
+            )
+        needed = (self._mean_profile if rule.kind == "paper" else 1) / rule.p
+        if distinct < needed:
+            raise InfeasibleError(
+                f"p = {rule.p:g} needs groups of at least {math.ceil(needed)} distinct terms; "
+                f"all profiles together have {distinct}.",
+                "Allow a larger p or bring more varied profiles.",
+            )
+        if rule.kind == "strict" and not self._common.any():
+            raise InfeasibleError(
+                f"no term is held by fewest_holders = {rule.fewest_holders} users of these {users}.",
+                "Allow fewer holders or bring more users.",
+            )

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
-from tacit.groups.loops.judging import Rows
 from tacit.text import normalise
 from tacit.validation import whole
 
@@ -48,11 +47,6 @@ class Profiles:
 
     def __repr__(self) -> str:
         return f"Profiles({len(self)} users, {len(self.vocabulary)} terms, {self.terms.size} postings)"
-
-    @property
-    def rows(self) -> Rows:
-        """The terms without weights, for compiled loops."""
-        return Rows(self.offsets, self.terms)
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -388,8 +388,8 @@ def similarity_within(bundling: Bundling) -> float:
     sizes, users = bundling.sizes, len(bundling.profiles)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     belongs = (np.ones(users, np.float32), np.concatenate(bundling.members), offsets)
-    sums = sparse.csr_array(belongs, shape=(sizes.size, users)) @ bundling.vectors.matrix()
-    squares = [np.einsum("i,i", x, x, dtype=np.float64) for x in (sums.data, bundling.vectors.weights)]
+    sums = sparse.csr_array(belongs, shape=(sizes.size, users)) @ bundling.vectors
+    squares = [np.einsum("i,i", x, x, dtype=np.float64) for x in (sums.data, bundling.vectors.data)]
     pairs = (sizes * (sizes - 1)).sum()
     return float((squares[0] - squares[1]) / pairs) if pairs else 1.0
 

@@ -9,13 +9,13 @@ betray who holds what.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.loops.judging import CompiledCriterion, Scratch, release_groups
-from tacit.groups.profiles import Profiles
+from tacit.groups.criterion import Judge
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,15 @@ class ReleasedTerms:
         return np.array(sorted(range(len(self)), key=digests.__getitem__), dtype=np.int64)
 
 
-def release(
-    profiles: Profiles,
-    member_offsets: NDArray[np.int64],
-    members: NDArray[np.int64],
-    rule: CompiledCriterion,
-) -> tuple[ReleasedTerms, NDArray[np.bool_]]:
-    """Judge every group once more and make its representative; also say which groups hold."""
-    offsets, terms, holders, weights, distinct, holds = release_groups(
-        member_offsets,
-        members,
-        profiles.rows,
-        rule,
-        Scratch.of(len(profiles.vocabulary)),
+def release(groups: Sequence[NDArray[np.integer]], judge: Judge) -> tuple[ReleasedTerms, bool]:
+    """Judge every group once more and make its representative; also say whether all hold."""
+    judged = [judge.judge(members) for members in groups]
+    shares = [found.holders / len(members) for found, members in zip(judged, groups, strict=True)]
+    released = ReleasedTerms(
+        np.cumsum([0, *(found.terms.size for found in judged)]),
+        np.concatenate([found.terms for found in judged]).astype(np.int32),
+        np.concatenate([found.holders for found in judged]).astype(np.int32),
+        np.concatenate(shares).astype(np.float32),
+        np.array([found.distinct for found in judged]),
     )
-    return ReleasedTerms(offsets, terms, holders, weights, distinct), holds
+    return released, all(found.holds for found in judged)

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import ParameterError
-from tacit.groups.loops.similarity import Candidates, choose_candidates
 from tacit.groups.profiles import Profiles
-from tacit.groups.similarity import UnitVectors
+from tacit.groups.similarity import unit_rows
 from tacit.taxonomy import WordNet, load_wordnet
 
 
@@ -42,54 +41,50 @@ def _words(wordnet: WordNet, synset: int) -> tuple[str, ...]:
     return tuple(lemma.lower() for lemma in wordnet.lemmas(synset))
 
 
-@dataclass(frozen=True, eq=False)
-class PathTable:
-    """The candidate paths of every term of a vocabulary.
+class CandidatePaths:
+    """The candidate paths of every term of a vocabulary, numbered term after term.
+
+    A word that WordNet does not know is a candidate of its own: the feature ``len(wordnet) + its column``.
 
     Attributes:
-        candidates: what each candidate is described by.
-        features: row c has 1 for the synonym set of candidate c and for its hypernyms up to the chosen
-            number of steps.
+        first: the number of each term's first candidate; one more at the end.
+        evidence: row c describes candidate c in terms of the vocabulary, at length 1, so that a product with
+            a profile ranks as the cosine does.
+        features: row c has 1 for the synonym set of candidate c and for its hypernyms up to ``steps``.
     """
 
-    candidates: Candidates
-    features: sparse.csr_array
-
-    @classmethod
-    def of(cls, wordnet: WordNet, vocabulary: Sequence[str], steps: int) -> PathTable:
-        """Look up every term; a word WordNet does not know is a candidate of its own.
-
-        Such a word gets the feature number ``len(wordnet) + its column``.
-        """
+    def __init__(self, wordnet: WordNet, vocabulary: Sequence[str], steps: int) -> None:
         columns = _columns_by_lemma(wordnet, vocabulary)
-        of_term, evidence_of = [0], [0]
-        evidence_term: list[int] = []
-        evidence_weight: list[float] = []
-        feature_of, features = [0], list[int]()
+        first, described, features = [0], list[dict[int, float]](), list[tuple[int, ...]]()
         for column, term in enumerate(vocabulary):
             paths = [path for sense in wordnet.senses(term) for path in hypernym_paths(wordnet, sense)]
-            paths = paths or [(len(wordnet) + column,)]
-            for path in paths:
-                features.extend(path[: steps + 1])
-                feature_of.append(len(features))
-                if len(paths) > 1:
-                    described = _describe([_words(wordnet, synset) for synset in path], columns, column)
-                    evidence_term.extend(described)
-                    evidence_weight.extend(described.values())
-                evidence_of.append(len(evidence_term))
-            of_term.append(len(evidence_of) - 1)
-        return cls(
-            Candidates(
-                np.array(of_term, np.int64),
-                np.array(evidence_of, np.int64),
-                np.array(evidence_term, np.int32),
-                np.array(evidence_weight, np.float32),
-            ),
-            sparse.csr_array(
-                (np.ones(len(features), np.float32), features, feature_of),
-                shape=(len(evidence_of) - 1, len(wordnet) + len(vocabulary)),
-            ),
+            for path in paths or [(len(wordnet) + column,)]:
+                features.append(path[: steps + 1])
+                read = [_words(wordnet, synset) for synset in path] if len(paths) > 1 else []
+                described.append(_describe(read, columns, column))
+            first.append(len(features))
+        self.first = np.array(first)
+        self.evidence = _sparse(described, len(vocabulary))
+        self.features = _sparse(
+            [dict.fromkeys(path, 1.0) for path in features], len(wordnet) + len(vocabulary)
         )
+
+    def choose(self, terms: NDArray[np.int32], context: NDArray[np.float32]) -> NDArray[np.int64]:
+        """For each of a user's terms the candidate that agrees best with the user's weights ``context``."""
+        lengths = self.first[terms + 1] - self.first[terms]
+        begins = np.cumsum(lengths) - lengths
+        term = np.repeat(np.arange(terms.size), lengths)
+        candidates = np.arange(term.size) + (self.first[terms] - begins)[term]
+        agreement = self.evidence[candidates] @ context
+        found: NDArray[np.int64] = candidates[np.lexsort((candidates, -agreement, term))[begins]]
+        return found
+
+
+def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_array:
+    offsets = np.cumsum([0, *map(len, rows)])
+    columns = np.fromiter((column for row in rows for column in row), np.int32, offsets[-1])
+    weights = np.fromiter((weight for row in rows for weight in row.values()), np.float32, offsets[-1])
+    return sparse.csr_array((weights, columns, offsets), shape=(len(rows), width))
 
 
 def _columns_by_lemma(wordnet: WordNet, vocabulary: Sequence[str]) -> dict[str, list[int]]:
@@ -118,11 +113,6 @@ MOST_STEPS = 20
 """More hypernyms than lie above any noun of WordNet; asking for more only takes memory."""
 
 
-def plain_vectors(profiles: Profiles) -> UnitVectors:
-    """The profiles without semantics: two terms are alike only if they are the same word."""
-    return UnitVectors.of(profiles.matrix())
-
-
 class Semantics:
     """Augments profiles from WordNet.
 
@@ -137,9 +127,9 @@ class Semantics:
         self.steps = steps
         self.wordnet = wordnet or load_wordnet()
 
-    def augment(self, profiles: Profiles) -> UnitVectors:
-        """The augmented profiles, ready for eq. 4."""
-        return UnitVectors.of(self._augmented(profiles))
+    def augment(self, profiles: Profiles) -> sparse.csr_array:
+        """The augmented profiles at length 1, ready for eq. 4."""
+        return unit_rows(self._augmented(profiles))
 
     def augment_profile(self, profile: Mapping[str, float]) -> dict[str, float]:
         """One augmented profile, each synonym set under its WordNet name (Tables 3 and 4).
@@ -156,8 +146,14 @@ class Semantics:
         }
 
     def _augmented(self, profiles: Profiles) -> sparse.csr_array:
-        table = PathTable.of(self.wordnet, profiles.vocabulary, self.steps)
-        chosen = choose_candidates(profiles.rows, profiles.weights, table.candidates)
-        shape = (len(profiles), table.features.shape[0])
-        paths = sparse.csr_array((profiles.weights, chosen, profiles.offsets), shape=shape)
-        return sparse.csr_array(paths @ table.features)
+        paths = CandidatePaths(self.wordnet, profiles.vocabulary, self.steps)
+        chosen, context = [], np.zeros(len(profiles.vocabulary), np.float32)
+        for row in range(len(profiles)):
+            held = profiles.held(row)
+            terms = profiles.terms[held]
+            context[terms] = profiles.weights[held]
+            chosen.append(paths.choose(terms, context))
+            context[terms] = 0
+        shape = (len(profiles), paths.features.shape[0])
+        taken = sparse.csr_array((profiles.weights, np.concatenate(chosen), profiles.offsets), shape=shape)
+        return sparse.csr_array(taken @ paths.features)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.groups.loops.similarity import pairwise
+_BLOCK = 512
 
 
 def similarity(profile: Mapping[Hashable, float], other: Mapping[Hashable, float]) -> float:
@@ -25,44 +24,17 @@ def similarity(profile: Mapping[Hashable, float], other: Mapping[Hashable, float
     return dot / (length * other_length) if length and other_length else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class UnitVectors:
-    """Sparse rows of length 1: the dot product of two is their eq. 4.
-
-    Attributes:
-        offsets, features, weights: the rows, compressed; features are terms or synonym sets.
-        width: the number of features.
-    """
-
-    offsets: NDArray[np.int64]
-    features: NDArray[np.int32]
-    weights: NDArray[np.float32]
-    width: int
-
-    @classmethod
-    def of(cls, rows: sparse.csr_array) -> UnitVectors:
-        """Scale each row, none of which is empty, to length 1."""
-        offsets = rows.indptr.astype(np.int64)
-        lengths = np.sqrt(np.add.reduceat(np.square(rows.data), offsets[:-1], dtype=np.float64))
-        lengths[lengths == 0] = 1.0  # weights too small for a float
-        scale = np.repeat(lengths.astype(np.float32), np.diff(offsets))
-        weights: NDArray[np.float32] = np.divide(rows.data, scale, dtype=np.float32)
-        return cls(offsets, rows.indices.astype(np.int32, copy=False), weights, rows.shape[1])
-
-    def matrix(self) -> sparse.csr_array:
-        """The rows as a scipy matrix, sharing memory."""
-        return sparse.csr_array((self.weights, self.features, self.offsets), shape=(len(self), self.width))
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
+def unit_rows(rows: sparse.csr_array) -> sparse.csr_array:
+    """Scale rows, none of which is empty, to length 1: the dot product of two is their eq. 4."""
+    lengths = np.sqrt(np.add.reduceat(np.square(rows.data), rows.indptr[:-1], dtype=np.float64))
+    lengths[lengths == 0] = 1.0  # weights too small for a float
+    scaled = rows.data / np.repeat(lengths, np.diff(rows.indptr))
+    return sparse.csr_array((scaled.astype(np.float32), rows.indices, rows.indptr), shape=rows.shape)
 
 
-def pairwise_similarity(vectors: UnitVectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Eq. 4 of every pair among ``rows``, as a square matrix.
-
-    SciPy's product of sparse matrices gives the same numbers in 2.4 to 3 times the processor time
-    (``python benchmarks/own_parts.py``): it builds a sparse result that is not sparse.
-    """
-    return pairwise(
-        rows, vectors.offsets, vectors.features, vectors.weights, np.full(vectors.width, -1, np.int32)
-    )
+def pairwise_similarity(rows: sparse.csr_array) -> NDArray[np.float32]:
+    """Eq. 4 of every pair of rows of length 1, as a square matrix."""
+    found = np.empty((rows.shape[0], rows.shape[0]), np.float32)
+    for begin in range(0, len(found), _BLOCK):
+        (rows[begin : begin + _BLOCK] @ rows.T).toarray(out=found[begin : begin + _BLOCK])
+    return found

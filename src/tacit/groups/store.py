@@ -312,11 +312,6 @@ class GroupsStore(Store):
         """How many groups there are."""
         return int(self._one("SELECT count(*) FROM team")[0])
 
-    def next_group(self) -> int:
-        """A number that no group ever had."""
-        row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'team'")
-        return int(row[0]) + 1 if row else 0
-
     def shown(self, group: int) -> Shown | None:
         """What a group shows; None where there is no such group."""
         return next((shown for _, shown in self._shown("WHERE id = ?", group)), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -52,28 +52,6 @@ class TopicVectors:
         if count < 1:  # the root alone, which is no answer
             return np.empty((len(vectors), 0), np.int32), np.empty((len(vectors), 0), np.float32)
         return nearest_rows(self.matrix, vectors, count, first=1)
-
-    def spread(self, vectors: _Float32) -> tuple[_Float32, _Float32]:
-        """Mean and standard deviation of each row's cosines to all topics but the root."""
-        mean, covariance = self._moments
-        middle: _Float32 = vectors @ mean
-        squares = np.einsum("ij,jk,ik->i", vectors, covariance, vectors)
-        deviation: _Float32 = np.sqrt(np.maximum(squares, 0)).astype(np.float32)
-        return middle, deviation
-
-    @cached_property
-    def _moments(self) -> tuple[_Float32, _Float32]:
-        """The mean of all topics' directions, and their covariance: all that :meth:`spread` needs."""
-        topics = self.matrix[1:]
-        mean: _Float32 = topics.mean(axis=0, dtype=np.float64).astype(np.float32)
-        covariance = (topics.T @ topics) / max(1, len(topics)) - np.outer(mean, mean)
-        return mean, covariance.astype(np.float32)
-
-    def towards(self, topics: npt.ArrayLike, shares: npt.ArrayLike) -> _Float32:
-        """The direction of an interest: topics with the share that each has."""
-        total: _Float32 = np.asarray(shares, np.float32) @ self.matrix[np.asarray(topics, np.intp)]
-        direction: _Float32 = _unit(total[None, :])[0]
-        return direction
 
 
 def _unit(rows: _Float32) -> _Float32:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -143,10 +142,6 @@ class TopicTree:
         """The children of ``topic``, in order."""
         return self.child_nodes[self.child_offsets[topic] : self.child_offsets[topic + 1]]
 
-    def is_leaf(self, topic: int) -> bool:
-        """Whether ``topic`` has no children."""
-        return bool(self.end[topic] == topic + 1)
-
     def ancestors(self, topic: int) -> list[int]:
         """The topics above ``topic``, root first, ``topic`` itself excluded."""
         above = []
@@ -165,20 +160,6 @@ class TopicTree:
         inside = np.arange(topic, self.end[topic], dtype=np.int32)
         found: _Int32 = inside[self.end[topic : self.end[topic]] == inside + 1]
         return found
-
-    def lca(self, topics: Iterable[int]) -> int:
-        """The least common ancestor of one or more topics (a topic is its own ancestor).
-
-        In pre-order the lowest and the highest number decide: what covers both covers all between.
-        """
-        numbers = list(topics)
-        if not numbers:
-            raise TaxonomyError("the least common ancestor of no topics is not defined.")
-        lowest, highest = min(numbers), max(numbers)
-        node = int(lowest)
-        while self.end[node] <= highest:
-            node = int(self.parent[node])
-        return node
 
     # -- names ---------------------------------------------------------------------------------------
 
@@ -248,10 +229,6 @@ class TopicTree:
         if not self.is_ancestor(given, topic):
             return 0.0
         return float(self.support[topic] / self.support[given])
-
-    def information_content(self, topic: int) -> float:
-        """-ln Pr(topic): how specific a topic is; 0 for the root."""
-        return -math.log(self.probability(topic)) if topic else 0.0
 
 
 def _preorder(parent: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:

@@ -37,7 +37,6 @@ _MUTE = -1
 _CHUNK = 2_000
 
 _Float32 = npt.NDArray[np.float32]
-_Integers = npt.NDArray[np.int64]
 
 
 class WordTable:
@@ -130,18 +129,8 @@ class WordTable:
             found[number] = found.get(number, 0) + 1
         return found
 
-    def vector(self, bag: dict[int, int]) -> _Float32:
-        """The direction of a text: the sum of its words' vectors at length 1; zero where none is known."""
-        known = [(number, times) for number, times in bag.items() if number < len(self)]
-        if not known:
-            return np.zeros(self.dimensions, np.float32)
-        numbers, times = (np.array(column) for column in zip(*known, strict=True))
-        total: _Float32 = (times.astype(np.float32) @ self.vectors[numbers].astype(np.float32)) * self.scale
-        length = np.linalg.norm(total)
-        return total / length if length > 0 else total
-
     def directions(self, texts: Iterable[str]) -> _Float32:
-        """The vector of each text (as :meth:`vector` gives it), many at a time."""
+        """The direction of each text: the sum of its words' vectors at length 1; zero where none is known."""
         rows: list[_Float32] = []
         remaining = iter(texts)
         while chunk := list(islice(remaining, _CHUNK)):
