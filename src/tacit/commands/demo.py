@@ -41,55 +41,65 @@ def demo(
     Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
     the log is real, and nothing leaves this machine.
     """
+    from tacit.web.story import K, Searcher, write_story
+
     begun = time.monotonic()
     _clear(output)
+    log, profile, released = output / "log.parquet", output / "me.profile", output / "released"
     # The demo's log is made anew each time: its ledger goes with its folder, and is not to be missed.
     os.environ["TACIT_STATE"] = str((output / "state").resolve())
-    log, truth = output / "log.parquet", output / "truth.parquet"
     act = _Stage(quiet=as_json)
     act.say("A log", "People with interests, some of them sensitive, search for three months.")
-    act.run("synth", "--users", users, "--seed", 1, "-o", log, "--truth", truth)
-    act.run("stats", log)
+    act.run("synth", "--users", users, "--seed", 1, "-o", log, "--truth", output / "truth.parquet")
+    person = Searcher.of(log, output / "truth.parquet")
     act.say(
         "Release: the log is published under differential privacy",
         "How sure somebody who knows everything else can become of one person is said by the command, and on"
         " the page that it writes for the data protection officer.",
     )
-    release = output / "released"
     act.run(
         "release", "adaptive", log, "--epsilon", 1, "--delta", 1e-6,
-        "--budget-epsilon", 1.25, "--budget-delta", 1e-5, "-o", release,
+        "--budget-epsilon", 1.25, "--budget-delta", 1e-5, "-o", released,
     )  # fmt: skip
-    act.run("verify", release, "--ledger", f"{log}.ledger")
+    act.run("verify", released, "--ledger", f"{log}.ledger")
     act.say(
         "Groups: a service ranks for a person by a public cohort",
         "The report begins with what a person's cohorts give away to somebody who knows one term of theirs.",
     )
     act.run("group", log, "-o", output / "groups")
-    user = _somebody(log, truth)
-    profile = output / "me.profile"
     act.say(
         "Device: what goes out with a query",
         "One of the log's people, with a sensitive interest. Before the list of what is sensitive for"
         " everybody was looked at, queries go alone; then with topics that the person reads about and that"
         " are near the query.",
     )
-    act.run("profile", "build", profile, "--log", log, "--user", user)
+    act.run("profile", "build", profile, "--log", log, "--user", person.user)
     act.run("profile", "sensitive", profile)
-    act.run("generalise", _telling_query(log, user, profile), "--profile", profile)
+    query = person.query_to_follow(profile, released)
+    act.run("generalise", query, "--profile", profile)
+    act.say("Pool: the query goes out under a region that others share", "People come, search and go.")
+    act.run(
+        "simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", output / "pool.parquet", "--verify"
+    )
+    act.say(
+        "Evaluate: what the release costs", "Half of the people are published, the others search with it."
+    )
+    act.run(
+        "evaluate", "release", log, "--synthetic", "-m", "adaptive", "--epsilon", 1, "-t", "suggestion",
+        "-t", "index-caching", "--folds", 2, "--draws", 2, "-o", output / "evaluation",
+    )  # fmt: skip
+    page = write_story(output, person, query, act.ran).resolve()
     seconds = time.monotonic() - begun
-    page = (release / "release.html").resolve()
     result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
 
     def render(console: Console) -> None:
         console.print(Rule(f"[bold]done in {seconds:.0f} s"))
-        console.print("Look at the page written for the person who has to agree to the publication:")
-        console.print(f"  {escape(str(page))}", soft_wrap=True)
+        console.print("Open the life of a query, made from what was just computed:")
+        console.print(f"  {escape(page.as_uri())}", soft_wrap=True)
         console.print("Open a private search page with the profile that was just built:")
         console.print(
             f"  {escape(shlex.join(['tacit', 'serve', '--profile', str(profile)]))}", soft_wrap=True
         )
-        console.print("Then: tacit world search java, tacit plan click --epsilon 1, tacit --help")
 
     emit(result, as_json=as_json, render=render)
 
@@ -144,47 +154,3 @@ def _clear(output: Path) -> None:
         shutil.rmtree(output)
     output.mkdir(parents=True)
     (output / _MARK).touch()
-
-
-def _somebody(log: Path, truth: Path) -> str:
-    """A person with an ordinary and a sensitive interest and enough clicks."""
-    import duckdb
-
-    from tacit.files import literal_path
-
-    with duckdb.connect() as database:
-        row = database.execute(
-            """
-            WITH people AS (
-                SELECT "user" FROM read_parquet($truth, hive_partitioning=false)
-                WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
-            ), clicks AS (
-                SELECT "user", count(url) AS clicked FROM read_parquet($log, hive_partitioning=false)
-                GROUP BY ALL HAVING clicked BETWEEN 50 AND 300
-            )
-            SELECT "user" FROM people JOIN clicks USING ("user") ORDER BY clicked DESC, "user"
-            """,
-            {"log": literal_path(log), "truth": literal_path(truth)},
-        ).fetchone()
-    assert row is not None  # 500 people and more always have such a one among them
-    return str(row[0])
-
-
-def _telling_query(log: Path, user: str, profile: Path) -> str:
-    """The first of the person's own queries that a single topic goes out with; else the first of all."""
-    import duckdb
-
-    from tacit.device import Guard
-    from tacit.files import literal_path
-
-    with duckdb.connect() as database:
-        asked = database.execute(
-            """
-            SELECT DISTINCT query FROM read_parquet(?, hive_partitioning=false)
-            WHERE "user" = ? ORDER BY query
-            """,
-            [literal_path(log), user],
-        ).fetchall()
-    queries = [str(query) for (query,) in asked if any(letter.isalpha() for letter in query)]
-    with Guard(profile) as guard:
-        return next((query for query in queries if len(guard.protect(query).names) == 1), queries[0])
