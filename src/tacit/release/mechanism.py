@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.release.parameters import arguments_in_words, checked, plain, typed_fields
+from tacit.release.parameters import GIVEN, arguments_in_words, checked, plain, typed_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +68,8 @@ class Mechanism(ABC):
     """Whether texts of queries, or words of them, are published: what is made from a release needs them."""
     counts_prefixes: ClassVar[bool] = False
     """Whether a published sequence counts sessions that begin with it, and not all that contain it."""
+    together: ClassVar[tuple[str, ...]] = ()
+    """Parameters given together, in the place of a plan; the others of their panel only with them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -81,6 +83,34 @@ class Mechanism(ABC):
             accepted = checked(declaration, kind, value)
             if accepted is not value:
                 object.__setattr__(self, declaration.name, accepted)
+        self._check_given()
+
+    def _check_given(self) -> None:
+        """Refuse some of the parameters that belong together without the others."""
+        given = [name for name in self.together if getattr(self, name) is not None]
+        named = " and ".join(f"`{name}`" for name in self.together)
+        if given and len(given) < len(self.together):
+            remedy = "Give `epsilon` (and `delta`) alone to have them planned."
+            raise ParameterError(f"{named} are given together, or neither.", remedy)
+        for each in dataclasses.fields(self) if self.together and not given else ():
+            if each.metadata["panel"] == GIVEN and getattr(self, each.name) != each.default:
+                raise ParameterError(
+                    f"`{each.name}` given without {named}, where all parameters are planned.",
+                    f"Give {named} too, or leave it out.",
+                )
+
+    def _refuse_two_kinds_of_counts(self, same_counts: bool | None, *fresh_noise: float | None) -> None:
+        """Refuse both the numbers that were compared and fresh ones under a noise of their own."""
+        if same_counts and any(noise is not None for noise in fresh_noise):
+            raise ParameterError(
+                "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",
+                "Leave one of the two out.",
+            )
+
+    @property
+    def given(self) -> bool:
+        """Whether the parameters were given that are planned otherwise."""
+        return all(getattr(self, name) is not None for name in self.together)
 
     @abstractmethod
     def plan(self) -> Plan[Self]:
@@ -183,12 +213,10 @@ class Plan(ABC, Generic[M]):
 
     @property
     def name(self) -> str:
-        """The mechanism as on the command line."""
         return self.mechanism.name
 
     @property
     def title(self) -> str:
-        """The mechanism as in a heading."""
         return self.mechanism.title
 
     @cached_property

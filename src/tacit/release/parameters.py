@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cache
@@ -75,7 +76,6 @@ class StatedSet:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return str(self.form.get("name", ""))
 
     def __len__(self) -> int:
@@ -86,7 +86,6 @@ class StatedSet:
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """As it was stated."""
         return dict(self.form)
 
 
@@ -119,16 +118,10 @@ def declared(
         option_type: its type on the command line, where it is not the field's.
         noise: it is a scale of noise, which only the library takes as 0 (noise off, for tests).
     """
-    rules = {"least": least, "above": above, "most": most, "below": below}
-    metadata = {
-        "says": says,
-        "rules": {name: value for name, value in rules.items() if value is not None},
-        "panel": panel,
-        "option": option,
-        "planning": planning,
-        "option_type": option_type,
-        "noise": noise,
-    }
+    bounds = {"least": least, "above": above, "most": most, "below": below}
+    rules = {name: bound for name, bound in bounds.items() if bound is not None}
+    metadata: dict[str, Any] = {"says": says, "rules": rules, "panel": panel, "option": option}
+    metadata |= {"planning": planning, "option_type": option_type, "noise": noise}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -162,39 +155,6 @@ def declared_take() -> Any:
     return declared(Choice.FREQUENT, "Which of a user's records count when there are too many.")
 
 
-def first_given(given: float | None, otherwise: float) -> float:
-    """What was given, or else another value."""
-    return otherwise if given is None else given
-
-
-def check_given_together(mechanism: Any, noise: str, threshold: str) -> None:
-    """Noise and threshold belong together: both are given, or both are planned."""
-    if (getattr(mechanism, noise) is None) != (getattr(mechanism, threshold) is None):
-        raise ParameterError(
-            f"`{noise}` and `{threshold}` are given together, or neither.",
-            "Give `epsilon` alone to have both planned.",
-        )
-
-
-def refuse_given_alone(given: Sequence[str], noise: str, threshold: str) -> None:
-    """What belongs to given parameters is refused where all of them are planned."""
-    if given:
-        named = ", ".join(f"`{name}`" for name in given)
-        raise ParameterError(
-            f"{named} given without `{noise}` and `{threshold}`, where all parameters are planned.",
-            f"Give `{noise}` and `{threshold}` too, or leave it out.",
-        )
-
-
-def refuse_two_kinds_of_counts(same_counts: bool | None, *fresh_noise: float | None) -> None:
-    """The numbers that were compared are published, or fresh ones under a noise of their own: not both."""
-    if same_counts and any(noise is not None for noise in fresh_noise):
-        raise ParameterError(
-            "`noise_counts` is the noise of fresh counts; with `same_counts` there are none.",
-            "Leave one of the two out.",
-        )
-
-
 def refuse_noise_off(mechanism: Any) -> None:
     """Refuse a scale of 0, noise off: tests and audits run it, nobody plans or publishes with it."""
     for field in dataclasses.fields(mechanism):
@@ -207,13 +167,13 @@ def refuse_noise_off(mechanism: Any) -> None:
 
 @cache
 def typed_fields(kind: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """The declared fields of a mechanism with their types."""
+    """List the declared fields of a mechanism with their types."""
     hints = get_type_hints(kind)
     return [(field, hints[field.name]) for field in dataclasses.fields(kind)]
 
 
 def plain(value: Any) -> Any:
-    """A parameter's value as JSON holds it."""
+    """Write a parameter's value as JSON holds it."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -222,10 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
-    """The value as its field has it, or a ParameterError that names the rule.
-
-    A number of numpy's is the Python number that it stands for.
-    """
+    """Return a value as its field has it; a number of numpy's is the Python number that it stands for."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if value is None and field.default is None:
@@ -268,23 +225,26 @@ def _named(name: str, value: Any) -> Any:
 
 def _check_number(field: dataclasses.Field[Any], value: Any) -> None:
     rules = field.metadata["rules"]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and math.isfinite(value):
-        least, above = rules.get("least", -math.inf), rules.get("above", -math.inf)
-        most, below = rules.get("most", math.inf), rules.get("below", math.inf)
-        if least <= value <= most and above < value < below:
-            return
-    raise ParameterError.outside(field.name, value, range_in_words(rules))
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not all(_RULES[name][1](value, bound) for name, bound in rules.items()):
+        raise ParameterError.outside(field.name, value, range_in_words(rules))
+
+
+_RULES = {
+    "least": ("at least", operator.ge),
+    "above": ("above", operator.gt),
+    "most": ("at most", operator.le),
+    "below": ("below", operator.lt),
+}
 
 
 def range_in_words(rules: Mapping[str, float]) -> str:
-    """``above 0 and at most 1``."""
-    words = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
-    return " and ".join(f"{words[name]} {bound:,g}" for name, bound in rules.items()) or "a finite number"
+    """Say the range that is allowed: ``above 0 and at most 1``."""
+    return " and ".join(f"{_RULES[name][0]} {bound:,g}" for name, bound in rules.items()) or "a finite number"
 
 
 def arguments_in_words(kind: type[Any]) -> str:
-    """The parameters that a class itself declares, as its ``help()`` explains them."""
+    """Explain the parameters that a class itself declares, for its ``help()``."""
     lines = []
     for name, made in vars(kind).items():
         if isinstance(made, dataclasses.Field) and "says" in made.metadata:
@@ -292,12 +252,7 @@ def arguments_in_words(kind: type[Any]) -> str:
             allowed = f" {range_in_words(rules).capitalize()}." if rules else ""
             if isinstance(default, Enum):
                 allowed = f" One of {', '.join(each.value for each in type(default))}."
-            usual = "None, left to the plan" if default is None else _spelled(default)
-            lines.append(f"        {name}: {made.metadata['says']}{allowed} Default: {usual}.")
+            usual = "None, left to the plan" if default is None else plain(default)
+            spelled = ", ".join(usual) if isinstance(usual, list) else usual
+            lines.append(f"        {name}: {made.metadata['says']}{allowed} Default: {spelled}.")
     return "\n".join(lines)
-
-
-def _spelled(default: Any) -> str:
-    if isinstance(default, tuple):
-        return ", ".join(each.value for each in default)
-    return str(default.value if isinstance(default, Enum) else default)

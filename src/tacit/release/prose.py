@@ -1,8 +1,7 @@
-"""What there is to say about a plan: what parameters mean, the steps, the papers' figures, what is still
-learnt.
+"""Prose about a plan: what parameters mean, the steps, the papers' figures, residual risks.
 
 The sentences stand beside each mechanism, in its module of words (``click`` has ``click_words``); here they
-are asked for by plan. A mechanism may leave any of them out but :func:`words` and :func:`steps`.
+are asked for by plan. A mechanism may leave any of them out but ``words`` and ``steps``.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -65,7 +64,6 @@ class PaperFigure:
     why: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         return asdict(self) | {"neighbours": self.neighbours.value}
 
 
@@ -78,60 +76,36 @@ class PaperSetting:
     why: str
 
 
-def _beside(plan: AnyPlan, name: str, otherwise: Any = lambda *_: ()) -> Any:
-    """A function of the words beside the plan's mechanism, or another where it has none."""
-    home = type(plan.mechanism).__module__
-    return getattr(import_module(f"{home}_words"), name, otherwise)
+def _said(name: str, otherwise: Any = ()) -> Callable[..., Any]:
+    """Ask the words beside a plan's mechanism for what they have under ``name``, if they have it."""
+
+    def asked(plan: AnyPlan, *more: Any) -> Any:
+        beside = import_module(f"{type(plan.mechanism).__module__}_words")
+        return getattr(beside, name, lambda *_: otherwise)(plan, *more)
+
+    return asked
 
 
-def words(plan: AnyPlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
-    return tuple(_beside(plan, "words")(plan))
-
-
-def steps(plan: AnyPlan) -> Sequence[DescribedStep]:
-    """What is done to the log, in order."""
-    return tuple(_beside(plan, "steps")(plan))
-
-
-def columns(plan: AnyPlan) -> dict[str, dict[str, str]]:
-    """What each column of numbers means, by table: for the manifest, the page and the files themselves."""
-    return {name: dict(meanings) for name, meanings in _beside(plan, "columns", lambda _: {})(plan).items()}
-
-
-def figures(plan: AnyPlan) -> dict[str, float]:
-    """What the parameters cost in utility, by name."""
-    return dict(_beside(plan, "figures")(plan))
-
-
-def paper_figure(plan: AnyPlan) -> PaperFigure | None:
-    """What the paper prints for these parameters, to stand beside the provable guarantee."""
-    return cast("PaperFigure | None", _beside(plan, "paper_figure", lambda _: None)(plan))
-
-
-def paper_setting(plan: AnyPlan) -> PaperSetting | None:
-    """The parameters that the paper would choose for the same request."""
-    return cast("PaperSetting | None", _beside(plan, "paper_setting", lambda _: None)(plan))
-
-
-def notes(plan: AnyPlan) -> Notes:
-    """What is to be said about its guarantee beyond ε and δ."""
-    return cast("Notes", _beside(plan, "notes", lambda _: Notes())(plan))
-
-
-def residual_risks(plan: AnyPlan) -> Sequence[str]:
-    """What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
-    return tuple(_beside(plan, "residual_risks")(plan))
-
-
-def checks(plan: AnyPlan, stated: Mapping[str, Any]) -> Checks:
-    """More that ``tacit verify`` checks of the parameters that a manifest states."""
-    return cast("Checks", _beside(plan, "checks")(plan, stated))
-
-
-def table_checks(plan: AnyPlan, read: Callable[[str], pa.Table]) -> Checks:
-    """More that ``tacit verify`` checks of the tables, which ``read`` gives by name."""
-    return cast("Checks", _beside(plan, "table_checks")(plan, read))
+words: Callable[[AnyPlan], Sequence[str]] = _said("words")
+"""What the parameters mean and cost."""
+steps: Callable[[AnyPlan], Sequence[DescribedStep]] = _said("steps")
+"""What is done to the log, in order."""
+columns: Callable[[AnyPlan], Mapping[str, Mapping[str, str]]] = _said("columns", {})
+"""What each column of numbers means, by table: for the manifest, the page and the files themselves."""
+figures: Callable[[AnyPlan], dict[str, float]] = _said("figures", {})
+"""What the parameters cost in utility, by name."""
+paper_figure: Callable[[AnyPlan], PaperFigure | None] = _said("paper_figure", None)
+"""What the paper prints for these parameters, to stand beside the provable guarantee."""
+paper_setting: Callable[[AnyPlan], PaperSetting | None] = _said("paper_setting", None)
+"""The parameters that the paper would choose for the same request."""
+notes: Callable[[AnyPlan], Notes] = _said("notes", Notes())
+"""What is to be said about the guarantee beyond ε and δ."""
+residual_risks: Callable[[AnyPlan], Sequence[str]] = _said("residual_risks")
+"""What an attacker can learn in spite of it, beyond what holds for every mechanism of its kind."""
+checks: Callable[[AnyPlan, Mapping[str, Any]], Checks] = _said("checks")
+"""More that ``tacit verify`` checks of the parameters that a manifest states."""
+table_checks: Callable[[AnyPlan, Callable[[str], pa.Table]], Checks] = _said("table_checks")
+"""More that ``tacit verify`` checks of the tables, which are read by name."""
 
 
 def selection_figures(part: Part) -> dict[str, float]:

@@ -64,6 +64,7 @@ class Adaptive(Mechanism):
     title: ClassVar[str] = "Adaptive"
     summary: ClassVar[str] = "Adaptive: the most items, and how many users have each, by adaptive rounds."
     example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
+    together: ClassVar[tuple[str, ...]] = ("at_epsilon", "at_delta")
     given_example: ClassVar[str] = "--at-epsilon 1 --at-delta 1e-6 --per-user 50 --keys-only"
     counts_prefixes: ClassVar[bool] = True
 
@@ -93,7 +94,6 @@ class Adaptive(Mechanism):
         False,
         "One noisy count of each item instead of rounds; planned where it finds more.",
         option="--single",
-        panel=parameters.GIVEN,
     )
     at_epsilon: float | None = parameters.declared(
         None,
@@ -108,11 +108,6 @@ class Adaptive(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.at_epsilon is None) != (self.at_delta is None):
-            raise ParameterError(
-                "`at_epsilon` and `at_delta` are given together, or neither.",
-                "Give `epsilon` and `delta` to have the rounds planned.",
-            )
         if self.public_list is not None and (self.single or not self.listed_kinds):
             raise ParameterError(
                 "a public list is of queries or keywords, found in rounds.",
@@ -147,11 +142,6 @@ class Adaptive(Mechanism):
         else:
             form["public_list"] = self.listed.to_dict()
         return form
-
-    @property
-    def given(self) -> bool:
-        """Whether the rounds' ε and δ were given apart from what may be spent."""
-        return self.at_epsilon is not None
 
     def plan(self) -> AdaptivePlan:
         """Rounds or a single count for ε and δ, whichever finds more; or what is given."""
@@ -221,7 +211,6 @@ class AdaptivePlan(Plan[Adaptive]):
 
     @property
     def given(self) -> Adaptive:
-        """With the ε and δ of the rounds given."""
         epsilon, delta = self.laid_out_for
         return self.mechanism.settled(at_epsilon=epsilon, at_delta=delta, single=self.single)
 

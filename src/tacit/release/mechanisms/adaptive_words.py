@@ -12,7 +12,6 @@ from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
 
 def figures(plan: AdaptivePlan) -> dict[str, float]:
-    """How many users an item needs at the best, and how far off counts are at least."""
     selection = plan.schedule.selection
     found: dict[str, float] = {}
     if isinstance(selection, SingleCount):
@@ -27,7 +26,6 @@ def figures(plan: AdaptivePlan) -> dict[str, float]:
 
 
 def words(plan: AdaptivePlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
     selection = plan.schedule.selection
     if isinstance(selection, AdaptiveRounds):
         return _words_of_rounds(plan, selection)
@@ -35,7 +33,6 @@ def words(plan: AdaptivePlan) -> Sequence[str]:
 
 
 def columns(plan: AdaptivePlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts, how far off it may be, and what stands in the place of one that is withheld."""
     if plan.single:
         bound = counted(plan.mechanism.per_user, "item")
         count = f"Users who have it among {bound} of theirs, drawn by lot where they have more; plus noise."
@@ -53,7 +50,6 @@ def columns(plan: AdaptivePlan) -> Mapping[str, Mapping[str, str]]:
 
 
 def steps(plan: AdaptivePlan) -> Sequence[DescribedStep]:
-    """What is done to the log."""
     selection = plan.schedule.selection
     if isinstance(selection, AdaptiveRounds):
         return _steps_of_rounds(plan, selection)

@@ -28,22 +28,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import (
-    GIVEN,
-    Choice,
-    StatedSet,
-    check_given_together,
-    declared,
-    declared_delta,
-    declared_epsilon,
-    declared_neighbours,
-    declared_noise,
-    declared_take,
-    first_given,
-    refuse_given_alone,
-    refuse_two_kinds_of_counts,
-)
+from tacit.release.parameters import GIVEN, Choice, StatedSet, declared, declared_noise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,13 +52,8 @@ EXPECTED_QUERIES = 1_000
 NO_SET = "none"
 """The name of no public set at all."""
 
-_PLANNED_WITH_THE_REST = (
-    "noise_counts",
-    "noise_clicks",
-    "noise_transitions",
-    "threshold_clicks",
-    "threshold_transitions",
-)
+Rule = tuple[float, int]
+"""A scale of noise, and a K that noisy counts must exceed."""
 
 
 class ClickMode(StrEnum):
@@ -94,15 +76,16 @@ class Click(Mechanism):
     title: ClassVar[str] = "A_Click"
     summary: ClassVar[str] = "A_Click: counts of queries, of clicks on them, and of steps between them."
     example: ClassVar[str] = "--epsilon 1 --queries-per-user 5"
+    together: ClassVar[tuple[str, ...]] = ("noise", "threshold")
     given_example: ClassVar[str] = (
         "--noise 10 --threshold 10 --queries-per-user 5 --clicks-per-user 5 --no-transitions"
     )
 
-    epsilon: float | None = declared_epsilon()
-    delta: float = declared_delta(
+    epsilon: float | None = parameters.declared_epsilon()
+    delta: float = parameters.declared_delta(
         0.0, "δ: what the whole release may cost at most; 0 publishes keys of public sets alone."
     )
-    neighbours: Neighbours = declared_neighbours()
+    neighbours: Neighbours = parameters.declared_neighbours()
     queries_per_user: int = declared(
         1, "q_f: how many searches of a user count; steps between them need two.", least=1
     )
@@ -144,7 +127,7 @@ class Click(Mechanism):
         "Publish the number that was compared, or a fresh one under noise of its own (planned: compared).",
         option="--same-counts/--fresh-counts",
     )
-    take: Choice = declared_take()
+    take: Choice = parameters.declared_take()
     noise: float | None = declared_noise("b: the scale of the selection's noise.")
     threshold: float | None = declared(
         None, "K: a query with a noisy count above it is published.", least=0, panel=GIVEN
@@ -164,17 +147,7 @@ class Click(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_given_together(self, "noise", "threshold")
-        given = [name for name in _PLANNED_WITH_THE_REST if getattr(self, name) is not None]
-        if not self.given:
-            rarest = ["minimum_frequency"] if self.minimum_frequency > 1 else []
-            refuse_given_alone(given or rarest, "noise", "threshold")
-        refuse_two_kinds_of_counts(self.same_counts, self.noise_counts)
-
-    @property
-    def given(self) -> bool:
-        """Whether noise and threshold were given."""
-        return self.noise is not None
+        self._refuse_two_kinds_of_counts(self.same_counts, self.noise_counts)
 
     @property
     def pure(self) -> bool:
@@ -218,34 +191,26 @@ class Click(Mechanism):
 
     def _given_schedule(self) -> Schedule:
         """What is not given of noise and thresholds is that of the selection."""
-        noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
+        noise, K = self.noise or 0.0, self.threshold or 0.0
+
+        def rule(scale: float | None, above: float | None) -> tuple[float, int]:
+            return noise if scale is None else scale, math.floor(K if above is None else above)
+
         return self.schedule_with(
-            queries=(noise, K),
-            fresh=None if self.same_counts else first_given(self.noise_counts, noise),
-            clicks=(first_given(self.noise_clicks, noise), math.floor(first_given(self.threshold_clicks, K))),
-            steps=(
-                first_given(self.noise_transitions, noise),
-                math.floor(first_given(self.threshold_transitions, K)),
-            ),
+            queries=rule(None, None),
+            fresh=None if self.same_counts else rule(self.noise_counts, None)[0],
+            clicks=rule(self.noise_clicks, self.threshold_clicks),
+            steps=rule(self.noise_transitions, self.threshold_transitions),
         )
 
-    def schedule_with(
-        self,
-        queries: tuple[float, int],
-        fresh: float | None,
-        clicks: tuple[float, int],
-        steps: tuple[float, int],
-    ) -> Schedule:
-        """Queries, clicks, transitions, each with a scale of noise and a K.
-
-        Strictly greater than K is K + 1 or more.
-        """
+    def schedule_with(self, queries: Rule, fresh: float | None, clicks: Rule, steps: Rule) -> Schedule:
+        """Lay out queries, clicks and transitions; strictly greater than K is K + 1 or more."""
         from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
         beside = Keys.PUBLIC if self.pure else Keys.OCCURRING
         domain = self.public_queries != NO_SET
 
-        def part(table: str, columns: str, records: int, rule: tuple[float, int], **more: Any) -> Part:
+        def part(table: str, columns: str, records: int, rule: Rule, **more: Any) -> Part:
             contribution = Contribution((records,), once=self.once_per_user)
             names = text_columns(*columns.split())
             return Part(table, names, contribution, Noise(rule[0]), rule[1] + 1, **{"keys": beside, **more})
@@ -279,7 +244,6 @@ class ClickPlan(Plan[Click]):
 
     @property
     def same_counts(self) -> bool:
-        """Whether the numbers that were compared are published."""
         return self.queries.fresh is None
 
     @property
@@ -289,7 +253,6 @@ class ClickPlan(Plan[Click]):
 
     @property
     def given(self) -> Click:
-        """With noise and thresholds of all tables given."""
         asked, queries = self.mechanism, self.queries
         beside: dict[str, Any] = {}
         for table, part in self.besides.items():
@@ -307,53 +270,44 @@ class ClickPlan(Plan[Click]):
         )
 
     @cached_property
-    def domain(self) -> Any:
-        """The public queries, read; ``none`` where there are none."""
-        from tacit.release.public_sets import take_domain
+    def sets(self) -> dict[str, Any]:
+        """The public queries and urls, read; ``none`` where there are none."""
+        from tacit.release.public_sets import take_domain, take_urls
 
-        named = self.mechanism.public_queries
-        return take_domain(named) if isinstance(named, str) and named != NO_SET else named
-
-    @cached_property
-    def surfaced(self) -> Any:
-        """The public urls, read; ``none`` where there are none."""
-        from tacit.release.public_sets import take_urls
-
-        named = self.mechanism.public_urls
-        return take_urls(named) if isinstance(named, str) and named != NO_SET else named
+        asked = self.mechanism
+        named = {"domain": (asked.public_queries, take_domain), "surfaced": (asked.public_urls, take_urls)}
+        return {
+            name: read(given) if isinstance(given, str) and given != NO_SET else given
+            for name, (given, read) in named.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
-        """Every parameter; the public sets by name and digest."""
-        sets = {"domain": self.domain, "surfaced": self.surfaced}
-        stated = {name: None if known == NO_SET else known.to_dict() for name, known in sets.items()}
+        stated = {name: None if known == NO_SET else known.to_dict() for name, known in self.sets.items()}
         return super().to_dict() | stated
 
     def _public_sets(self) -> tuple[PublicDomain | None, PublicUrls | None]:
         """The public sets that this release needs; a pure one without them is refused."""
         from tacit.release.public_sets import PublicDomain, PublicUrls
 
-        asked, domain, urls = self.mechanism, self.domain, self.surfaced
-        if asked.pure and not isinstance(domain, PublicDomain):
+        asked, sets = self.mechanism, self.sets
+        domain = sets["domain"] if isinstance(sets["domain"], PublicDomain) else None
+        urls = sets["surfaced"] if isinstance(sets["surfaced"], PublicUrls) else None
+        if asked.pure and domain is None:
             raise ParameterError(
                 "a pure A_Click release needs a public domain of queries; none was given.",
                 "Name one with `domain` (wordnet or a file), or give a `delta` above 0.",
             )
-        if asked.pure and asked.counted_clicks and not isinstance(urls, PublicUrls):
+        if asked.pure and asked.counted_clicks and urls is None:
             raise ParameterError(
                 "a pure A_Click release with clicks needs public urls; none were given.",
                 "Name them with `surfaced` (wordnet or a file), or set `clicks_per_user` to 0.",
             )
-        return (
-            domain if isinstance(domain, PublicDomain) else None,
-            urls if isinstance(urls, PublicUrls) else None,
-        )
+        return domain, urls
 
     def check(self) -> None:
-        """Refuse a pure release without the public sets that it needs."""
         self._public_sets()
 
     def admit(self, engine: Engine, log: Any) -> None:
-        """A domain from a file must not be the log's own list of queries."""
         from tacit.release.public_sets import refuse_domain_of_log
 
         known, _ = self._public_sets()
@@ -400,13 +354,10 @@ class ClickPlan(Plan[Click]):
     def rows(
         self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
     ) -> Iterable[pa.RecordBatch]:
-        """Queries; then urls, and steps, of the queries that were published."""
         if part.table == "queries":
             return self._queries(engine, counting)
-        queries = published["queries"]
-        if part.table == "clicks":
-            return self._clicks(engine, counting, queries)
-        return self._steps(engine, counting, queries)
+        read = self._clicks if part.table == "clicks" else self._steps
+        return read(engine, counting, published["queries"])
 
     def _queries(self, engine: Engine, counting: Counting) -> Iterator[pa.RecordBatch]:
         """Asked queries, then those of the domain that nobody asked, with a count of 0."""
@@ -470,7 +421,8 @@ def spurious_queries(asked: Click, size: int, noise: float, threshold: int) -> f
 
 def _planned(asked: Click) -> Schedule:
     """The split of ε with the least loss, and the least thresholds that hold with it."""
-    from tacit.release.planning import require_delta, split
+    from tacit.release.analysis import guarantee_of
+    from tacit.release.planning import least_thresholds, require_delta, settle_noise, split
 
     epsilon, delta = (asked.budget()[0], 0.0) if asked.pure else require_delta(asked)
     size = domain_size(asked.public_queries)
@@ -494,7 +446,15 @@ def _planned(asked: Click) -> Schedule:
         (clicks.noise, clicks.threshold),
         (steps.noise, steps.threshold),
     )
-    return _settle(asked, size, schedule, epsilon, delta)
+
+    def kept(candidate: Schedule) -> bool:
+        found, queries = guarantee_of(candidate), candidate.part("queries")
+        spurious = spurious_queries(asked, size, queries.scale, queries.above)
+        return found.epsilon <= epsilon and found.delta <= delta and spurious <= asked.spurious
+
+    # the promise to the last bit; then each threshold that what is left of δ still affords
+    schedule = settle_noise(schedule, "queries", epsilon)
+    return schedule if asked.pure else least_thresholds(schedule, kept)
 
 
 def _portions(asked: Click, size: int) -> list[Portion]:
@@ -531,23 +491,6 @@ def _portions(asked: Click, size: int) -> list[Portion]:
         key_portion(asked.counted_clicks, EXPECTED_QUERIES * URLS_PER_QUERY),
         key_portion(asked.steps_per_user, EXPECTED_QUERIES * (EXPECTED_QUERIES - 1)),
     ]
-
-
-def _settle(asked: Click, size: int, schedule: Schedule, epsilon: float, delta: float) -> Schedule:
-    """Keep the promise to the last bit, then lower each threshold that what is left of δ still affords."""
-    from tacit.release.analysis import guarantee_of
-    from tacit.release.planning import least_thresholds, settle_noise
-
-    def spurious(candidate: Schedule) -> float:
-        queries = candidate.part("queries")
-        return spurious_queries(asked, size, queries.scale, queries.above)
-
-    def kept(candidate: Schedule) -> bool:
-        found = guarantee_of(candidate)
-        return found.epsilon <= epsilon and found.delta <= delta and spurious(candidate) <= asked.spurious
-
-    schedule = settle_noise(schedule, "queries", epsilon)
-    return schedule if asked.pure else least_thresholds(schedule, kept)
 
 
 MECHANISM = Click

@@ -16,14 +16,12 @@ from tacit.release.thresholds import survival
 
 
 def figures(plan: ClickPlan) -> dict[str, float]:
-    """How often a query must be asked, and how far off its count is."""
     asked, noise, K = plan.mechanism, plan.queries.scale, plan.queries.above
     spurious = spurious_queries(asked, domain_size(asked.public_queries), noise, K)
     return {"spurious_queries": spurious, **prose.selection_figures(plan.queries)}
 
 
 def words(plan: ClickPlan) -> list[str]:
-    """What the parameters mean and cost."""
     asked, cost, size = plan.mechanism, figures(plan), domain_size(plan.mechanism.public_queries)
     kind = "different " if asked.once_per_user else ""
     queries = taken(asked.take, asked.queries_per_user, "query", f"{kind}queries")
@@ -63,7 +61,6 @@ def words(plan: ClickPlan) -> list[str]:
 
 
 def columns(plan: ClickPlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts."""
     asked, scale = plan.mechanism, plan.queries.error
     kind = "different " if asked.once_per_user else ""
     given = among(asked.take, asked.queries_per_user, "query", f"{kind}queries")
@@ -96,14 +93,12 @@ def notes(plan: ClickPlan) -> prose.Notes:
 
 
 def residual_risks(plan: ClickPlan) -> Sequence[str]:
-    """What is particular to it."""
     if not plan.mechanism.pure:
         return ()
     return ("Some published rows have no user at all: they come from the public domain by noise.",)
 
 
 def steps(plan: ClickPlan) -> Sequence[prose.DescribedStep]:
-    """What is done to the log, in the order of Algorithm 1."""
     asked, named = plan.mechanism, plan.mechanism.public_queries
     size, pure = domain_size(named), plan.mechanism.pure
     what = ("query", "different queries") if asked.once_per_user else ("search", "searches")
@@ -185,7 +180,6 @@ def paper_setting(plan: ClickPlan) -> prose.PaperSetting | None:
 
 
 def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> prose.Checks:
-    """A pure guarantee holds over public sets; the bundled one can be made again and compared."""
     del plan
     yield "the public sets are named, with their digests", lambda: _check_public_sets(stated)
 

@@ -67,12 +67,10 @@ class KQueryPlan(Plan[KQuery]):
 
     @property
     def k(self) -> int:
-        """The least number of users of a published query."""
         return self.mechanism.k
 
     @property
     def given(self) -> KQuery:
-        """As it was asked."""
         return self.mechanism
 
     def count(self, engine: Engine, log: Any) -> Counting:

@@ -9,7 +9,6 @@ from tacit.release.prose import DescribedStep, Notes, PaperSetting
 
 
 def words(plan: KQueryPlan) -> Sequence[str]:
-    """What k means, and what it is not."""
     return (
         f"A query, click or pair is published if at least {plan.k} users have it; what is rarer is lost.",
         f"An attacker with s accounts of their own leaves {plan.k} - s others behind each published query: "
@@ -20,13 +19,11 @@ def words(plan: KQueryPlan) -> Sequence[str]:
 
 
 def columns(plan: KQueryPlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts: exactly."""
     counts = f"Users who have it, exactly; at least {plan.k}."
     return {part.table: {"count": counts} for part in plan.schedule}
 
 
 def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:
-    """Adar's rule."""
     items = ", ".join(plan.mechanism.items)
     return (
         DescribedStep("Drop rare queries", f"all records of a query with fewer than {plan.k} users"),

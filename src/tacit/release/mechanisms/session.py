@@ -18,21 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
+from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import (
-    GIVEN,
-    Choice,
-    check_given_together,
-    declared,
-    declared_delta,
-    declared_epsilon,
-    declared_neighbours,
-    declared_noise,
-    declared_take,
-    first_given,
-    refuse_given_alone,
-    refuse_two_kinds_of_counts,
-)
+from tacit.release.parameters import GIVEN, Choice, declared, declared_noise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,8 +34,6 @@ LONGEST = 8
 
 PLANNED_CLICKS = 1
 """l where a plan is asked for and nothing is said."""
-
-_PLANNED_WITH_THE_REST = ("noise_counts", "noise_clicks", "threshold_clicks", "noise_click_counts")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,11 +49,12 @@ class Session(Mechanism):
     title: ClassVar[str] = "A_Session"
     summary: ClassVar[str] = "A_Session: counts of query sequences within sessions, and of clicks."
     example: ClassVar[str] = "--epsilon 8 --delta 1e-6"
+    together: ClassVar[tuple[str, ...]] = ("noise", "threshold")
     given_example: ClassVar[str] = "--noise 1 --threshold 20 --sessions-per-user 1 --queries-per-session 3"
 
-    epsilon: float | None = declared_epsilon()
-    delta: float = declared_delta()
-    neighbours: Neighbours = declared_neighbours()
+    epsilon: float | None = parameters.declared_epsilon()
+    delta: float = parameters.declared_delta()
+    neighbours: Neighbours = parameters.declared_neighbours()
     sessions_per_user: int = declared(1, "l_s: how many sessions of a user count.", least=1)
     queries_per_session: int = declared(
         2, "l_q: the first queries of a session that count.", least=2, most=20
@@ -85,7 +72,7 @@ class Session(Mechanism):
         "Publish the numbers that were compared, or fresh ones under noise of their own (planned: compared).",
         option="--same-counts/--fresh-counts",
     )
-    take: Choice = declared_take()
+    take: Choice = parameters.declared_take()
     noise: float | None = declared_noise("b: the scale of the selection's noise.")
     threshold: float | None = declared(
         None, "K: a sequence with a noisy count above it is published.", least=0, panel=GIVEN
@@ -99,21 +86,13 @@ class Session(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_given_together(self, "noise", "threshold")
-        given = [name for name in _PLANNED_WITH_THE_REST if getattr(self, name) is not None]
-        if not self.given:
-            refuse_given_alone(given, "noise", "threshold")
-        if self.given and not self.clicks_per_user and any("click" in name for name in given):
+        of_clicks = (self.noise_clicks, self.threshold_clicks, self.noise_click_counts)
+        if self.given and not self.clicks_per_user and any(each is not None for each in of_clicks):
             raise ParameterError(
                 "the click part's noise or threshold was given, but not how many clicks a user gives.",
                 "Add `clicks_per_user`.",
             )
-        refuse_two_kinds_of_counts(self.same_counts, self.noise_counts, self.noise_click_counts)
-
-    @property
-    def given(self) -> bool:
-        """Whether noise and threshold were given."""
-        return self.noise is not None
+        self._refuse_two_kinds_of_counts(self.same_counts, self.noise_counts, self.noise_click_counts)
 
     @property
     def counted_clicks(self) -> int:
@@ -163,14 +142,15 @@ class Session(Mechanism):
 
     def _given_schedule(self) -> Schedule:
         """What is not given of noise and thresholds is that of the sequences."""
-        noise, K = self.noise or 0.0, math.floor(self.threshold or 0)
-        clicks = first_given(self.noise_clicks, noise)
-        return self.schedule_with(
-            sequences=(noise, K),
-            clicks=(clicks, math.floor(first_given(self.threshold_clicks, K))),
-            fresh=None if self.same_counts else first_given(self.noise_counts, noise),
-            fresh_clicks=None if self.same_counts else first_given(self.noise_click_counts, clicks),
-        )
+        noise, K = self.noise or 0.0, self.threshold or 0.0
+        clicks = noise if self.noise_clicks is None else self.noise_clicks
+        above = K if self.threshold_clicks is None else self.threshold_clicks
+        fresh = [self.noise_counts, self.noise_click_counts]
+        if not self.same_counts:
+            fresh = [
+                own if scale is None else scale for scale, own in zip(fresh, (noise, clicks), strict=True)
+            ]
+        return self.schedule_with((noise, math.floor(K)), (clicks, math.floor(above)), *fresh)
 
     def schedule_with(
         self,
@@ -217,12 +197,10 @@ class SessionPlan(Plan[Session]):
 
     @property
     def same_counts(self) -> bool:
-        """Whether the numbers that were compared are published."""
         return self.sequences.fresh is None
 
     @property
     def given(self) -> Session:
-        """With noise and thresholds of both parts given."""
         asked, sequences = self.mechanism, self.sequences
         of_clicks: dict[str, Any] = {}
         for part in self.schedule.parts[1:]:

@@ -17,12 +17,10 @@ THESIS_CLICKS = 4
 
 
 def figures(plan: SessionPlan) -> dict[str, float]:
-    """How often a sequence must occur, and how far off its count is."""
     return {"counts_per_user": plan.mechanism.sensitivity, **selection_figures(plan.sequences)}
 
 
 def words(plan: SessionPlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
     asked, cost = plan.mechanism, figures(plan)
     how = "once, however often it occurs" if asked.counted_once else "as often as it occurs"
     lines = [
@@ -46,7 +44,6 @@ def words(plan: SessionPlan) -> Sequence[str]:
 
 
 def columns(plan: SessionPlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts."""
     asked, part = plan.mechanism, plan.sequences
     times = (
         "Users who asked these queries in this order" if asked.counted_once else "How often they were asked"
@@ -69,7 +66,6 @@ def columns(plan: SessionPlan) -> Mapping[str, Mapping[str, str]]:
 
 
 def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
-    """What is done to the log, as the thesis lists it."""
     asked = plan.mechanism
     once = ", each once per user" if asked.counted_once else ""
     bound = (

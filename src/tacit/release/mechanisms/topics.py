@@ -36,6 +36,7 @@ class Topics(Mechanism):
         "Topics: how many people search for what, over a public taxonomy. For small logs too."
     )
     example: ClassVar[str] = "--epsilon 1"
+    together: ClassVar[tuple[str, ...]] = ("noise",)
     given_example: ClassVar[str] = "--noise 4 --levels 2 --per-user 2"
     publishes_queries: ClassVar[bool] = False
 
@@ -92,12 +93,10 @@ class TopicsPlan(Plan[Topics]):
 
     @property
     def noise(self) -> float:
-        """λ."""
         return self.schedule.parts[0].scale
 
     @property
     def given(self) -> Topics:
-        """With λ given."""
         return self.mechanism.settled(noise=self.noise)
 
     @cached_property
@@ -130,7 +129,6 @@ class TopicsPlan(Plan[Topics]):
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Every parameter; the taxonomy by name and digest."""
         return super().to_dict() | {"taxonomy": self.topics.to_dict()}
 
     def count(self, engine: Engine, log: Any) -> Counting:

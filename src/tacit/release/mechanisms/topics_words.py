@@ -15,7 +15,6 @@ from tacit.release.prose import Checks, DescribedStep
 
 
 def figures(plan: TopicsPlan) -> dict[str, float]:
-    """How far off a count is at most, as a standard error, and from where on it is significant."""
     deviation = math.sqrt(noise_variance(plan.noise))
     return {"largest_deviation": deviation, "told_from_none_at": 2 * deviation}
 
@@ -27,7 +26,6 @@ def _taxonomy(plan: TopicsPlan) -> str:
 
 
 def words(plan: TopicsPlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
     asked = plan.mechanism
     how = {"frequent": "most", "first": "first", "last": "last"}[asked.take.value]
     return (
@@ -45,7 +43,6 @@ def words(plan: TopicsPlan) -> Sequence[str]:
 
 
 def columns(plan: TopicsPlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts, and what stands beside it."""
     asked = plan.mechanism
     given = among(asked.take, asked.per_user, "topic")
     count = (
@@ -56,7 +53,6 @@ def columns(plan: TopicsPlan) -> Mapping[str, Mapping[str, str]]:
 
 
 def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:
-    """What is done to the log."""
     asked = plan.mechanism
     place = f"each query under a topic of {_taxonomy(plan)}, by its text and public data alone"
     return (
@@ -79,7 +75,6 @@ def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:
 
 
 def residual_risks(plan: TopicsPlan) -> Sequence[str]:
-    """Beyond what holds for every pure release."""
     del plan
     return (
         "Nothing about what is in no topic: texts of queries do not appear, only topics that were public "
@@ -88,13 +83,11 @@ def residual_risks(plan: TopicsPlan) -> Sequence[str]:
 
 
 def checks(plan: TopicsPlan, stated: Mapping[str, Any]) -> Checks:
-    """The bundled taxonomy can be read again and compared."""
     del plan
     yield "the taxonomy is named, with its digest", lambda: check_topics(stated)
 
 
 def table_checks(plan: TopicsPlan, read: Callable[[str], pa.Table]) -> Checks:
-    """All topics are listed and no others; how far off a count is follows from the noise and the tree."""
     variance = noise_variance(plan.noise)
     yield (
         "topics lists the topics of the taxonomy stated, with the errors that follow",

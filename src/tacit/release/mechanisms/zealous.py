@@ -15,21 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.guarantee import GuaranteeKind, Neighbours
+from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
-from tacit.release.parameters import (
-    GIVEN,
-    ITEM_KEYS,
-    LARGEST_EPSILON,
-    Choice,
-    Item,
-    check_given_together,
-    declared,
-    declared_delta,
-    declared_epsilon,
-    declared_neighbours,
-    declared_noise,
-    declared_take,
-)
+from tacit.release.parameters import GIVEN, ITEM_KEYS, Choice, Item, declared
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
@@ -47,11 +35,12 @@ class Zealous(Mechanism):
     title: ClassVar[str] = "ZEALOUS"
     summary: ClassVar[str] = "ZEALOUS: how many users have each item, above two thresholds."
     example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
+    together: ClassVar[tuple[str, ...]] = ("noise", "threshold_2")
     given_example: ClassVar[str] = "--noise 10 --threshold-1 1 --threshold-2 149 --per-user 5 --users 100000"
 
-    epsilon: float | None = declared_epsilon()
-    delta: float = declared_delta()
-    neighbours: Neighbours = declared_neighbours()
+    epsilon: float | None = parameters.declared_epsilon()
+    delta: float = parameters.declared_delta()
+    neighbours: Neighbours = parameters.declared_neighbours()
     items: tuple[Item, ...] = declared(
         (Item.QUERIES,), "What is counted; repeat it for several histograms.", option="--item"
     )
@@ -66,8 +55,8 @@ class Zealous(Mechanism):
     users: int | None = declared(
         None, "U, for the probabilistic guarantee: a public upper bound on the number of users.", least=1
     )
-    take: Choice = declared_take()
-    noise: float | None = declared_noise("λ: the scale of the noise.")
+    take: Choice = parameters.declared_take()
+    noise: float | None = parameters.declared_noise("λ: the scale of the noise.")
     threshold_1: int | None = declared(
         None, "τ: items of fewer users never appear (1 unless given).", least=1, panel=GIVEN
     )
@@ -78,7 +67,7 @@ class Zealous(Mechanism):
         None,
         "State the guarantee at this ε, with the exact δ of the noise (planned where it helps).",
         above=0,
-        most=LARGEST_EPSILON,
+        most=parameters.LARGEST_EPSILON,
         panel=GIVEN,
     )
 
@@ -86,7 +75,6 @@ class Zealous(Mechanism):
         super().__post_init__()
         if self.kind not in (GuaranteeKind.INDISTINGUISHABILITY, GuaranteeKind.PROBABILISTIC):
             raise ParameterError.outside("kind", self.kind.value, "indistinguishability or probabilistic")
-        check_given_together(self, "noise", "threshold_2")
         if self.probabilistic and self.at_epsilon is not None:
             raise ParameterError("`at_epsilon` is for indistinguishability.", "Leave one of the two out.")
         if self.at_epsilon is not None and self.neighbours is not Neighbours.ADD_REMOVE:
@@ -139,28 +127,20 @@ class ZealousPlan(Plan[Zealous]):
 
     @property
     def noise(self) -> float:
-        """λ."""
         return self.schedule.parts[0].scale
 
     @property
     def threshold_1(self) -> int:
-        """τ."""
         return self.schedule.parts[0].minimum
 
     @property
     def threshold_2(self) -> int:
-        """T."""
         return self.schedule.parts[0].least or 0
 
     @property
     def given(self) -> Zealous:
-        """With λ, τ and T given."""
-        return self.mechanism.settled(
-            noise=self.noise,
-            threshold_1=self.threshold_1,
-            threshold_2=self.threshold_2,
-            at_epsilon=self.schedule.at_epsilon,
-        )
+        thresholds = {"threshold_1": self.threshold_1, "threshold_2": self.threshold_2}
+        return self.mechanism.settled(noise=self.noise, at_epsilon=self.schedule.at_epsilon, **thresholds)
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Users of each item."""

@@ -16,13 +16,11 @@ from tacit.release.thresholds import survival
 
 
 def figures(plan: ZealousPlan) -> dict[str, float]:
-    """How many users an item needs, and how far off its count is."""
     first = survival(plan.noise, plan.threshold_2 - plan.threshold_1)
     return {**selection_figures(plan.schedule.parts[0]), "chance_at_first_threshold": first}
 
 
 def words(plan: ZealousPlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
     asked, cost = plan.mechanism, figures(plan)
     given = among(asked.take, asked.per_user, "item", "different items")
     return (
@@ -40,7 +38,6 @@ def words(plan: ZealousPlan) -> Sequence[str]:
 
 
 def columns(plan: ZealousPlan) -> Mapping[str, Mapping[str, str]]:
-    """What a count counts."""
     asked = plan.mechanism
     found = {}
     for item in asked.items:
@@ -53,7 +50,6 @@ def columns(plan: ZealousPlan) -> Mapping[str, Mapping[str, str]]:
 
 
 def steps(plan: ZealousPlan) -> Sequence[DescribedStep]:
-    """What is done to the log, as paper 004 lists it."""
     asked = plan.mechanism
     chosen = taken(asked.take, asked.per_user, "item", "different items")
     return (
