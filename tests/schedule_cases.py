@@ -229,7 +229,7 @@ def session_once(**relation: Any) -> Plan[Any]:
 
 def topics(**relation: Any) -> Plan[Any]:
     """Two topics of WordNet's first level, and one right below in each."""
-    return Topics(taxonomy="wordnet", per_user=2, levels=2, noise=2.0, **relation).plan()
+    return Topics(per_user=2, levels=2, noise=2.0, **relation).plan()
 
 
 def k_query(**relation: Any) -> Plan[Any]:

@@ -474,7 +474,6 @@ def _imported(paths: list[Any], options: Any, name: str, output: Path | None, fo
 
 
 def _private_folder() -> Path:
-    """A folder that only its owner can enter."""
     return Path(tempfile.mkdtemp(prefix="tacit-log-"))
 
 

@@ -28,12 +28,10 @@ from tacit.release.mechanisms.topics import Topics, TopicsPlan
 from tacit.release.mechanisms.topics_counting import (
     NOWHERE,
     NearestTopics,
-    NounTopics,
     PeoplesTopics,
     topics_of_queries,
 )
 from tacit.release.mechanisms.topics_tree import (
-    BEGINNERS,
     TOP,
     PublishedTopics,
     estimate,
@@ -41,10 +39,9 @@ from tacit.release.mechanisms.topics_tree import (
     published_topics,
     take_topics,
     whole_counts,
-    wordnet_levels,
 )
 from tacit.release.verify import verify_release
-from tacit.taxonomy import TopicTree, load_wordnet
+from tacit.taxonomy import TopicTree
 
 PATHS = """Top/Arts/Music\t3
 Top/Arts/Movies\t5
@@ -60,51 +57,57 @@ def engine() -> Iterator[Engine]:
         yield opened
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.tsv"
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("taxonomy") / "small.tsv"
     path.write_text(PATHS)
     return path
 
 
-def made(engine: Engine, log: Log, source: Any = None, **options: Any) -> dict[str, int]:
+def made(engine: Engine, log: Log, taxonomy: Path, **options: Any) -> dict[str, int]:
     """The published counts that are not 0."""
-    tables = run(
-        Topics(**{"taxonomy": "wordnet", **options}),
-        engine,
-        engine.load(log_table(log)),
-        source or SeededRandomness(1),
-    )
+    asked_for = Topics(taxonomy=str(taxonomy), **options)
+    tables = run(asked_for, engine, engine.load(log_table(log)), SeededRandomness(1))
     rows = tables["topics"].to_pylist()
     return {row["topic"]: row["count"] for row in rows if row["count"]}
 
 
 class TestCounts:
-    def test_a_user_counts_for_what_they_search_most_and_for_one_topic_below(self, engine: Engine) -> None:
+    def test_a_user_counts_for_what_they_search_most_and_for_one_topic_below(
+        self, engine: Engine, small: Path
+    ) -> None:
         log = {
-            "a": asked("beagle", "poodle", "lizard", "violin"),
-            "b": asked("violin", "hammer", "piano", "trumpet"),
+            "a": asked("music", "movies", "music", "sports"),
+            "b": asked("sports", "physics", "sports", "movies"),
             "c": asked("xyzzy", "plugh"),
         }
-        found = made(engine, log, noise=0.0, levels=1)
-        assert found == {"animal": 1, "artifact": 1}
-        assert made(engine, log, noise=0.0, levels=1, per_user=2) == {"animal": 1, "artifact": 2}
+        assert made(engine, log, small, noise=0.0, levels=1) == {"Arts": 1, "Sports": 1}
+        assert made(engine, log, small, noise=0.0, levels=1, per_user=3) == {
+            "Arts": 2,
+            "Sports": 2,
+            "Science": 1,
+        }
+        assert made(engine, log, small, noise=0.0, levels=2)["Arts/Music"] == 1
 
-    def test_the_counts_below_a_topic_are_its_people_divided(self, engine: Engine) -> None:
-        log = {f"u{n}": asked(*["beagle", "moth", "violin", "nun"][: n % 4 + 1]) for n in range(9)}
-        found = made(engine, log, noise=0.0, levels=3, per_user=3)
+    def test_the_counts_below_a_topic_are_its_people_divided(self, engine: Engine, small: Path) -> None:
+        words = ["music", "movies", "quantum physics", "sports"]
+        log = {f"u{n}": asked(*words[n % 3 : n % 4 + 1]) for n in range(9)}
+        found = made(engine, log, small, noise=0.0, levels=3, per_user=3)
+        assert len(found) > 5
         for topic, count in found.items():
             below = [n for other, n in found.items() if other.rpartition("/")[0] == topic]
             assert not below or sum(below) == count
 
-    def test_first_and_last_choose_by_time(self, engine: Engine) -> None:
-        log = {"a": asked("violin", "beagle", "beagle", "nun")}
-        for take, topic in (("first", "artifact"), ("frequent", "animal"), ("last", "person")):
-            assert made(engine, log, noise=0.0, levels=1, take=take) == {topic: 1}
+    def test_first_and_last_choose_by_time(self, engine: Engine, small: Path) -> None:
+        log = {"a": asked("music", "sports", "sports", "physics")}
+        for take, topic in (("first", "Arts"), ("frequent", "Sports"), ("last", "Science")):
+            assert made(engine, log, small, noise=0.0, levels=1, take=take) == {topic: 1}
 
-    def test_a_log_without_records_and_one_without_topics_have_only_zeros(self, engine: Engine) -> None:
+    def test_a_log_without_records_and_one_without_topics_have_only_zeros(
+        self, engine: Engine, small: Path
+    ) -> None:
         for log in ({}, {"a": asked("xyzzy")}):
-            assert made(engine, log, noise=0.0) == {}
+            assert made(engine, log, small, noise=0.0) == {}
 
 
 class TestTree:
@@ -118,40 +121,14 @@ class TestTree:
         assert at["Top/Arts"] == "Arts/other" and at["Top/Sports"] == "Sports"
         assert at["Top/Science/Physics/Quantum"] == "Science/Physics"
 
-    def test_wordnet_begins_with_the_unique_beginners(self) -> None:
-        topics = wordnet_levels(2)
-        first = [label for label, level in zip(topics.labels, topics.level, strict=True) if level == 1]
-        assert len(first) == len(BEGINNERS) + 1 and {"animal", "food", "solid food", "other"} <= set(first)
-        beagle = load_wordnet().senses("beagle")[0]
-        assert topics.labels[topics.place[beagle]].startswith("animal/")
-        assert all(topics.above[n] < n for n in range(len(topics)))
-
     def test_names_that_look_like_somebody_are_not_published(self) -> None:
         tree = TopicTree.from_paths([(("A", "call 555-123-4567"), 1.0), (("A", "B"), 1.0)])
-        topics = published_topics(tree, np.ones(len(tree), np.bool_), 2, name="t", source="")
+        topics = published_topics(tree, 2, name="t", source="")
         assert set(topics.labels) == {"A", "A/B", "A/other"}
 
 
 class TestMapping:
     QUERIES = ("cheap flights to new york", "new york", "beagle photos", "the", "", "xyzzy", "dogs and cats")
-
-    def test_the_longest_phrase_decides_then_the_rarest_word(self) -> None:
-        found = NounTopics()(self.QUERIES)
-        name = load_wordnet().name
-        assert name(found[0]) == name(found[1]) == "new_york.n.01"
-        assert name(found[2]) == "beagle.n.01"
-        assert found[3] == found[4] == found[5] == NOWHERE
-
-    def test_a_plural_is_its_singular_unless_that_is_the_rarer_word(self) -> None:
-        name = load_wordnet().name
-        found = NounTopics()(["clocks", "physics", "politics", "www.clocks.com", "www com", "http://www"])
-        assert [name(topic) for topic in found[:4]] == [
-            "clock.n.01",
-            "physics.n.01",
-            "politics.n.01",
-            "clock.n.01",
-        ]
-        assert found[4:].tolist() == [NOWHERE, NOWHERE]
 
     def test_the_peoples_taxonomy_places_what_people_search_for(self) -> None:
         public, places = take_topics("people", 2), PeoplesTopics()
@@ -168,10 +145,10 @@ class TestMapping:
     @given(st.permutations(QUERIES), st.integers(0, 6))
     def test_other_queries_have_no_say(self, queries: list[str], size: int) -> None:
         tree = TopicTree.from_paths([((name,), 1.0) for name in ("Travel", "Music", "Pets", "Sports")])
-        for topics_of in (NounTopics(), NearestTopics(tree)):
-            together = topics_of(queries)
-            assert together[:size].tolist() == topics_of(queries[:size]).tolist()
-            assert together.tolist() == [int(topics_of([query])[0]) for query in queries]
+        topics_of = NearestTopics(tree)
+        together = topics_of(queries)
+        assert together[:size].tolist() == topics_of(queries[:size]).tolist()
+        assert together.tolist() == [int(topics_of([query])[0]) for query in queries]
 
     def test_products_of_rounded_directions_are_exact(self) -> None:
         nearest = NearestTopics(TopicTree.from_paths([((name,), 1.0) for name in ("Travel", "Music")]))
@@ -236,14 +213,10 @@ class TestConsistency:
 
     def test_the_stated_errors_are_those_of_the_noise(self, engine: Engine) -> None:
         """At 5 standard errors over 100 draws, all topics together; 30% more or less noise is told."""
-        counting = (
-            Topics(noise=3.0, taxonomy="wordnet")
-            .plan()
-            .count(engine, engine.load(log_table({"a": asked("beagle")})))
-        )
+        counting = Topics(noise=3.0).plan().count(engine, engine.load(log_table({"a": asked("xyzzy")})))
 
         def ratio(drawn: float, stated: float) -> float:
-            release, topics = Topics(noise=drawn, taxonomy="wordnet").plan(), wordnet_levels(2)
+            release, topics = Topics(noise=drawn).plan(), take_topics("people", 2)
             squares = []
             for _ in range(100):
                 noisy: list[np.ndarray] = []
@@ -259,7 +232,7 @@ class TestConsistency:
 
 
 def remember_drawn(release: TopicsPlan, noisy: list[np.ndarray]) -> TopicsPlan:
-    """The release, which notes what was drawn before it is made consistent, less the one user's 1."""
+    """The release, which notes what was drawn before it is made consistent; nobody counts for anything."""
 
     class Seen(TopicsPlan):
         def finish(self, tables: Tables) -> Tables:
@@ -267,9 +240,6 @@ def remember_drawn(release: TopicsPlan, noisy: list[np.ndarray]) -> TopicsPlan:
             drawn = np.zeros(len(order), np.int64)
             for row in tables["topics"].to_pylist():
                 drawn[order[row["topic"]]] = row["count"]
-            beagle = self._public().place[load_wordnet().senses("beagle")[0]]
-            for topic in (beagle, self._public().above[beagle]):
-                drawn[topic] -= 1
             noisy.append(drawn)
             return super().finish(tables)
 

@@ -33,7 +33,6 @@ class Neighbours(StrEnum):
 
     @property
     def words(self) -> str:
-        """The relation as it reads in a sentence."""
         return "adding or removing a user" if self is Neighbours.ADD_REMOVE else "replacing a user's history"
 
     @property
@@ -115,7 +114,7 @@ class Guarantee:
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
 
     def as_replace(self) -> Guarantee:
-        """What holds under REPLACE: to replace a history is to remove one user and add another.
+        """Say what holds under REPLACE: to replace a history is to remove one user and add another.
 
         Twice over: P ≤ e^ε(e^ε P' + δ) + δ, that is (2ε, (1 + e^ε)δ); pure ε gives pure 2ε. A
         probabilistic guarantee is weakened to (ε, δ) first.

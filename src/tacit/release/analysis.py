@@ -82,7 +82,6 @@ class Charge:
 
 
 def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
-    """The ε of a release that makes all these charges."""
     losses = [charge.epsilon if charge.loss is None else charge.loss for charge in charges]
     return sum_up(losses) * neighbours.users_changed  # doubling a float is exact
 
@@ -95,7 +94,7 @@ def parts_document(charges: Iterable[Charge], neighbours: Neighbours) -> list[di
 
 
 def guarantee_of(schedule: Schedule) -> Guarantee:
-    """What carrying out the schedule provably promises."""
+    """Say what carrying out the schedule provably promises."""
     relation = schedule.neighbours
     if schedule.exact:
         return Guarantee(GuaranteeKind.K_QUERY, relation, k=min(part.minimum for part in schedule))
@@ -111,7 +110,7 @@ def guarantee_of(schedule: Schedule) -> Guarantee:
 
 
 def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
-    """What each part costs: which keys, and their counts where these get fresh noise."""
+    """Say what each part costs: which keys, and their counts where these get fresh noise."""
     if schedule.exact:
         return ()  # no ε describes true counts
     if schedule.selection is not None:
@@ -131,7 +130,7 @@ def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
 
 
 def event_of(schedule: Schedule) -> Event:
-    """What the ledger is charged with: as tight as it is known, so that many releases compose well."""
+    """Say what the ledger is charged with: as tight as it is known, so that many releases compose well."""
     if schedule.exact:
         return KQueryRelease(min(part.minimum for part in schedule))
     if schedule.selection is not None:
@@ -199,7 +198,7 @@ def _keys_at_minimum(part: Part, users: int) -> int:
 
 
 def _probabilistic_charge(schedule: Schedule, part: Part, users: int) -> Charge:
-    """What a histogram costs as probabilistic differential privacy."""
+    """Say what a histogram costs as probabilistic differential privacy."""
     m, noise = part.contribution.total, part.scale
     delta = thresholds.appearance(_keys_at_minimum(part, users) * _first_loss(part))
     charge = Charge.of_counts(part.table, m, noise, delta)
@@ -283,7 +282,7 @@ def _searches_with_what_lies_within(schedule: Schedule) -> float | None:
 
 
 def _spread(part: Part | None) -> thresholds.Spread:
-    """How a user's records fall on the keys of a part; nothing where there is no such part."""
+    """Say how a user's records fall on the keys of a part; nothing where there is no such part."""
     if part is None or part.least is None:
         return thresholds.NOTHING
     return thresholds.Spread(part.contribution.total, part.scale, part.least - part.minimum)
@@ -322,7 +321,7 @@ def _step(part: Part) -> int:
 
 
 def _selected(part: Part) -> Charge:
-    """Which keys are published, with the number that was compared if no fresh one is drawn."""
+    """Find which keys are published, with the number that was compared if no fresh one is drawn."""
     what = part.table if part.fresh is None else f"which {part.table}"
     delta = thresholds.appearance(fresh_loss(part))
     if part.chance == 1:
@@ -341,7 +340,7 @@ def _selected(part: Part) -> Charge:
 
 
 def _sampled_loss(part: Part, records: int) -> float:
-    """What a public key tells that takes part by chance p_g at count 0 and surely above.
+    """Say what a public key tells that takes part by chance p_g at count 0 and surely above.
 
     Appearing tells ln(1/p_g) more, and not appearing tells φ + ln(1 - p_g s(0)). All of these are convex in
     the records, so the worst users are the two extremes.

@@ -111,7 +111,7 @@ def bounded_within(items: Any, group: Sequence[str], keys: Sequence[str], limit:
 
 
 def counts_of(items: Any, keys: Sequence[str]) -> Any:
-    """How many rows there are of each key: (keys, count)."""
+    """Count how many rows there are of each key: (keys, count)."""
     return items.group_by(list(keys)).aggregate(count=items.count())
 
 

@@ -50,7 +50,7 @@ _LARGE = 1_000
 
 
 def is_rough(users: int) -> bool:
-    """Whether a log of so many users is judged by one that is much smaller."""
+    """Tell whether a log of so many users is judged by one that is much smaller."""
     return users > REACH * WORLDS[-1]
 
 
@@ -124,7 +124,6 @@ class Foreseen:
     needed: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
         form: dict[str, Any] = {"expected_users": self.users, "expected_rows": self.rows}
         if self.ranges:
             form["expected_range"] = {table: list(ends) for table, ends in self.ranges.items()}
@@ -188,7 +187,7 @@ _OTHER_DRAWS = 2.0
 
 
 def _carried_out(schedule: Schedule, selection: Selection, held: Held, users: int, share: float) -> Foreseen:
-    """What a selection publishes of ``share`` times the synthetic users."""
+    """Say what a selection publishes of ``share`` times the synthetic users."""
     source = OperatingSystemRandomness()
     larger = max(1.0, share)
     drawn: dict[str, list[int]] = {part.table: [] for part in schedule}
@@ -222,7 +221,6 @@ def _range_of(numbers: Sequence[int]) -> tuple[int, int]:
 
 
 def some_users(holdings: Holdings, share: float, source: RandomSource) -> Holdings:
-    """This part of the users, by lot."""
     sizes = np.diff(holdings.starts)
     kept = np.argsort(source.words(sizes.size))[: max(1, round(share * sizes.size))]
     chosen = np.zeros(sizes.size, dtype=np.bool_)

@@ -150,7 +150,7 @@ class Mechanism(ABC):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` wrote: for its guarantee, not to run."""
+        """Say what ``to_dict`` wrote: for its guarantee, not to run."""
         made = {name: tuple(value) if isinstance(value, list) else value for name, value in form.items()}
         return cls(**made)
 
@@ -268,7 +268,7 @@ class Plan(ABC, Generic[M]):
         return keys
 
     def finish(self, tables: Tables) -> Tables:
-        """What is computed from the noisy tables alone before they are published: post-processing."""
+        """Say what is computed from the noisy tables alone before they are published: post-processing."""
         return tables
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:

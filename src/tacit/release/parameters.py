@@ -64,7 +64,6 @@ class Choice(StrEnum):
 
     @property
     def words(self) -> str:
-        """As it reads in a sentence."""
         return "most frequent" if self is Choice.FREQUENT else self.value
 
 
@@ -217,7 +216,7 @@ def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
 
 
 def _named(name: str, value: Any) -> Any:
-    """What can be named, or given as it was read: a domain, urls, a taxonomy."""
+    """Say what can be named, or given as it was read: a domain, urls, a taxonomy."""
     if isinstance(value, numbers.Number | list | tuple | dict):
         raise ParameterError.outside(name, value, "a name, or the place of a file")
     return str(value) if isinstance(value, Path) else value

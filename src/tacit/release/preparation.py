@@ -65,7 +65,7 @@ def withheld(tables: Tables, *, scrub: bool = True) -> Tables:
 
 
 def _bad(texts: Any, column: str, scrub: bool) -> npt.NDArray[np.bool_]:
-    """Which texts are not to be published."""
+    """Find which texts are not to be published."""
     longest = LONGEST_URL if column == "url" else LONGEST_KEY
     bad = np.array(pc.fill_null(pc.greater(pc.utf8_length(texts), longest), False))
     bad |= np.asarray(pc.fill_null(pc.match_substring_regex(texts, INVISIBLE), False))
@@ -101,7 +101,6 @@ class Preparation:
             raise ParameterError.outside("since", self.since.isoformat(), "before `until`")
 
     def apply(self, engine: Engine, log: Any) -> Any:
-        """The records that take part."""
         log = log.filter(log["query"] != WORDLESS)
         if self.since is not None:
             log = log.filter(log.time >= self.since)
@@ -111,7 +110,6 @@ class Preparation:
         return log if self.sessions == BY_PAUSES else engine.with_sessions(log, self.sessions)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {
             "since": self.since.isoformat() if self.since else None,
             "until": self.until.isoformat() if self.until else None,
@@ -121,7 +119,6 @@ class Preparation:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Preparation:
-        """What ``to_dict`` wrote."""
         since, until = form["since"], form["until"]
         return cls(
             datetime.fromisoformat(since) if since else None,

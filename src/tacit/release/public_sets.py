@@ -77,11 +77,9 @@ class PublicDomain:
         ).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"name": self.name, "origin": self.origin, "queries": len(self), "sha256": self.digest}
 
     def table(self) -> pa.Table:
-        """One column, ``query``."""
         return pa.table({"query": self.queries})
 
 
@@ -161,7 +159,6 @@ def _refuse_log(path: Path, lines: list[str]) -> None:
 
 
 def bundled_words() -> PublicDomain:
-    """The bundled English words, each a query of its own."""
     content = (resources.files("tacit.data") / "glove" / "words.txt").read_text(encoding="utf-8")
     listed = pa.array(content.split(), pa.string())
     return _domain(BUNDLED_WORDS, normalise_column(listed), "the 50,000 commonest words of GloVe")
@@ -195,7 +192,6 @@ class PublicUrls:
     """SHA-256 of what the map is made from: who has the file, or the engine, can check it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"name": self.name, "sha256": self.digest}
 
     def keys(self, queries: pa.Table) -> pa.Table:

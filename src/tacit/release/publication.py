@@ -399,7 +399,7 @@ def _confirm(ledger: Ledger, entry: Entry, report: Callable[[str], object]) -> N
 
 
 def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object]) -> str:
-    """What to say when the work ended after the charge: nothing was published, or all of it."""
+    """Say what to say when the work ended after the charge: nothing was published, or all of it."""
     try:
         published = read_manifest(order.output)["ledger"]["hash"] == entry.hash
     except (OSError, KeyError, TypeError, IntegrityError):

@@ -23,7 +23,6 @@ MECHANISMS: dict[str, str] = {
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    """The mechanism of this name."""
     if name not in MECHANISMS:
         raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
     found: type[Mechanism] = import_module(MECHANISMS[name]).MECHANISM

@@ -57,7 +57,7 @@ class Cost:
 
 
 def cost_of(schedule: AdaptiveRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
-    """What carrying out the schedule costs."""
+    """Say what carrying out the schedule costs."""
     return Cost(noise_mu(schedule), disclosure(schedule)).under(neighbours)
 
 
@@ -127,7 +127,6 @@ _BITS = 320
 
 
 def _powers(schedule: SingleCount, exponent: int) -> tuple[Fraction, Fraction]:
-    """Bounds of a^exponent, a = exp(-1/b)."""
     rate = Fraction(exponent) / Fraction(schedule.scale)
     low, high = enclose_exponential(rate, _BITS)
     return Fraction(low, 1 << _BITS), Fraction(high, 1 << _BITS)

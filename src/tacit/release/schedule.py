@@ -41,7 +41,7 @@ def _sessions(queries: int, so_far: tuple[int, ...] = ()) -> Iterator[tuple[int,
 
 @lru_cache
 def occurrences(queries: int) -> tuple[Occurrences, ...]:
-    """What a session of so many queries can hold of sequences of two queries and more; each way once.
+    """Say what a session of so many queries can hold of sequences of two queries and more; each way once.
 
     A query that is repeated at once is one query of its session, so no query of a session follows itself. Up
     to renaming there are few such sessions (877 of eight queries), and each has a fixed number of sequences
@@ -77,7 +77,6 @@ class Noise:
     kind: NoiseKind = NoiseKind.LAPLACE
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"kind": self.kind.value, "scale": self.scale}
 
 
@@ -139,7 +138,6 @@ class KeyColumn:
 
 
 def text_columns(*names: str) -> tuple[KeyColumn, ...]:
-    """Columns of text."""
     return tuple(KeyColumn(name) for name in names)
 
 
@@ -201,13 +199,11 @@ class Part:
         return (self.least or 0) - 1
 
     def noises(self) -> Iterator[Noise]:
-        """All noise that is drawn for it."""
         for noise in (self.noise, self.fresh):
             if noise is not None:
                 yield noise
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {
             "table": self.table,
             "columns": [column.name for column in self.columns],
@@ -359,7 +355,6 @@ class AdaptiveRounds:
     """The least count that can be published: none, counts have noise of their own."""
 
     def noises(self) -> Iterator[Noise]:
-        """All noise that is drawn."""
         for step in self.rounds:
             yield Noise(step.sigma, NoiseKind.GAUSSIAN)
         if self.tally is not None:
@@ -367,7 +362,6 @@ class AdaptiveRounds:
                 yield Noise(sigma, NoiseKind.GAUSSIAN)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {
             "unit": ONE,
             "held": self.held,
@@ -379,7 +373,6 @@ class AdaptiveRounds:
 
 
 def _listed(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Tuples as the lists that JSON has."""
     made: dict[str, Any] = {}
     for name, value in form.items():
         if isinstance(value, Mapping):
@@ -411,11 +404,9 @@ class SingleCount:
     least: int
 
     def noises(self) -> Iterator[Noise]:
-        """All noise that is drawn."""
         yield Noise(self.scale, NoiseKind.CAPPED)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"noise": NoiseKind.CAPPED.value, **asdict(self)}
 
 
@@ -451,11 +442,9 @@ class Schedule:
         return iter(self.parts)
 
     def part(self, table: str) -> Part:
-        """The part that publishes ``table``."""
         return next(part for part in self.parts if part.table == table)
 
     def having(self, table: str, **changes: Any) -> Schedule:
-        """The schedule with one part changed."""
         changed = (replace(part, **changes) if part.table == table else part for part in self.parts)
         return replace(self, parts=tuple(changed))
 
@@ -465,7 +454,6 @@ class Schedule:
         return next(self.noises(), None) is None
 
     def noises(self) -> Iterator[Noise]:
-        """All noise that is drawn."""
         for part in self.parts:
             yield from part.noises()
         if self.selection is not None:

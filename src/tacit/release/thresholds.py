@@ -162,7 +162,6 @@ class Spread:
         self._known: dict[int, float] = {}
 
     def loss(self, records: int) -> float:
-        """φ(k)."""
         if records not in self._known:
             self._known[records] = miss_loss(self._noise, self._room + 1 - records)
         return self._known[records]

@@ -65,7 +65,8 @@ def verify_release(folder: str | Path, ledger: Ledger | str | Path | None = None
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    checks = [_form(folder, manifest)]
+    well_formed = "the manifest is well-formed and has no other fields"
+    checks = [_made(well_formed, lambda: _form(folder, manifest))]
     try:
         mechanism = mechanism_of(manifest)
         schedule = mechanism.schedule
@@ -95,64 +96,60 @@ def _same(one: object, other: object) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _form(folder: Path, manifest: dict[str, Any]) -> Check:
-    def test() -> Finding:
-        whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
-        entry, versions = manifest["ledger"], manifest["versions"]
-        released, users = manifest["released"], manifest["users"]
-        exact_time = datetime.fromisoformat(released).isoformat(timespec="seconds") == released
-        stated = users is None or (type(users) is int and users > 0)
-        return (
-            whole
-            and exact_time
-            and stated
-            and set(entry) == {"entry", "hash"}
-            and type(entry["entry"]) is int
-            and is_hash(entry["hash"])
-            and all(re.fullmatch(r"[\w.+!-]{1,40}", number) for number in versions.values()),
-            "",
-        )
-
-    return _made("the manifest is well-formed and has no other fields", test)
+def _form(folder: Path, manifest: dict[str, Any]) -> Finding:
+    whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
+    entry, versions = manifest["ledger"], manifest["versions"]
+    released, users = manifest["released"], manifest["users"]
+    return (
+        whole
+        and datetime.fromisoformat(released).isoformat(timespec="seconds") == released
+        and (users is None or (type(users) is int and users > 0))
+        and set(entry) == {"entry", "hash"}
+        and type(entry["entry"]) is int
+        and is_hash(entry["hash"])
+        and all(re.fullmatch(r"[\w.+!-]{1,40}", number) for number in versions.values()),
+        "",
+    )
 
 
 def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
-    """What the parameters provably give is what the manifest states."""
+    """Say what the parameters provably give is what the manifest states."""
     stated = manifest["parameters"]
 
-    def guarantee() -> Finding:
-        found = mechanism.guarantee
-        return _same(found.to_dict(), manifest["guarantee"]), str(found)
-
-    def stated_about() -> Finding:
-        about = About.from_dict(manifest["about"]).to_dict()
-        follows = following(mechanism, manifest)
+    def verdict() -> Finding:
+        about, follows = About.from_dict(manifest["about"]).to_dict(), following(mechanism, manifest)
         same = _same(follows, {name: manifest[name] for name in follows})
         return same and _same(about, manifest["about"]), str(follows["strength"])
 
-    def means() -> Finding:
-        return _same(prose.columns(mechanism), manifest["columns"]), ""
-
-    def parts() -> Finding:
-        cost, paid = parts_of(mechanism), manifest["parts"]
-        return _same([cost, paper_of(mechanism)], [paid, manifest["paper"]]), ""
-
     def parameters() -> Finding:
         prepared = Preparation.from_dict(manifest["preparation"]).to_dict()
-        flag = isinstance(prepared["scrub"], bool)
-        return _same(mechanism.to_dict(), stated) and flag and _same(prepared, manifest["preparation"]), ""
+        found = [mechanism.to_dict(), prepared, type(prepared["scrub"]) is bool]
+        return _same(found, [stated, manifest["preparation"], True]), ""
 
-    def schedule() -> Finding:
-        return _same(mechanism.schedule.to_dict(), manifest["schedule"]), ""
+    def costs() -> Finding:
+        cost = [parts_of(mechanism), paper_of(mechanism)]
+        return _same(cost, [manifest["parts"], manifest["paper"]]), ""
 
-    yield _made("the guarantee follows from the parameters", guarantee)
-    yield _made("the stated strength follows from all that was spent", stated_about)
-    yield _made("the budget stated adds up, and holds this release", lambda: _budget(manifest, mechanism))
-    yield _made("what the columns mean is what is counted", means)
-    yield _made("the cost of each part follows from the parameters", parts)
-    yield _made("the parameters are those of the mechanism, and no others", parameters)
-    yield _made("noise and thresholds match the parameters", schedule)
-    for what, test in prose.checks(mechanism, stated):
+    found = mechanism.guarantee
+    tests: tuple[tuple[str, Callable[[], Finding]], ...] = (
+        (
+            "the guarantee follows from the parameters",
+            lambda: (_same(found.to_dict(), manifest["guarantee"]), str(found)),
+        ),
+        ("the stated strength follows from all that was spent", verdict),
+        ("the budget stated adds up, and holds this release", lambda: _budget(manifest, mechanism)),
+        (
+            "what the columns mean is what is counted",
+            lambda: (_same(prose.columns(mechanism), manifest["columns"]), ""),
+        ),
+        ("the cost of each part follows from the parameters", costs),
+        ("the parameters are those of the mechanism, and no others", parameters),
+        (
+            "noise and thresholds match the parameters",
+            lambda: (_same(mechanism.schedule.to_dict(), manifest["schedule"]), ""),
+        ),
+    )
+    for what, test in (*tests, *prose.checks(mechanism, stated)):
         yield _made(what, test)
 
 

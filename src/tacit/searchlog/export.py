@@ -89,7 +89,7 @@ def _as_objects(batch: pa.RecordBatch) -> tuple[bytes, int]:
 
 @contextmanager
 def _opened(output: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
-    """Where to write the text to: a stream as it is, or a file that appears whole or not at all."""
+    """Find where to write the text to: a stream as it is, or a file that appears whole or not at all."""
     if not isinstance(output, str | Path):
         yield output
         output.flush()

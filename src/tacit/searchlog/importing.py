@@ -217,7 +217,7 @@ def _parsed_in_order(
 
 
 def _explained(source: Source, reader: Reader, reading: Reading) -> Callable[[Reason], str]:
-    """What to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
+    """Say what to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
 
     def explain(reason: Reason) -> str:
         opening = source.opening()

@@ -72,7 +72,7 @@ def is_canonical(path: Path) -> bool:
 
 
 def begins_as_parquet(path: Path) -> bool:
-    """Whether there is a file that begins as Parquet files do."""
+    """Tell whether there is a file that begins as Parquet files do."""
     if not path.is_file():  # a pipe would wait for its writer
         return False
     try:

@@ -96,13 +96,11 @@ class SessionCut:
 
     @property
     def longest_pause(self) -> timedelta:
-        """The longest pause inside a session."""
         if self.gap is not None:
             return self.gap
         return SESSION_GAP if self.method is SessionMethod.TIME else LONG_PAUSE
 
     def settled(self) -> SessionCut:
-        """The same with the gap stated."""
         return SessionCut(self.method, self.longest_pause)
 
     def starts(self, user: Column, time: Column, query: Column) -> Mask:
@@ -176,7 +174,6 @@ def _user_codes(user: Column) -> npt.NDArray[Any]:
 
 
 def _instants(time: Column) -> Numbers:
-    """Times as whole microseconds."""
     if not isinstance(time, np.ndarray):
         return np.asarray(pc.cast(time, pa.timestamp("us")).cast(pa.int64()))
     return time.astype("datetime64[us]").astype(np.int64)
@@ -188,7 +185,7 @@ def _sensible(instants: Numbers) -> Numbers:
 
 
 def _firsts(codes: npt.NDArray[Any]) -> Mask:
-    """Which records are the first of their user, in records ordered by user."""
+    """Find which records are the first of their user, in records ordered by user."""
     first = np.ones(len(codes), np.bool_)
     first[1:] = codes[1:] != codes[:-1]
     return first
@@ -197,7 +194,6 @@ def _firsts(codes: npt.NDArray[Any]) -> Mask:
 def _cut_by_words(
     codes: npt.NDArray[Any], instants: Numbers, query: Column, longest: int
 ) -> tuple[Numbers, Mask, Mask]:
-    """As :meth:`SessionCut._cut`, by words."""
     from tacit.searchlog.loops.sessions import starts_by_words, trigrams_of
 
     if isinstance(query, pa.ChunkedArray):

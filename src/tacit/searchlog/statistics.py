@@ -44,23 +44,19 @@ class Spectrum:
 
     @classmethod
     def of(cls, counts: npt.NDArray[Any], queries: npt.NDArray[Any]) -> Spectrum:
-        """From counts in any order."""
         order = np.argsort(counts)
         return cls(counts[order].astype(np.int64), queries[order].astype(np.int64))
 
     @property
     def distinct(self) -> int:
-        """Distinct queries."""
         return int(self.queries.sum())
 
     @property
     def total(self) -> int:
-        """The number of searches."""
         return int((self.counts * self.queries).sum())
 
     @property
     def share_once(self) -> float:
-        """Share of the distinct queries that occur once."""
         return float(self.queries[self.counts == 1].sum()) / self.distinct
 
     def top_share(self, part: float) -> float:
@@ -128,7 +124,6 @@ class LogStatistics(Displayed):
 
     @property
     def queries_per_session(self) -> float:
-        """Mean number of searches in a session."""
         return self.queries / self.sessions
 
     def rows(self) -> list[tuple[str, str]]:
@@ -200,13 +195,12 @@ class StatisticsSource:
         return rows
 
     def _count_queries(self) -> None:
-        """Make the table ``queries``, once."""
         if not self._counted:
             self._connection.execute(_QUERIES)
             self._counted = True
 
     def _pauses(self, gap: timedelta) -> int:
-        """How often users paused for longer than ``gap``: a user has one session more."""
+        """Count how often users paused for longer than ``gap``: a user has one session more."""
         import ibis
 
         columns = ibis.table({"user": "string", "time": "timestamp"}, name="log")
@@ -214,7 +208,6 @@ class StatisticsSource:
         return int(pauses or 0)
 
     def _sessions(self, cut: SessionCut, users: int) -> int:
-        """How many sessions there are."""
         if cut.method is SessionMethod.TIME:
             return users + self._pauses(cut.longest_pause)
         searches = self._connection.sql(

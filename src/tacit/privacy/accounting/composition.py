@@ -74,7 +74,6 @@ class Parts:
 
 
 def parts_of_events(events: Iterable[Event], times: int = 1) -> Parts:
-    """The parts of all events, each ``times`` times."""
     counts: Counter[tuple[Fraction, int]] = Counter()
     gathered = [Fraction(0), Fraction(0)]
     for event in events:
@@ -151,7 +150,6 @@ _ORDERS = tuple(1 + 2 ** (k / 8) for k in range(-24, 81))
 
 
 def _gain(delta: float, alpha: float) -> float:
-    """B - ε."""
     return (math.log(delta) + math.log(alpha - 1) - alpha * math.log1p(-1 / alpha)) / (alpha - 1)
 
 
@@ -305,13 +303,13 @@ class Account:
         return tight, self.budget.delta
 
     def spent(self) -> Guarantee:
-        """What holds for everything released so far, together."""
+        """Say what holds for everything released so far, together."""
         epsilon, delta = self.total()
         kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, epsilon, min(1.0, delta))
 
     def remaining(self) -> Guarantee:
-        """What one further event may cost at most.
+        """Say what one further event may cost at most.
 
         Under ``basic`` that is the rest of the budget. Under the others it is what could be added to the
         tight total by basic composition; repetitions of the first event fit more often than that
@@ -324,7 +322,7 @@ class Account:
         return Guarantee(kind, self.budget.neighbours, float(rest), float(more))
 
     def repetitions_left(self, event: Event) -> int:
-        """How many more times ``event`` fits (at most 10,000; 0 when it does not fit at all)."""
+        """Count how many more times ``event`` fits (at most 10,000; 0 when it does not fit at all)."""
         try:
             self.charge(event)
         except (BudgetError, ParameterError):

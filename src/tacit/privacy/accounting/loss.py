@@ -120,7 +120,6 @@ def root_above(value: Fraction) -> Fraction:
 
 
 def gaussian_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
-    """δ(ε; μ), rounded up."""
     return round_up(_delta(Fraction(epsilon), Fraction(mu)))
 
 
@@ -214,7 +213,6 @@ class LossDistribution:
         return high
 
     def cut(self) -> LossDistribution:
-        """The same without its far tails."""
         above = np.cumsum(self.masses[::-1])[::-1] * (1 + self.masses.size * _ULP)
         last = int(np.searchsorted(-above, -_CUT, side="left"))
         below = np.cumsum(self.masses) * (1 + self.masses.size * _ULP)

@@ -108,7 +108,6 @@ class Sketch:
 
     @property
     def needed(self) -> int:
-        """How many marks make a match."""
         return max(1, math.ceil(LEAST_SHARE * len(self.marks)))
 
 
@@ -127,7 +126,6 @@ def _query(log: str | Path, sql: str, parameters: dict[str, object]) -> list[tup
 
 
 def sketch_of(log: str | Path, key: bytes) -> Sketch:
-    """The sketch of a log under a secret key."""
     import pyarrow.parquet as pq
 
     records = int(pq.read_metadata(log).num_rows)
@@ -138,7 +136,7 @@ def sketch_of(log: str | Path, key: bytes) -> Sketch:
 
 
 def found_in(log: str | Path, sketches: Iterable[Sketch], key: bytes) -> list[bool]:
-    """Which of ``sketches`` are of the data set that ``log`` is a state of."""
+    """Find which of ``sketches`` are of the data set that ``log`` is a state of."""
     listed = list(sketches)
     found: set[object] = set()
     for level in {sketch.level for sketch in listed}:

@@ -44,7 +44,6 @@ class Entry:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the event of this entry alone promises."""
         return self.event.guarantee
 
 
@@ -62,7 +61,7 @@ class LedgerState:
     torn: int
 
     def continued_by(self, chain: Chain) -> bool:
-        """Whether a chain holds all that this state was read from, and perhaps more."""
+        """Tell whether a chain holds all that this state was read from, and perhaps more."""
         return self.length <= len(chain.records) and chain.records[self.length - 1]["hash"] == self.head
 
     @property
@@ -72,7 +71,6 @@ class LedgerState:
 
 
 def read_entry(record: Record) -> Entry:
-    """The charge that a line states."""
     event = event_from_dict(record["event"])
     if event.guarantee.to_dict() != record["guarantee"]:
         raise IntegrityError(
@@ -156,7 +154,7 @@ _NOTES = {"noted": _noted, "published": _published}
 
 
 def describe_fragment(fragment: bytes) -> Record:
-    """What to record of a torn append: its charge too, if that part of it was written."""
+    """Say what to record of a torn append: its charge too, if that part of it was written."""
     body: dict[str, Any] = {"bytes": len(fragment), "fragment": hashlib.sha256(fragment).hexdigest()}
     found = re.search(rb'"type":"(?:spent|torn)".*?"event":(?=\{)', fragment)
     if found is None:

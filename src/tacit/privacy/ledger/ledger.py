@@ -259,7 +259,6 @@ class Ledger(Displayed):
 
     @property
     def path(self) -> Path:
-        """The ledger's file."""
         return self._journal.path
 
     def spend(self, event: Event, purpose: str) -> Entry:

@@ -174,7 +174,6 @@ class Register:
         self.remember(ledger, log)
 
     def forget(self, identity: str) -> None:
-        """Forget a ledger."""
         with self._connection() as connection:
             connection.execute("DELETE FROM ledgers WHERE id = ?", (identity,))
 
@@ -221,7 +220,7 @@ def require_newest(ledger: Ledger) -> None:
 
 
 def older_than_known(ledger: Ledger) -> int:
-    """How many entries, at least, the ledger lacks that this machine has seen in it."""
+    """Count how many entries, at least, the ledger lacks that this machine has seen in it."""
     known, chain = _known_as(ledger), ledger.chain()
     if known is None or known.head in {record["hash"] for record in chain.records}:
         return 0

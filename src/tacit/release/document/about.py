@@ -45,11 +45,10 @@ class About:
             text(name, value, _LONGEST)
 
     def to_dict(self) -> dict[str, str]:
-        """For the manifest."""
         return asdict(self)
 
     def rows(self) -> list[tuple[str, str]]:
-        """What the page shows: each title with what is stated; nothing where nothing is."""
+        """Say what the page shows: each title with what is stated; nothing where nothing is."""
         return [(each.metadata["title"], getattr(self, each.name)) for each in fields(self)]
 
     @property
@@ -59,17 +58,16 @@ class About:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> About:
-        """What ``to_dict`` wrote."""
         return cls(**form)
 
 
 def about_file(ledger: Path) -> Path:
-    """Where what is stated about a ledger's data set lies."""
+    """Find where what is stated about a ledger's data set lies."""
     return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.about.toml")
 
 
 def read_about(ledger: Path, given: Mapping[str, str]) -> About:
-    """What is given, and for the rest what the file beside the ledger says, if there is one."""
+    """Say what is given, and for the rest what the file beside the ledger says, if there is one."""
     path, stated = about_file(ledger), {}
     if path.is_file():
         try:

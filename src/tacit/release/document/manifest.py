@@ -70,13 +70,11 @@ def require_plain(path: Path) -> None:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def is_hash(value: object) -> bool:
-    """Whether this is a SHA-256 as hexadecimal text."""
     return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
 
 
@@ -189,7 +187,7 @@ def release_digest(manifest: Mapping[str, Any]) -> str:
 
 
 def parts_of(mechanism: Plan[Any]) -> list[dict[str, Any]]:
-    """What each published thing costs, under the mechanism's neighbour relation."""
+    """Say what each published thing costs, under the mechanism's neighbour relation."""
     return parts_document(mechanism.charges, mechanism.neighbours)
 
 
@@ -213,7 +211,6 @@ def describe_table(table: pa.Table) -> dict[str, Any]:
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """The manifest of a release."""
     path = Path(folder) / MANIFEST
     if not path.is_file():
         raise IntegrityError(f"there is no {MANIFEST} in {folder}.", "Give the folder of a release.")

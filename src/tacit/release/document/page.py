@@ -38,7 +38,6 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5)
 
 
 def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
-    """The page as HTML."""
     guarantee = mechanism.guarantee
     verdict, budget = verdict_of(mechanism, manifest), manifest["budget"]
     total = Guarantee.from_dict(budget["used"])
@@ -74,7 +73,7 @@ def _budget(budget: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
-    """How far a belief about one user can move: what it is about, and rows of before and after.
+    """Say how far a belief about one user can move: what it is about, and rows of before and after.
 
     ``total`` is of everything published so far. Under add-remove, odds of the user's being in the log move by
     its loss. What somebody in the log did compares two histories, one taken out and another put in. Under
@@ -96,12 +95,12 @@ def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
 
 
 def _rarely_more(scale: float, size: int) -> bool:
-    """Whether noise of this scale is larger in size at most once in 20 times."""
+    """Tell whether noise of this scale is larger in size at most once in 20 times."""
     return 2 * survival(scale, size + 1) <= 0.05
 
 
 def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
-    """How far off the published numbers are, in words."""
+    """Say how far off the published numbers are, in words."""
     if mechanism.schedule.exact:
         return ["All counts are exact."]
     lines = []
@@ -126,20 +125,17 @@ def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
 
 def _sample(table: Any, meanings: Mapping[str, str]) -> dict[str, Any]:
     """The largest counts of a published table, and what its columns of numbers mean."""
-    rows = []
-    for row in table.slice(0, _SHOWN).to_pylist():
-        values = [" → ".join(value) if isinstance(value, list) else value for value in row.values()]
-        rows.append(
-            [
-                "withheld" if value is None and name == "count" else value
-                for name, value in zip(row, values, strict=True)
-            ]
-        )
-    columns = [name.replace("_", " ") for name in table.schema.names]
-    numbers = [name.replace("_", " ") for name in table.schema.names if name in meanings or name in _MEASURES]
+
+    def cell(name: str, value: Any) -> Any:
+        if value is None:
+            return "withheld" if name == "count" else ""
+        return " → ".join(value) if isinstance(value, list) else value
+
+    called = {name: name.replace("_", " ") for name in table.schema.names}
+    rows = table.slice(0, _SHOWN).to_pylist()
     return {
-        "columns": columns,
-        "numbers": numbers,
-        "rows": [["" if value is None else value for value in row] for row in rows],
-        "meanings": {name.replace("_", " "): text for name, text in meanings.items()},
+        "columns": list(called.values()),
+        "numbers": [called[name] for name in called if name in meanings or name in _MEASURES],
+        "rows": [[cell(name, value) for name, value in row.items()] for row in rows],
+        "meanings": {called[name]: text for name, text in meanings.items()},
     }

@@ -56,12 +56,8 @@ def _guarantee_document(found: Guarantee) -> dict[str, Any]:
     return document
 
 
-def _show(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "", True: "yes", False: "no"}[value]
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _show(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def state_plan(mechanism: Plan[Any]) -> Statement:
@@ -106,7 +102,7 @@ def _by_name(value: object) -> object:
 
 
 def state_guarantee(mechanism: Plan[Any]) -> Statement:
-    """What the parameters provably give, part by part, beside what the paper prints for them."""
+    """Say what the parameters provably give, part by part, beside what the paper prints for them."""
     found, figure, more = mechanism.guarantee, prose.paper_figure(mechanism), prose.notes(mechanism)
     paper = {**(figure.to_dict() if figure is not None else {}), **more.paper}
     words = [*meaning_of(found), *more.words]

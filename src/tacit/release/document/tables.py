@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,7 @@ def as_text(table: pa.Table) -> pa.Table:
 
 
 def cells(table: pa.Table) -> list[pa.Array]:
-    """The columns of a table as cells of a TSV file, which nothing has to be quoted in and no spreadsheet
-    runs.
+    """Write the columns as cells of a TSV file, in which nothing is quoted and no spreadsheet runs.
 
     Tabs and line ends inside a text are written as spaces. A text that begins like a formula (``=``, ``+``,
     ``-``, ``@``) gets an apostrophe before it, which spreadsheets take for "this is text".
@@ -48,14 +48,16 @@ def cells(table: pa.Table) -> list[pa.Array]:
     return made
 
 
+def _tsv(table: pa.Table) -> str:
+    lines = ["\t".join(table.column_names)]
+    if table.num_rows:
+        lines += pc.binary_join_element_wise(*cells(table), "\t").to_pylist()
+    return "\n".join([*lines, ""])
+
+
 def write_cells(table: pa.Table, path: Path) -> None:
     """Write a table as TSV: a line a row, no quotes, as ``tacit import`` reads TSV."""
-    columns = cells(table)
-    with path.open("wb") as file:
-        file.write(("\t".join(table.column_names) + "\n").encode())
-        if table.num_rows:
-            lines = pc.binary_join_element_wise(*columns, "\t")
-            file.write(("\n".join(lines.to_pylist()) + "\n").encode())
+    path.write_text(_tsv(table), encoding="utf-8", newline="\n")
 
 
 def write_parquet(table: pa.Table, path: Path, meanings: Mapping[str, str]) -> None:
@@ -69,52 +71,49 @@ def write_parquet(table: pa.Table, path: Path, meanings: Mapping[str, str]) -> N
 def table_checks(
     folder: Path, manifest: Mapping[str, Any], plan: Plan[Any]
 ) -> Iterator[tuple[str, Callable[[], Finding]]]:
-    """What is to be checked of each table, and how; a check may raise anything if the file is broken."""
-    schedule, meanings = plan.schedule, prose.columns(plan)
+    """List what is to be checked of each table, and how; a check may raise anything if the file is broken."""
+    tables = [part.table for part in plan.schedule]
+    listed = "the tables are those that the mechanism publishes"
+    yield listed, lambda: (list(manifest["published"]) == tables, "")
+    for part in plan.schedule:
+        yield from _checks_of(part, folder, manifest, prose.columns(plan).get(part.table, {}))
+
+
+def _checks_of(
+    part: Part, folder: Path, manifest: Mapping[str, Any], meanings: Mapping[str, str]
+) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    name = part.table
+
+    def table(of: str = name) -> pa.Table:
+        return read_table(folder / f"{of}.parquet")
+
+    def stated() -> Finding:
+        found = describe_table(table())
+        same = json.dumps(found) == json.dumps(manifest["published"][name])
+        return same and _shows(part, table().schema, meanings), f"{found['rows']:,} rows"
+
+    def keys() -> Finding:
+        texts = as_text(table())
+        return _distinct(texts, [column.name for column in part.columns]) and _whole(texts), ""
+
+    def published(column: str, other: str) -> Finding:
+        known = table(other).column(0).combine_chunks()
+        return bool(pc.all(pc.is_in(table().column(column), value_set=known), min_count=0).as_py()), ""
+
+    yield f"{name} has the columns, rows and sum stated", stated
+    if part.lowest is not None:
+        passes = partial(_passes, least=part.lowest)
+        yield f"no count of {name} lies below its threshold", lambda: passes(table().column("count"))
+    yield f"{name} lists each key once", keys
     yield (
-        "the tables are those that the mechanism publishes",
-        lambda: (list(manifest["published"]) == [part.table for part in schedule], ""),
+        f"{name}.tsv says the same as {name}.parquet",
+        lambda: (_same_text(table(), folder / f"{name}.tsv"), ""),
     )
-    for part in schedule:
-        name = part.table
-        path = folder / f"{name}.parquet"
-
-        def stated(name: str = name, part: Part = part, path: Path = path) -> Finding:
-            read = read_table(path)
-            found = describe_table(read)
-            same = json.dumps(found) == json.dumps(manifest["published"][name])
-            shows = _shows(part, read.schema, meanings.get(name, {}))
-            return same and shows, f"{found['rows']:,} rows"
-
-        def threshold(part: Part = part, path: Path = path) -> Finding:
-            return _passes(read_table(path).column("count"), part.lowest)
-
-        def keys(part: Part = part, path: Path = path) -> Finding:
-            table = as_text(read_table(path))
-            return _distinct(table, [column.name for column in part.columns]) and _whole(table), ""
-
-        def text(name: str = name, path: Path = path) -> Finding:
-            return _same_text(read_table(path), folder / f"{name}.tsv"), ""
-
-        yield f"{name} has the columns, rows and sum stated", stated
-        if part.lowest is not None:
-            yield f"no count of {name} lies below its threshold", threshold
-        yield f"{name} lists each key once", keys
-        yield f"{name}.tsv says the same as {name}.parquet", text
-        if part.nested:
-
-            def sums(path: Path = path) -> Finding:
-                return _adds_up(read_table(path)), ""
-
-            yield f"each count of {name} is the sum of those right below it", sums
-        for column, other in part.within:
-
-            def published(path: Path = path, column: str = column, other: str = other) -> Finding:
-                known = read_table(folder / f"{other}.parquet").column(0).combine_chunks()
-                listed = read_table(path).column(column)
-                return bool(pc.all(pc.is_in(listed, value_set=known), min_count=0).as_py()), ""
-
-            yield f"each {column} of {name} is published among the {other}", published
+    if part.nested:
+        yield f"each count of {name} is the sum of those right below it", lambda: (_adds_up(table()), "")
+    for column, other in part.within:
+        said = f"each {column} of {name} is published among the {other}"
+        yield said, partial(published, column, other)
 
 
 def expected_files(schedule: Schedule) -> set[str]:
@@ -123,7 +122,7 @@ def expected_files(schedule: Schedule) -> set[str]:
 
 
 def _shows(part: Part, schema: pa.Schema, meanings: Mapping[str, str]) -> bool:
-    """Whether a file has the columns of the part, what they mean, and nothing else."""
+    """Tell whether a file has the columns of the part, what they mean, and nothing else."""
     found = [(field.name, field.type) for field in schema]
     measures = [(name, pa.int64()) for name in part.measures]
     notes = {name.decode(): text.decode() for name, text in (schema.metadata or {}).items()}
@@ -137,11 +136,9 @@ def read_table(path: Path) -> pa.Table:
         return file.read()
 
 
-def _passes(counts: pa.ChunkedArray, least: int | None) -> Finding:
+def _passes(counts: pa.ChunkedArray, least: int) -> Finding:
     smallest = pc.min(counts).as_py()
-    if smallest is None or least is None:
-        return True, ""
-    return smallest >= least, f"{smallest:,} against {least:,}"
+    return (True, "") if smallest is None else (smallest >= least, f"{smallest:,} against {least:,}")
 
 
 def _distinct(table: pa.Table, keys: list[str]) -> bool:
@@ -150,7 +147,7 @@ def _distinct(table: pa.Table, keys: list[str]) -> bool:
 
 
 def _whole(table: pa.Table) -> bool:
-    """Whether every row has its numbers: all, or in their place what a withheld count is fewer than."""
+    """Tell whether every row has its numbers: all, or in their place what a withheld count is fewer than."""
     withheld = pc.is_valid(table.column("fewer_than")) if "fewer_than" in table.column_names else None
     for name in set(table.column_names) & {"count", "deviation"}:
         missing = pc.is_null(table.column(name))
@@ -160,7 +157,7 @@ def _whole(table: pa.Table) -> bool:
 
 
 def _adds_up(table: pa.Table) -> bool:
-    """Whether the count of every path with others below it is their sum, and none is below 0."""
+    """Tell whether the count of every path with others below it is their sum, and none is below 0."""
     counts = dict(zip(table.column(0).to_pylist(), table.column("count").to_pylist(), strict=True))
     below: dict[str, int] = {}
     for path, count in counts.items():
@@ -172,8 +169,4 @@ def _adds_up(table: pa.Table) -> bool:
 
 def _same_text(table: pa.Table, path: Path) -> bool:
     require_plain(path)
-    lines = path.read_text("utf-8").split("\n")
-    expected = ["\t".join(table.column_names)]
-    if table.num_rows:
-        expected += pc.binary_join_element_wise(*cells(table), "\t").to_pylist()
-    return lines == [*expected, ""]
+    return path.read_bytes() == _tsv(table).encode()

@@ -126,7 +126,7 @@ def but_for(chance: float) -> str:
 
 
 def may_show(delta: float, users: int | None) -> str:
-    """What a δ means that may show a person outright; empty for one that hardly can."""
+    """Say what a δ means that may show a person outright; empty for one that hardly can."""
     if delta * max(users or 0, FEWEST) <= SHOWN * (1 + 1e-9):
         return ""
     said = (
@@ -215,7 +215,7 @@ def _said(verdict: ReleaseVerdict, alone: Guarantee, total: Guarantee, users: in
 
 
 def _of_this(alone: Guarantee, users: int | None) -> str:
-    """What this release does by itself, in a sentence."""
+    """Say what this release does by itself, in a sentence."""
     found = verdict_on(alone, users=users)
     return (
         f"This release by itself: {found.strength.value}; from an even chance to {found.sure}"
@@ -249,7 +249,7 @@ def taken(choice: Choice, count: int, thing: str, things: str = "") -> str:
 
 
 def biased_counts(noise: float) -> str:
-    """How counts are biased where the numbers that were compared with a threshold are published."""
+    """Say how counts are biased where the numbers that were compared with a threshold are published."""
     near, far = upward_bias(noise, 0), upward_bias(noise, math.ceil(3 * noise))
     return (
         "Published are the numbers that were compared, so counts near the threshold are biased upward (those "
@@ -259,7 +259,7 @@ def biased_counts(noise: float) -> str:
 
 
 def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
-    """What is promised, to whom."""
+    """Say what is promised, to whom."""
     if guarantee.kind is GuaranteeKind.K_QUERY:
         return (
             f"Every published query was asked by at least {guarantee.k} users of the log.",
@@ -322,7 +322,7 @@ def _times(loss: float) -> str:
 
 
 def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
-    """What the guarantee does not keep from an attacker."""
+    """Say what the guarantee does not keep from an attacker."""
     if guarantee.kind is GuaranteeKind.K_QUERY:
         return (
             "Whether a particular person asked a published query, given accounts of their own or knowledge "

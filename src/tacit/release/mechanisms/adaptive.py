@@ -128,7 +128,6 @@ class Adaptive(Mechanism):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` wrote; the public list by name and digest."""
         named = form.get("public_list")
         return super().from_dict({**form, "public_list": parameters.StatedSet(named) if named else None})
 
@@ -168,7 +167,7 @@ class Adaptive(Mechanism):
         return AdaptivePlan(mechanism=self, schedule=schedule, laid_out_for=(epsilon, delta))
 
     def _selection(self, epsilon: float, delta: float) -> Selection:
-        """What finds the items, and counts them."""
+        """Say what finds the items, and counts them."""
         from tacit.release.mechanisms.adaptive_planner import finds_more, plan_rounds, plan_single
 
         relation = self.neighbours
@@ -215,7 +214,6 @@ class AdaptivePlan(Plan[Adaptive]):
         return self.mechanism.settled(at_epsilon=epsilon, at_delta=delta, single=self.single)
 
     def check(self) -> None:
-        """Refuse a public list that is known by its digest alone."""
         if isinstance(self.mechanism.public_list, parameters.StatedSet):
             raise ParameterError("the public list is known by its digest alone.", "Name its file.")
 
@@ -228,14 +226,12 @@ class AdaptivePlan(Plan[Adaptive]):
             refuse_domain_of_log(engine, log, listed)
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Who holds what, as numbers."""
         from tacit.release.mechanisms.adaptive_holdings import read_held
 
         listed = self.mechanism.listed
         return {"held": read_held(engine, log, self.mechanism.items, listed and listed.queries)}
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Find and count, and make one table per kind."""
         from tacit.release.execution import execute
 
         del engine  # who holds what is in memory

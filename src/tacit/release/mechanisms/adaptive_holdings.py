@@ -62,7 +62,6 @@ class Counted:
     engine: Engine
 
     def of_kind(self, table: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the items are of this kind."""
         first = self.offsets[table]
         following = [other for other in self.offsets.values() if other > first]
         return (items >= first) & (items < min(following, default=self.holdings.kinds))
@@ -84,7 +83,7 @@ class Counted:
 
 
 def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
-    """Who holds what in a log, users and items as numbers.
+    """Say who holds what in a log, users and items as numbers.
 
     Args:
         engine: where it is worked out.
@@ -144,7 +143,7 @@ def _with_public(there: Any, column: str, public: Any) -> Any:
 
 
 def _number_of_words(keys: Any, columns: Sequence[str]) -> Any:
-    """How many words each item's queries have, cut at 255; urls do not count."""
+    """Count how many words each item's queries have, cut at 255; urls do not count."""
     total = ibis.literal(0)
     for column in (keys[name] for name in columns if name != "url"):
         gaps = column.length() - column.replace(" ", "").length()
@@ -171,7 +170,6 @@ def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[n
 def _grouped(
     columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], people: int, words: NDArray[np.uint8]
 ) -> Holdings:
-    """Pairs sorted by holder."""
     holders = np.concatenate([holder for holder, _ in columns])
     items = np.concatenate([item for _, item in columns])
     order = np.argsort(holders, kind="stable")

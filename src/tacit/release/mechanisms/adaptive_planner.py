@@ -300,14 +300,14 @@ def _rounded(upward: float, lowest: float) -> float:
 
 
 def _sound(schedule: SingleCount) -> bool:
-    """Whether the sides of the noise fit its scale, so that ε is k₀/b."""
+    """Tell whether the sides of the noise fit its scale, so that ε is k₀/b."""
     upward, a = Fraction(schedule.upward), Fraction(math.exp(-1 / schedule.scale))
     room = Fraction(1, 10**12)
     return upward * (1 + a) <= 1 - room and a * (1 - upward) <= upward - room and single_loss(schedule) > 0
 
 
 def finds_more(single: SingleCount, rounds: AdaptiveRounds) -> bool:
-    """Whether a single count needs fewer users for an even chance than the rounds do at their very best.
+    """Tell whether a single count needs fewer users for an even chance than the rounds do at their very best.
 
     At their best, all who hold an item give it all their weight, in every round. All of it is public.
     """

@@ -180,7 +180,6 @@ class Click(Mechanism):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` wrote; the public sets by name and digest."""
         sets = {name: StatedSet(form[name]) if form[name] else NO_SET for name in ("domain", "surfaced")}
         return super().from_dict({**form, **sets})
 
@@ -190,7 +189,7 @@ class Click(Mechanism):
         return ClickPlan(mechanism=self, schedule=schedule)
 
     def _given_schedule(self) -> Schedule:
-        """What is not given of noise and thresholds is that of the selection."""
+        """Say what is not given of noise and thresholds is that of the selection."""
         noise, K = self.noise or 0.0, self.threshold or 0.0
 
         def rule(scale: float | None, above: float | None) -> tuple[float, int]:
@@ -400,7 +399,7 @@ class ClickPlan(Plan[Click]):
 
 
 def domain_size(domain: Any) -> int:
-    """How many queries the public domain has; the bundled one need not be made to know it."""
+    """Count how many queries the public domain has; the bundled one need not be made to know it."""
     if domain == NO_SET:
         return 0
     if domain == "wordnet":
@@ -413,7 +412,7 @@ def domain_size(domain: Any) -> int:
 
 
 def spurious_queries(asked: Click, size: int, noise: float, threshold: int) -> float:
-    """How many public queries of count 0 are expected above the threshold, at most."""
+    """Count how many public queries of count 0 are expected above the threshold, at most."""
     from tacit.release.thresholds import survival
 
     return size * asked.pool_probability * survival(noise, threshold + 1)
@@ -458,7 +457,6 @@ def _planned(asked: Click) -> Schedule:
 
 
 def _portions(asked: Click, size: int) -> list[Portion]:
-    """Selection, query counts, clicks, transitions."""
     from tacit.release.analysis import fresh_keys_loss
     from tacit.release.planning import Portion
     from tacit.release.schedule import Contribution

@@ -185,7 +185,7 @@ def checks(plan: ClickPlan, stated: Mapping[str, Any]) -> prose.Checks:
 
 
 def _check_public_sets(stated: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether they are named with their digests, and the bundled one is what it claims to be."""
+    """Tell whether they are named with their digests, and the bundled one is what it claims to be."""
     from tacit.release.public_sets import BUNDLED, bundled_domain
 
     domain, surfaced, pure = stated["domain"], stated["surfaced"], stated["mode"] == "pure"

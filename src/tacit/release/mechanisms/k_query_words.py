@@ -33,7 +33,6 @@ def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:
 
 
 def paper_setting(plan: KQueryPlan) -> PaperSetting:
-    """Adar's rule."""
     return PaperSetting(
         {"k": float(plan.k)},
         "Adar's rule as paper 004 gives it",

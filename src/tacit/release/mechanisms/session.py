@@ -126,7 +126,7 @@ class Session(Mechanism):
         return tuple(l_s * math.comb(l_q, j) for j in range(2, l_q + 1))
 
     def contribution(self) -> Contribution:
-        """What a user adds to the counts of sequences.
+        """Say what a user adds to the counts of sequences.
 
         Sessions longer than can be released are analysed as if all counts of a length could fall on one key.
         """
@@ -141,7 +141,7 @@ class Session(Mechanism):
         return SessionPlan(mechanism=self, schedule=self._given_schedule() if self.given else _planned(self))
 
     def _given_schedule(self) -> Schedule:
-        """What is not given of noise and thresholds is that of the sequences."""
+        """Say what is not given of noise and thresholds is that of the sequences."""
         noise, K = self.noise or 0.0, self.threshold or 0.0
         clicks = noise if self.noise_clicks is None else self.noise_clicks
         above = K if self.threshold_clicks is None else self.threshold_clicks
@@ -223,7 +223,6 @@ class SessionPlan(Plan[Session]):
             raise ParameterError.outside("queries_per_session", queries, f"at most {LONGEST} in a release")
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Subsequences and clicks of the bounded users."""
         from tacit.release import contribution as bound
 
         self.check()
@@ -241,7 +240,6 @@ class SessionPlan(Plan[Session]):
         return counting
 
     def shown(self, part: Part, keys: pa.Table) -> pa.Table:
-        """A sequence as a list of its queries."""
         return _as_lists(keys, self.mechanism.queries_per_session) if part.table == "sessions" else keys
 
 
@@ -301,7 +299,6 @@ def _planned(asked: Session) -> Schedule:
 
 
 def _portions(asked: Session) -> list[Portion]:
-    """Sequences, their counts, clicks, theirs."""
     from tacit.release.analysis import fresh_keys_loss
     from tacit.release.planning import Portion
     from tacit.release.thresholds import appearance, fresh_key_delta, smallest

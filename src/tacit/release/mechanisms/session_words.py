@@ -144,7 +144,7 @@ def _printed(records: int, noise: float, threshold: float) -> tuple[float, float
 
 
 def printed_sessions(plan: SessionPlan) -> PaperFigure:
-    """What the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
+    """Say what the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
     asked = plan.mechanism
     K = plan.sequences.above if asked.threshold is None else asked.threshold
     epsilon, delta = _printed(asked.sensitivity, plan.sequences.scale, K)
@@ -159,7 +159,7 @@ def printed_sessions(plan: SessionPlan) -> PaperFigure:
 
 
 def printed_with_clicks(plan: SessionPlan) -> PaperFigure:
-    """What the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
+    """Say what the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
     asked = plan.mechanism
     sequences, clicks = plan.schedule.parts
     epsilon, delta = _printed(asked.sensitivity, sequences.scale, sequences.above)

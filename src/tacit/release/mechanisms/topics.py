@@ -44,7 +44,7 @@ class Topics(Mechanism):
     neighbours: Neighbours = parameters.declared_neighbours()
     taxonomy: Any = parameters.declared(
         "people",
-        "The public taxonomy: people, wordnet, or a file (Open Directory, Topics table, paths, tiers).",
+        "The public taxonomy: people, or a file (Open Directory, Topics table, paths, tiers).",
         option_type=str,
     )
     levels: int = parameters.declared(
@@ -63,7 +63,6 @@ class Topics(Mechanism):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` wrote; the taxonomy by name and digest."""
         return super().from_dict({**form, "taxonomy": parameters.StatedSet(form["taxonomy"])})
 
     def plan(self) -> TopicsPlan:
@@ -101,7 +100,6 @@ class TopicsPlan(Plan[Topics]):
 
     @cached_property
     def topics(self) -> PublishedTopics | parameters.StatedSet:
-        """The public topics."""
         from tacit.release.mechanisms.topics_tree import take_topics
 
         named = self.mechanism.taxonomy
@@ -132,7 +130,6 @@ class TopicsPlan(Plan[Topics]):
         return super().to_dict() | {"taxonomy": self.topics.to_dict()}
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Users of each topic."""
         from tacit.release.mechanisms.topics_counting import count_topics, topics_of_queries
 
         asked, public = self.mechanism, self._public()
@@ -140,7 +137,6 @@ class TopicsPlan(Plan[Topics]):
         return {"topics": count_topics(engine, log, public, topics_of, asked.per_user, asked.take)}
 
     def finish(self, tables: Tables) -> Tables:
-        """Counts that agree, each with its standard error."""
         from tacit.release.mechanisms.topics_tree import agreed_table
 
         return {"topics": agreed_table(self._public(), tables["topics"], self.noise)}

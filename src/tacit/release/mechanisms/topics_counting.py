@@ -1,10 +1,6 @@
 """Which topic a query is about, and who counts for which topics: functions of one user's records and public
 data.
 
-**WordNet.** The nouns and noun phrases that WordNet knows are found in the query, longest first from the
-left. The longest one decides, of equally long ones that with the rarest word, of equally rare ones the last;
-it has its most frequent meaning.
-
 **The people's taxonomy.** The topic of a site or brand, where the query is its name or address. Otherwise
 the one that scores best for the query's words, one query at a time (:mod:`tacit.retrieval.people_topics`), if
 it scores well enough.
@@ -40,15 +36,14 @@ from tacit.release.mechanisms.topics_tree import TOP, PublishedTopics
 from tacit.release.parameters import Choice
 from tacit.retrieval.people_topics import PeopleTopics
 from tacit.retrieval.topic_vectors import load_topic_vectors
-from tacit.taxonomy import TopicTree, load_people, load_wordnet, people_taxonomy
+from tacit.taxonomy import TopicTree, load_people, people_taxonomy
 from tacit.taxonomy.people import people_lines
-from tacit.text import STOP_WORDS, words
-from tacit.text.vectors import COMMONEST, load_word_table, plural_forms
+from tacit.text import words
+from tacit.text.vectors import COMMONEST, load_word_table
 
 NOWHERE = -1
 """In the place of a topic, for a query that has none."""
 
-_LONGEST_PHRASE = 4
 _STEPS = 127
 _NEAR = int(0.6 * _STEPS * _STEPS)
 """The least product of two rounded directions, a cosine of 0.6, at which a topic is near enough."""
@@ -57,7 +52,6 @@ _WELL = 0.6
 _ADDRESS = frozenset({"www", "http", "https", "com", "org", "net", "html", "htm"})
 """What is left of addresses when they are cut into words: words to no map."""
 _AT_ONCE = 2048
-_REMEMBERED = 1 << 18
 
 _Numbers = NDArray[np.int32]
 TopicsOf = Callable[[Sequence[str]], _Numbers]
@@ -66,9 +60,7 @@ TopicsOf = Callable[[Sequence[str]], _Numbers]
 
 def topics_of_queries(tree: TopicTree) -> TopicsOf:
     """The public map from queries to topics of a taxonomy."""
-    if tree is people_taxonomy():
-        return PeoplesTopics()
-    return NounTopics() if tree is load_wordnet().tree else NearestTopics(tree)
+    return PeoplesTopics() if tree is people_taxonomy() else NearestTopics(tree)
 
 
 class PeoplesTopics:
@@ -102,61 +94,6 @@ class PeoplesTopics:
 def telling_words(query: str) -> list[str]:
     """The words of a query without what belongs to an address."""
     return [word for word in words(query) if word not in _ADDRESS]
-
-
-class NounTopics:
-    """Queries by the nouns in them.
-
-    It remembers some of the phrases it has looked up, which are people's: keep it no longer than needed.
-    """
-
-    def __init__(self) -> None:
-        self._wordnet = load_wordnet()
-        self._table = load_word_table()
-        self._known: dict[str, int] = {}
-
-    def __call__(self, queries: Sequence[str]) -> _Numbers:
-        return np.fromiter((self._topic(query) for query in queries), np.int32, len(queries))
-
-    def _meaning(self, phrase: str) -> int:
-        found = self._known.get(phrase)
-        if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            senses = () if phrase in STOP_WORDS else self._senses(phrase)
-            found = self._known[phrase] = senses[0] if senses else NOWHERE
-        return found
-
-    def _senses(self, phrase: str) -> Sequence[int]:
-        """Its meanings; of a plural those of its singular where that is the commoner word.
-
-        So "clocks" are clocks and no herb, while "physics" stays what it is.
-        """
-        for single in sorted(plural_forms(phrase)):
-            shorter = len(single) < len(phrase) and self._table.number(single) < self._table.number(phrase)
-            if shorter and " " not in phrase and (found := self._wordnet.senses(single)):
-                return found
-        return self._wordnet.senses(phrase)
-
-    def _topic(self, query: str) -> int:
-        listed = telling_words(query)
-        best, topic, at = (0, 0.0, -1), NOWHERE, 0
-        while at < len(listed):
-            for size in range(min(_LONGEST_PHRASE, len(listed) - at), 0, -1):
-                phrase = listed[at : at + size]
-                meaning = self._meaning(" ".join(phrase))
-                if meaning != NOWHERE:
-                    ranked = (size, max(self._rarity(word) for word in phrase), at)
-                    if ranked > best:
-                        best, topic = ranked, meaning
-                    break
-            else:
-                size = 1
-            at += size
-        return topic
-
-    def _rarity(self, word: str) -> float:
-        return float(self._table.weight[self._table.number(word)])
 
 
 class NearestTopics:
@@ -204,7 +141,7 @@ class NearestTopics:
 def count_topics(
     engine: Engine, log: Any, topics: PublishedTopics, topics_of: TopicsOf, per_user: int, take: Choice
 ) -> Any:
-    """How many users count for each published topic: (topic, count), of all of them."""
+    """Count how many users count for each published topic: (topic, count), of all of them."""
     placed = _placed(engine, log, topics, topics_of)
     listed = pa.table({"number": pa.array(np.arange(len(topics), dtype=np.int32)), "topic": topics.labels})
     names = engine.load(listed)

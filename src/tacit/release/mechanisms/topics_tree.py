@@ -4,11 +4,6 @@ A taxonomy may have many more topics than are published. Each of them has its **
 under which it counts. A published topic with others below it has one more, ``other``, for what is about none
 of them, so that whatever counts for a topic counts for exactly one right below it.
 
-**Readable levels of WordNet's nouns.** WordNet's own top is abstract, so its 25 *unique beginners* (Miller,
-"Nouns in WordNet", 1990) are the first level here. Below, a topic is published if it covers enough of what
-nouns mean in Princeton's sense-tagged corpus, and not nearly all of the topic above it, which would only say
-the same again. All of this follows from WordNet alone: nobody's searches influence it.
-
 **Counts that agree**, and how far off they are: post-processing, which costs nothing. A topic's true count
 is the sum of those right below it, and the **least-squares estimate** that satisfies the sums is nearer to
 the truth than any noisy number (Hay et al., "Boosting the accuracy of differentially private histograms
@@ -22,9 +17,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -34,10 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.errors import TaxonomyError
+from tacit.errors import InputError, TaxonomyError
 from tacit.release.execution import in_order
-from tacit.taxonomy import PEOPLE, TopicTree, load_wordnet, people_taxonomy
-from tacit.taxonomy.files import WORDNET, load_taxonomy
+from tacit.taxonomy import PEOPLE, TopicTree, people_taxonomy
+from tacit.taxonomy.files import load_taxonomy
 from tacit.text import sensitive_patterns
 
 OTHER = "other"
@@ -76,7 +70,6 @@ class ListedTopics:
 
     @property
     def levels(self) -> int:
-        """How many levels there are."""
         return int(self.level.max())
 
     @property
@@ -102,7 +95,6 @@ class PublishedTopics(ListedTopics):
     place: _Numbers
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"name": self.name, "topics": len(self), "sha256": self.digest, "source": self.source}
 
     def path_table(self) -> pa.Table:
@@ -116,107 +108,48 @@ class PublishedTopics(ListedTopics):
         return pa.table({"place": pa.array(np.arange(len(self), dtype=np.int32)), **columns})
 
 
-def published_topics(
-    tree: TopicTree,
-    kept: NDArray[np.bool_],
-    levels: int,
-    *,
-    name: str,
-    source: str,
-    first: Sequence[int] = (),
-    called: Callable[[int], Sequence[str]] | None = None,
-) -> PublishedTopics:
-    """The kept topics of a taxonomy, at most ``levels`` of them above one another.
+def published_topics(tree: TopicTree, levels: int, *, name: str, source: str) -> PublishedTopics:
+    """Publish the topics of the first levels of a taxonomy, each under its name if that may be shown.
 
     Args:
         tree: the taxonomy.
-        kept: which of its topics are published, if they are not too deep.
         levels: how many levels there are at most.
         name: what the taxonomy is called.
         source: SHA-256 of what it was read from.
-        first: topics that stand on the first level whatever is above them.
-        called: names that a topic may have, the best first; that of the taxonomy unless given.
     """
-    called = called or (lambda topic: (tree.names[topic],))
     labels: list[str] = []
     above: list[int] = []
     level: list[int] = []
-    place = np.full(len(tree), TOP, np.int32)
-    lifted = set(first)
     taken: set[str] = set()
+    place = np.full(len(tree), TOP, np.int32)
 
-    def add(upper: int, names: Sequence[str]) -> int:
-        """Publish a topic under the first of its names that is free; ``TOP`` where none may be shown."""
-        before = "" if upper == TOP else f"{labels[upper]}/"
-        for each in names:
-            label = before + each.replace("%", "%25").replace("/", "%2F")
-            if label not in taken and len(label) <= _LONGEST and not sensitive_patterns(label):
-                taken.add(label)
-                labels.append(label)
-                above.append(upper)
-                level.append(1 if upper == TOP else level[upper] + 1)
-                return len(labels) - 1
-        return TOP
+    def add(upper: int, name: str) -> int:
+        """Publish a topic below another; ``TOP`` where its name is taken or may not be shown."""
+        label = ("" if upper == TOP else f"{labels[upper]}/") + name.replace("%", "%25").replace("/", "%2F")
+        if label in taken or len(label) > _LONGEST or sensitive_patterns(label):
+            return TOP
+        taken.add(label)
+        labels.append(label)
+        above.append(upper)
+        level.append(1 if upper == TOP else level[upper] + 1)
+        return len(labels) - 1
 
     for topic in range(1, len(tree)):
-        upper = TOP if topic in lifted else int(place[tree.parent[topic]])
+        upper = int(place[tree.parent[topic]])
         deep = 0 if upper == TOP else level[upper]
-        made = TOP
-        if kept[topic] and deep < levels and (not lifted or topic in lifted or upper != TOP):
-            made = add(upper, called(topic))
+        made = add(upper, tree.names[topic]) if deep < levels else TOP
         place[topic] = upper if made == TOP else made
-    with_others = set(above) - {TOP}
-    if np.any(place[1:] == TOP):
-        with_others.add(TOP)
-    rest = {upper: add(upper, (OTHER, f"{OTHER} than these")) for upper in sorted(with_others)}
+    with_others = set(above) - {TOP} | ({TOP} if np.any(place[1:] == TOP) else set())
+    rest = {}
+    for upper in sorted(with_others):
+        made = add(upper, OTHER)
+        rest[upper] = add(upper, f"{OTHER} than these") if made == TOP else made
     if not labels or TOP in rest.values():
         raise TaxonomyError("the taxonomy has no topics that can be published.", "Give another taxonomy.")
     settled = np.array([rest.get(int(each), int(each)) for each in place], np.int32)
     settled[0] = TOP
     upwards, levels_of = np.array(above, np.int32), np.array(level, np.int32)
     return PublishedTopics(tuple(labels), upwards, levels_of, tree, name, source, settled)
-
-
-BEGINNERS = (
-    *("act.n.02", "animal.n.01", "artifact.n.01", "attribute.n.02", "body_part.n.01", "cognition.n.01"),
-    *("communication.n.02", "event.n.01", "feeling.n.01", "food.n.01", "food.n.02", "group.n.01"),
-    *("location.n.01", "motivation.n.01", "natural_object.n.01", "phenomenon.n.01", "person.n.01"),
-    *("plant.n.02", "possession.n.02", "process.n.06", "measure.n.02", "relation.n.01", "shape.n.02"),
-    *("state.n.02", "substance.n.01", "time_period.n.01"),
-)
-"""The unique beginners (food has two meanings that are none of each other's)."""
-
-_LEAST = 0.001
-"""The least share of all meant nouns that a published topic covers."""
-_MOST_OF_ABOVE = 0.8
-"""The largest share of the published topic above it."""
-
-
-@cache
-def wordnet_levels(levels: int) -> PublishedTopics:
-    """The published topics of WordNet."""
-    wordnet = load_wordnet()
-    tree = wordnet.tree
-    share = tree.support / tree.support[0]
-    first = [wordnet.synset(name) for name in BEGINNERS]
-    kept = np.zeros(len(tree), np.bool_)
-    nearest = np.zeros(len(tree), np.int64)  # the nearest kept topic at or above each
-    kept[first] = True
-    for topic in range(1, len(tree)):
-        upper = nearest[tree.parent[topic]]
-        if not kept[topic] and upper:
-            kept[topic] = _LEAST <= share[topic] <= _MOST_OF_ABOVE * share[upper]
-        nearest[topic] = topic if kept[topic] else upper
-    content = (resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes()
-    return published_topics(
-        tree,
-        kept,
-        levels,
-        name=WORDNET,
-        source=hashlib.sha256(content).hexdigest(),
-        first=first,
-        called=lambda topic: (*wordnet.lemmas(topic), wordnet.name(topic)),
-    )
 
 
 _Floats = NDArray[np.float64]
@@ -287,32 +220,24 @@ def _shared_out(counts: _Floats, total: int) -> _Whole:
 _STATED = {"name", "topics", "sha256", "source"}
 
 
-def people_levels(levels: int) -> PublishedTopics:
-    """The topics of the people's taxonomy."""
-    tree = people_taxonomy()
-    content = (resources.files("tacit.data") / "people" / "topics.txt").read_bytes()
-    every = np.ones(len(tree), np.bool_)
-    return published_topics(tree, every, levels, name=PEOPLE, source=hashlib.sha256(content).hexdigest())
-
-
 def take_topics(taxonomy: str, levels: int) -> PublishedTopics:
-    """The topics of ``people``, of ``wordnet``, or of a file, to so many levels."""
-    if taxonomy == WORDNET:
-        return wordnet_levels(levels)
+    """Read the topics of ``people``, or of a file, to so many levels."""
     if taxonomy == PEOPLE:
-        return people_levels(levels)
-    tree = load_taxonomy(taxonomy)
-    path = Path(taxonomy)
-    source = hashlib.sha256(path.read_bytes()).hexdigest()
-    every = np.ones(len(tree), np.bool_)
-    return published_topics(tree, every, levels, name=path.name, source=source)
+        tree, name = people_taxonomy(), PEOPLE
+        content = (resources.files("tacit.data") / "people" / "topics.txt").read_bytes()
+    elif not Path(taxonomy).exists():
+        raise InputError(f"there is no taxonomy at {taxonomy}.", f"Give a file, or {PEOPLE}.")
+    else:
+        tree, name = load_taxonomy(taxonomy), Path(taxonomy).name
+        content = Path(taxonomy).read_bytes()
+    return published_topics(tree, levels, name=name, source=hashlib.sha256(content).hexdigest())
 
 
 def check_topics(stated: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether the taxonomy is stated as it must be; the bundled one is read again and compared."""
+    """Tell whether the taxonomy is stated as it must be; the bundled one is read again and compared."""
     form = stated["taxonomy"]
     named = set(form) == _STATED and isinstance(form["name"], str) and type(form["topics"]) is int
-    if not named or form["name"] not in (WORDNET, PEOPLE):
+    if not named or form["name"] != PEOPLE:
         return named, form["name"] if named else ""
     same = take_topics(form["name"], stated["levels"]).to_dict() == form
     return same, f"{form['topics']} topics of {form['name']}" if same else "not those of the bundled taxonomy"

@@ -20,7 +20,6 @@ def figures(plan: TopicsPlan) -> dict[str, float]:
 
 
 def _taxonomy(plan: TopicsPlan) -> str:
-    """What the taxonomy is called, without reading it."""
     named = plan.mechanism.taxonomy
     return str(getattr(named, "name", named)).rpartition("/")[2]
 

@@ -87,7 +87,6 @@ class Zealous(Mechanism):
 
     @property
     def probabilistic(self) -> bool:
-        """Whether the probabilistic guarantee is asked for."""
         return self.kind is GuaranteeKind.PROBABILISTIC
 
     def plan(self) -> ZealousPlan:
@@ -143,7 +142,6 @@ class ZealousPlan(Plan[Zealous]):
         return self.mechanism.settled(noise=self.noise, at_epsilon=self.schedule.at_epsilon, **thresholds)
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        """Users of each item."""
         from tacit.release.contribution import bounded_items, counts_of, items_of
 
         asked, counting = self.mechanism, {}

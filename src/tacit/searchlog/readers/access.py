@@ -73,7 +73,7 @@ class AccessReader(Reader):
 
 
 def _found(text: str, pattern: re.Pattern[str]) -> list[Row]:
-    """What the pattern finds in a line."""
+    """Say what the pattern finds in a line."""
     match = pattern.search(text)
     if match is None:
         return []

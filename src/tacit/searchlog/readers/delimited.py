@@ -69,7 +69,7 @@ class Layout:
         return self.positions["time"] > self.positions["query"]
 
     def takes(self, row: Row) -> bool:
-        """Whether a line of these fields has as many as it should, or more that hold nothing."""
+        """Tell whether a line of these fields has as many as it should, or more that hold nothing."""
         if len(row) in self.widths or (self.least_width is not None and len(row) >= self.least_width):
             return True
         return self.shifts_show and len(row) > min(self.widths) and not any(row[min(self.widths) :])
@@ -103,14 +103,14 @@ def by_position(rows: Sequence[Row], positions: dict[str, int], delimiter: str) 
 
 
 def readable_share(values: Sequence[bytes], read_times: TimeReader) -> float:
-    """Which share of ``values`` can be read as times and are no plain short numbers."""
+    """Find which share of ``values`` can be read as times and are no plain short numbers."""
     sure = [value for value in values if not value.strip().isdigit() or len(value.strip()) >= 9]
     _, readable = read_times(pa.array(sure, pa.binary()))
     return int(readable.sum()) / max(len(values), 1)
 
 
 def _clicks(rows: Sequence[Row]) -> dict[str, int]:
-    """Where the rank and the url stand, after user, query and time."""
+    """Find where the rank and the url stand, after user, query and time."""
     kinds = [kind_of([row[place] for row in rows if len(row) > place]) for place in (3, 4)]
     if _usual_width(rows) == _NEEDED + 1:
         return {"url" if kinds[0] is ColumnKind.ADDRESSES else "rank": 3}
@@ -120,7 +120,7 @@ def _clicks(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def in_aols_place(rows: Sequence[Row]) -> bool:
-    """Whether the first two columns of lines without names could be users and queries."""
+    """Tell whether the first two columns of lines without names could be users and queries."""
     first, second = (Values.of([row[place] for row in rows]) for place in (0, 1))
     if second.phrases is None:  # too few lines to say
         return True
@@ -174,7 +174,7 @@ class DelimitedReader(Reader):
         return [row for row in rows if row is not None]
 
     def laid_out(self, opening: Opening) -> Layout | None:
-        """How the file's lines are laid out, under the first delimiter that makes sense of them."""
+        """Say how the file's lines are laid out, under the first delimiter that makes sense of them."""
         cut = [(self._rows(opening, delimiter), delimiter) for delimiter in self._delimiters]
         positions = self.reading.mapping.positions
         if positions is not None:
@@ -381,7 +381,7 @@ def _fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
 
 
 def _headers(written: Written, layout: Layout) -> npt.NDArray[np.bool_]:
-    """Which lines repeat the names of the columns."""
+    """Find which lines repeat the names of the columns."""
     names = layout.header or ()
     same = [
         pc.equal(values, names[layout.positions[column]])
@@ -391,7 +391,6 @@ def _headers(written: Written, layout: Layout) -> npt.NDArray[np.bool_]:
 
 
 def _merged(bad: list[tuple[Reason, Numbers]]) -> list[tuple[Reason, Numbers]]:
-    """One entry a reason."""
     return [
         (reason, np.concatenate([numbers for found, numbers in bad if found is reason]))
         for reason in dict.fromkeys(found for found, _ in bad)

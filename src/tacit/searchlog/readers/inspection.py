@@ -91,7 +91,7 @@ def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
 
 
 def kind_of(sample: Sequence[bytes]) -> ColumnKind:
-    """What most of the values that are not empty look like."""
+    """Say what most of the values that are not empty look like."""
     values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
     if not values:
         return ColumnKind.NOTHING
@@ -137,7 +137,6 @@ class Values:
 
     @classmethod
     def of(cls, sample: Sequence[bytes]) -> Values:
-        """From the values of some lines."""
         kind = kind_of(sample)
         values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
         if len(values) < _FEWEST_VALUES:
@@ -186,7 +185,6 @@ class Look:
     """How many lines have how many columns."""
 
     def first(self, kinds: Sequence[ColumnKind]) -> int | None:
-        """The first column of one of ``kinds``."""
         return next((place for place, kind in enumerate(self.columns) if kind in kinds), None)
 
     @property
@@ -246,7 +244,7 @@ class Look:
         return f"Perhaps `format={name}` `columns={columns}`{order} is right. "
 
     def about(self, reason: Reason, placed: dict[str, int]) -> str:
-        """Which column brought so many bad lines, and what it holds; empty when nothing can be said."""
+        """Find which column brought so many bad lines, and what it holds; empty when nothing can be said."""
         if reason is Reason.COLUMNS and self.widths:
             ((width, _),) = self.widths.most_common(1)
             return f" Most lines at its beginning have {width} column{'s' if width != 1 else ''}."
@@ -270,7 +268,6 @@ def _cut(lines: Sequence[bytes], delimiter: str) -> list[list[str]]:
 
 
 def looked_at(opening: Opening, reading: Reading) -> Look:
-    """Look at how a file begins."""
     lines = [line for line in opening.lines[:_SAMPLE] if line.strip()]
     candidates = (reading.delimiter,) if reading.delimiter else tuple("\t,;|")
     best: tuple[int, str, list[list[str]]] = (0, "", [])

@@ -180,11 +180,10 @@ class ObjectsReader(Reader):
         return self.reading.mapping.names
 
     def held(self, source: Source) -> dict[str, str]:
-        """The names that most objects have."""
         return dict.fromkeys(usual_names(source.opening()), "values of objects")
 
     def taken(self, source: Source) -> dict[str, str]:
-        """Which of the names of the file becomes which column of the log."""
+        """Find which of the names of the file becomes which column of the log."""
         if self._export is not None:
             return {}
         names = usual_names(source.opening())

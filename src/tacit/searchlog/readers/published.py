@@ -75,7 +75,7 @@ def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.Binar
 
 
 def _headers(written: Written) -> npt.NDArray[np.bool_]:
-    """Which lines repeat the names of the columns."""
+    """Find which lines repeat the names of the columns."""
     user, query = written.columns[:2]
     named = pc.equal(user, HEADER[0].encode())
     if pc.any(named).as_py():

@@ -26,7 +26,7 @@ _NEWLINE, _RETURN, _QUOTE, _SPACE, _DELETE = ord("\n"), ord("\r"), ord('"'), 0x2
 
 
 def enclosing_quotes(block: bytes, delimiter: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Where the quotes of plainly quoted lines stand, and which lines (from 0) need a second look.
+    """Find where the quotes of plainly quoted lines stand, and which lines (from 0) need a second look.
 
     Args:
         block: lines, with a line end at the last one.
@@ -84,7 +84,7 @@ class Fields:
         return empty
 
     def nothing_after(self, lines: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.bool_]:
-        """Which of ``lines`` (wider than ``width``) hold nothing after their first ``width`` fields."""
+        """Find which of ``lines`` (wider than ``width``) hold nothing after their first ``width`` fields."""
         offsets = np.frombuffer(self.values.buffers()[1], np.int32)
         first = self.first[lines]
         return np.asarray(offsets[first + width] == offsets[first + self.width[lines]])
@@ -138,13 +138,13 @@ def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] |
 
 
 def _bytes_of(column: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Where each value of a column of text begins and ends, in these bytes."""
+    """Find where each value of a column of text begins and ends, in these bytes."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     return offsets, np.frombuffer(column.buffers()[2] or b"", np.uint8)
 
 
 def _rough(queries: pa.StringArray) -> npt.NDArray[np.bool_]:
-    """Which queries may need more than lower-casing (a few that need no more may be among them)."""
+    """Find which queries may need more than lower-casing (a few that need no more may be among them)."""
     offsets, data = _bytes_of(queries)
     data = data[: offsets[-1]]
     odd = (data < _SPACE) | (data >= _DELETE)
@@ -197,19 +197,17 @@ class Written:
     """From a format that has a value for nothing, so that no word stands for it."""
 
     def only(self, kept: Mask) -> Written:
-        """Those lines where ``kept`` is true."""
         mask = pa.array(kept)
         columns = tuple(column.filter(mask) for column in self.columns)
         return Written(self.lines[kept], columns, self.is_ascii, self.typed)
 
 
 def _lengths(column: pa.BinaryArray) -> npt.NDArray[np.int32]:
-    """Bytes of each value; 0 for null."""
     return np.asarray(pc.fill_null(pc.binary_length(column), 0))
 
 
 def _not_blank(column: pa.Array) -> Mask:
-    """Which values hold anything but white space."""
+    """Find which values hold anything but white space."""
     lengths = _lengths(column)
     present: Mask = lengths > 0
     # White space alone is rare, and short: look only where a value begins with it.
@@ -222,7 +220,7 @@ def _not_blank(column: pa.Array) -> Mask:
 
 
 def _decodable(columns: Sequence[pa.BinaryArray]) -> Mask | None:
-    """Which lines are UTF-8 in all of ``columns``; None when every line is."""
+    """Find which lines are UTF-8 in all of ``columns``; None when every line is."""
     good: Mask | None = None
     for column in columns:
         if not pa.types.is_binary(column.type):

@@ -51,7 +51,7 @@ _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, pa.ArrowExce
 
 
 def compression_of(head: bytes) -> str | None:
-    """What a file that begins with ``head`` is compressed with; None for a plain one."""
+    """Say what a file that begins with ``head`` is compressed with; None for a plain one."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
@@ -208,12 +208,10 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
         return "the standard input" if self.stream is not None else str(self.path)
 
     @cached_property
     def _head(self) -> bytes:
-        """The first bytes as they are stored."""
         if self.stream is not None:
             return self.stream.read(_REMEMBERED_BYTES)
         with self.path.open("rb") as stored:
@@ -221,7 +219,6 @@ class Source:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """The file as stored, and its text."""
         head = self._head
         if self.stream is not None:
             remembered: IO[bytes] = io.BufferedReader(_Remembered(head, self.stream))
@@ -244,7 +241,6 @@ class Source:
         return Opening(self.path, begun.removeprefix(_BYTE_ORDER_MARK))
 
     def opening(self) -> Opening:
-        """How the file begins."""
         return self._opening
 
     def _in_utf8(self, chunks: Iterator[bytes], *, whole: bool = True) -> Iterator[bytes]:

@@ -50,7 +50,7 @@ class Clock:
             ) from error
 
     def to_utc(self, instants: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What the clock showed, in microseconds since 1970, as UTC.
+        """Say what the clock showed, in microseconds since 1970, as UTC.
 
         An hour that comes twice, when a clock is set back, is taken as its first coming; one that never
         comes, when it is set forward, as the moment of the change.
@@ -70,7 +70,6 @@ class Clock:
         return self.to_utc(values), good
 
     def set_one(self, instant: int) -> int:
-        """One time in UTC."""
         return int(self.to_utc(np.array([instant], np.int64))[0])
 
 
@@ -160,7 +159,7 @@ def compact_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Insta
 
 
 def frequent_iso(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
-    """What is written in one of the frequent ways of ISO 8601."""
+    """Say what is written in one of the frequent ways of ISO 8601."""
     values, good = plain_instants(column, clock)
     for pattern in _FREQUENT_ISO[1:]:
         if good.all():
@@ -340,7 +339,7 @@ _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
 
 
 def time_reader(time_format: str, clock: Clock) -> TimeReader:
-    """How a column of times in ``time_format`` is read."""
+    """Say how a column of times in ``time_format`` is read."""
     if time_format not in TIME_FORMATS:
         raise ParameterError.outside("time_format", repr(time_format), f"one of {', '.join(TIME_FORMATS)}")
     read = _READERS[time_format]

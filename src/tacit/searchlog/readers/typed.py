@@ -178,7 +178,6 @@ class DatabaseReader(TableReader):
             ) from None
 
     def _chosen(self, source: Source, tables: dict[str, dict[str, str]]) -> str:
-        """The table to read."""
         asked = self.reading.table
         fitting = [
             name for name, columns in tables.items() if not self.reading.mapping.missing(list(columns))
