@@ -31,7 +31,8 @@ def test_a_profile_over_a_real_taxonomy(
     topic = tree.find(expected)
     with ProfileStore.create(tmp_path / "p", tree, file) as store:
         documents = [
-            SourceDocument((str(n),), tree.names[topic], f"{tree.names[topic]} {page}") for n in range(4)
+            SourceDocument(str(n), "", None, f"{tree.names[topic]} {page}", tree.names[topic])
+            for n in range(4)
         ]
         assert build_profile(store, repository, documents).filed == 4
         assert store.profile().support[topic] > 0.5  # the five nearest topics share four documents

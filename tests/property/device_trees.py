@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from benchmarks.specimens.seed_profiles import random_seed_profile
 from hypothesis import strategies as st
 
-from tacit.device.profile.user import SeedProfile
+from tacit.device.generalise.measures import evaluate
+from tacit.device.profile.user import Flags, SeedProfile
 
-__all__ = ["naive_power", "naive_risk", "seed_profiles"]
+__all__ = ["naive_power", "naive_risk", "optimum", "seed_profiles"]
 
 
 @st.composite
@@ -53,3 +55,28 @@ def naive_risk(seed: SeedProfile, kept: np.ndarray, topic: int = 0) -> float:
     """Risk(t, G) straight from equation 14, not normalised."""
     below = [c for c in range(len(seed)) if kept[c] and seed.parent[c] == topic]
     return max(float(seed.cost[topic]), sum(naive_risk(seed, kept, c) for c in below))
+
+
+def rooted_subtrees(seed: SeedProfile) -> Iterator[Flags]:
+    """Every rooted subtree, as flags. The array is reused: copy what you keep."""
+    kept = np.zeros(len(seed), np.bool_)
+    kept[0] = True
+
+    def choose(topic: int) -> Iterator[Flags]:
+        if topic == len(seed):
+            yield kept
+            return
+        kept[topic] = False
+        yield from choose(topic + 1)
+        if kept[seed.parent[topic]]:
+            kept[topic] = True
+            yield from choose(topic + 1)
+            kept[topic] = False
+
+    yield from choose(1)
+
+
+def optimum(seed: SeedProfile, delta: float) -> float:
+    """The highest power of all profiles within the bound, by trying every one; -1 where there is none."""
+    found = (evaluate(seed, kept) for kept in rooted_subtrees(seed))
+    return max((one.power for one in found if one.risk <= delta), default=-1.0)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.specimens.optimum import optimal
-from device_trees import naive_power, naive_risk, seed_profiles
+from device_trees import naive_power, naive_risk, optimum, seed_profiles
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.device.generalise.algorithms import Algorithm, count_rooted_subtrees, generalise, rooted_subtrees
+from tacit.device.generalise.algorithms import Algorithm, generalise
 from tacit.device.generalise.measures import evaluate, risk
 from tacit.device.profile.user import Flags, SeedProfile
 
 DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))
-SOME_ALGORITHMS = st.sampled_from([a for a in Algorithm if a is not Algorithm.BRUTE_FORCE])
+SOME_ALGORITHMS = st.sampled_from(list(Algorithm))
 
 
 def leaves(seed: SeedProfile, kept: Flags) -> list[int]:
@@ -117,10 +117,12 @@ def test_the_bound_holds_or_nothing_is_sent(seed: SeedProfile, delta: float, alg
 
 @given(seed_profiles(max_size=11), DELTAS)
 def test_the_optimum_equals_enumeration_and_nothing_beats_it(seed: SeedProfile, delta: float) -> None:
-    exact = generalise(seed, delta, Algorithm.BRUTE_FORCE)
-    assert evaluate(seed, optimal(seed, delta)[0]).power == pytest.approx(exact.power, abs=1e-12)
-    for algorithm in (Algorithm.GREEDY_IL, Algorithm.GREEDY_DP, Algorithm.GREEDY_RATIO):
-        assert generalise(seed, delta, algorithm).power <= exact.power + 1e-12
+    exact = optimum(seed, delta)
+    if exact < 0:
+        return
+    assert evaluate(seed, optimal(seed, delta)[0]).power == pytest.approx(exact, abs=1e-12)
+    for algorithm in Algorithm:
+        assert generalise(seed, delta, algorithm).power <= exact + 1e-12
 
 
 @given(seed_profiles(max_size=40, max_sensitive=10), DELTAS)
@@ -142,9 +144,3 @@ def test_greedy_ratio_hides_only_what_lowers_the_risk(seed: SeedProfile, delta: 
             restored[topic] = True
             gain = evaluate(seed, restored).power - result.power
             assert gain < 1e-12 or risk(seed, restored) > delta
-
-
-@given(seed_profiles(max_size=10))
-def test_rooted_subtrees_are_counted_and_listed(seed: SeedProfile) -> None:
-    listed = {kept.tobytes() for kept in rooted_subtrees(seed)}
-    assert len(listed) == count_rooted_subtrees(seed)

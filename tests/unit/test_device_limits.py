@@ -10,8 +10,6 @@ import pytest
 from benchmarks.specimens.optimum import optimal
 
 from tacit.device import Algorithm, SeedProfile, generalise
-from tacit.device.generalise.algorithms import brute_force
-from tacit.device.generalise.measures import evaluate
 from tacit.device.generalise.measures import risk as risk_of
 from tacit.device.loops.kernels import normalised
 from tacit.errors import InputError, ParameterError
@@ -31,16 +29,6 @@ def star(leaves: int) -> SeedProfile:
 def test_the_optimum_refuses_what_would_not_end() -> None:
     with pytest.raises(InputError, match="partial solutions"):
         optimal(star(14), 0.4, limit=20)
-    with pytest.raises(InputError, match="rooted subtrees"):
-        brute_force(star(30), 0.4)
-
-
-def test_the_optimum_of_a_star_is_found_by_trying_everything() -> None:
-    seed = star(9)
-    for delta in (0.2, 0.4, 0.7):
-        assert evaluate(seed, optimal(seed, delta)[0]).power == pytest.approx(
-            generalise(seed, delta, "brute-force").power
-        )
 
 
 def test_a_seed_profile_must_be_a_tree_with_priors_and_preferences() -> None:

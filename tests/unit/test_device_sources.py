@@ -84,9 +84,9 @@ def test_a_log_of_several_users_needs_a_name_and_never_tells_one(tmp_path: Path)
 
 def test_histories_are_read_from_csv(wordnet: Repository, tmp_path: Path) -> None:
     pages = [
-        {"url": "1", "title": "Golden eagle", "text": "large eagle of mountainous regions"},
+        {"url": "https://a.example/", "title": "Golden eagle", "text": "large eagle of mountainous regions"},
         {
-            "url": "2",
+            "url": "https://b.example/",
             "title": "Compiler",
             "text": "a program that decodes instructions of a language",
         },
@@ -103,8 +103,8 @@ def test_histories_are_read_from_csv(wordnet: Repository, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("x.csv", "url,title\nsecret,\n", "page 1 .* neither title nor text"),
-        ("x.csv", "a,b\n1,2\n", "no column title or text"),
+        ("x.csv", "secret,b\n1,2\n", "needs the columns url and title"),
+        ("x.pdf", "secret", "of no known kind"),
     ],
 )
 def test_unusable_histories_say_where(tmp_path: Path, name: str, content: str, problem: str) -> None:
@@ -116,7 +116,7 @@ def test_unusable_histories_say_where(tmp_path: Path, name: str, content: str, p
 
 def test_an_interruption_loses_only_the_batch_at_hand(wordnet: Repository, tmp_path: Path) -> None:
     def pages() -> list[SourceDocument]:
-        return [SourceDocument(("page", str(i)), "eagle", "large bird of prey") for i in range(1500)]
+        return [SourceDocument(str(i), "", None, "large bird of prey", "eagle") for i in range(1500)]
 
     def breaking() -> Iterator[SourceDocument]:
         for number, page in enumerate(pages()):
@@ -140,7 +140,7 @@ def test_any_taxonomy_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     repository = taxonomy_repository(tree)
     with ProfileStore.create(tmp_path / "p", tree) as store:
-        page = SourceDocument(("1",), "jazz", "an evening of jazz music")
+        page = SourceDocument("1", "", None, "an evening of jazz music", "jazz")
         build_profile(store, repository, [page])
         profile = store.profile()
     documents = profile.documents

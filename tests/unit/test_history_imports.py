@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.device.profile.imports import SourceDocument, browser_histories, browsing_history
 from tacit.errors import InputError
-from tacit.web.imports import Visit, browser_histories, visits_of
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 MICROSECONDS = int(WHEN.timestamp() * 1_000_000)
@@ -41,7 +41,9 @@ def test_chrome_even_while_it_runs(tmp_path: Path) -> None:
     held = chrome(tmp_path / "History", journal="WAL")
     held.execute("BEGIN IMMEDIATE")
     before = (tmp_path / "History").read_bytes()
-    assert list(visits_of(tmp_path / "History")) == [Visit("https://beans.example/", "Coffee beans", WHEN)]
+    assert list(browsing_history(tmp_path / "History")) == [
+        SourceDocument("https://beans.example/", "Coffee beans", WHEN)
+    ]
     assert (tmp_path / "History").read_bytes() == before
     held.close()
 
@@ -60,8 +62,8 @@ def test_firefox(tmp_path: Path, described: bool) -> None:
     connection.execute(f"INSERT INTO moz_places ({columns}) VALUES ({', '.join('?' * len(row))})", row)
     connection.commit()
     connection.close()
-    assert list(visits_of(path)) == [
-        Visit("https://beans.example/", "Coffee", WHEN, "Beans and more" if described else "")
+    assert list(browsing_history(path)) == [
+        SourceDocument("https://beans.example/", "Coffee", WHEN, "Beans and more" if described else "")
     ]
 
 
@@ -76,12 +78,15 @@ def test_takeout_alone_and_in_its_archive(tmp_path: Path) -> None:
     ]  # fmt: skip
     alone = tmp_path / "BrowserHistory.json"
     alone.write_text(json.dumps(history))
-    assert list(visits_of(alone)) == [Visit("https://beans.example/", "Coffee", WHEN)]
+    assert list(browsing_history(alone)) == [SourceDocument("https://beans.example/", "Coffee", WHEN)]
     archive = tmp_path / "takeout.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("Takeout/Chrome/History.json", json.dumps(history))
         opened.writestr("Takeout/My Activity/Search/MyActivity.json", json.dumps(activity))
-    assert [visit.url for visit in visits_of(archive)] == ["https://beans.example/", "https://tea.example/"]
+    assert [visit.url for visit in browsing_history(archive)] == [
+        "https://beans.example/",
+        "https://tea.example/",
+    ]
 
 
 def test_bookmarks_with_their_folders(tmp_path: Path) -> None:
@@ -92,8 +97,8 @@ def test_bookmarks_with_their_folders(tmp_path: Path) -> None:
         "Coffee &amp; beans</A>"
         '</DL><p><DT><A HREF="javascript:alert(1)">script</A></DL>'
     )
-    assert list(visits_of(path)) == [
-        Visit("https://beans.example/?a=1&b=2", "Coffee & beans", WHEN, "Drinks")
+    assert list(browsing_history(path)) == [
+        SourceDocument("https://beans.example/?a=1&b=2", "Coffee & beans", WHEN, "Drinks")
     ]
 
 
@@ -102,7 +107,9 @@ def test_tables_of_clicks(tmp_path: Path) -> None:
     table.write_text(
         "time,query,url,title\n2026-03-04T05:06:07+00:00,espresso,https://beans.example/,Coffee\n"
     )
-    assert list(visits_of(table)) == [Visit("https://beans.example/", "Coffee", WHEN, "", "espresso")]
+    assert list(browsing_history(table)) == [
+        SourceDocument("https://beans.example/", "Coffee", WHEN, "", "espresso")
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", b"{}", b"[", b"SQLite format 3\x00" + b"\x00" * 2000,
@@ -112,7 +119,7 @@ def test_what_is_no_history_is_refused_without_repeating_it(tmp_path: Path, cont
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(InputError):
-        list(visits_of(path))
+        list(browsing_history(path))
 
 
 def test_browsers_of_the_home_folder_are_found(tmp_path: Path) -> None:

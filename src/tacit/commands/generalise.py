@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PANEL = Panel.DEVICE
 
-AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp", "brute-force"]
+AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp"]
 
 _Delta = Annotated[
     float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity, from 0 to 1.")

@@ -8,14 +8,9 @@ Offline, a profile is built (:func:`build_profile`) and its owner says what is s
 
 from tacit.device.generalise.algorithms import Algorithm, generalise
 from tacit.device.guard import Guard
-from tacit.device.profile.construction import (
-    SourceDocument,
-    add_documents,
-    browsing_history,
-    build_profile,
-    clicked_documents,
-)
+from tacit.device.profile.construction import add_documents, build_profile, clicked_documents
 from tacit.device.profile.history import ClickedPage
+from tacit.device.profile.imports import SourceDocument, browsing_history
 from tacit.device.profile.repository import (
     Repository,
     TopicDocuments,

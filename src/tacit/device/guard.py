@@ -24,7 +24,7 @@ import numpy as np
 
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.profile.arrays import Bags
-from tacit.device.profile.construction import SourceDocument, history_documents
+from tacit.device.profile.construction import history_documents
 from tacit.device.profile.history import (
     FILING,
     ClickedPage,
@@ -34,6 +34,7 @@ from tacit.device.profile.history import (
     HistoryIndex,
     TopicNode,
 )
+from tacit.device.profile.imports import SourceDocument
 from tacit.device.profile.repository import Repository, load_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name, utc_text
 from tacit.device.profile.user import UserProfile
@@ -88,8 +89,8 @@ class Guard(Displayed):
         delta: over another taxonomy than the people's, the bound on the risk of one exposure, in [0, 1]: the
             share of the total sensitivity that an adversary who knows the taxonomy recovers from the topics
             sent with a query. Over the people's, marked topics are never sent, so that nothing is at risk.
-        algorithm: how to generalise within that bound: ``greedy-ratio`` (the default), ``greedy-il``,
-            ``greedy-dp`` or ``brute-force``.
+        algorithm: how to generalise within that bound: ``greedy-ratio`` (the default), ``greedy-il``
+            or ``greedy-dp``.
 
     Raises:
         ParameterError: a parameter is outside its range.
@@ -242,7 +243,7 @@ class Guard(Displayed):
 
     def learn(
         self,
-        pages: Iterable[tuple[str, Mapping[str, Any], datetime]],
+        pages: Iterable[tuple[str, Mapping[str, Any], datetime | None]],
         advance: Callable[[int], None] = lambda _: None,
     ) -> int:
         """Remember many pages that the person opened before, such as a browser's history.
@@ -251,7 +252,8 @@ class Guard(Displayed):
         work, since a page that is known already is passed over.
 
         Args:
-            pages: the query that led to a page (or ""), the page (``url``, ``title``, ``snippet``), and when.
+            pages: the query that led to a page (or ""), the page (``url``, ``title``, ``snippet``), and when,
+                if that is known.
             advance: told how many pages were dealt with, for progress.
 
         Returns:
@@ -462,13 +464,14 @@ class Guard(Displayed):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def _documents(self, pages: Sequence[tuple[str, Mapping[str, Any], datetime]]) -> list[HistoryDocument]:
+    def _documents(
+        self, pages: Sequence[tuple[str, Mapping[str, Any], datetime | None]]
+    ) -> list[HistoryDocument]:
         sources = []
         for query, result, moment in pages:
             text_of(result)  # refuses what is no result
             url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
-            identity = ("click", query, utc_text(moment), url)
-            sources.append(SourceDocument(identity, query, snippet, url, title, moment))
+            sources.append(SourceDocument(url, title, moment, snippet, query))
         return history_documents(self._store, self._repository, sources)
 
     def _refresh(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 from tacit.device.generalise.measures import evaluate
 from tacit.device.loops.kernels import greedy_dp, greedy_il, greedy_ratio
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
-from tacit.errors import InputError, ParameterError
+from tacit.errors import ParameterError
 
 
 class Algorithm(StrEnum):
@@ -24,8 +23,6 @@ class Algorithm(StrEnum):
     """The paper's GreedyIL: prune the leaf with the smallest information loss."""
     GREEDY_DP = "greedy-dp"
     """The paper's GreedyDP: the same choices, everything recomputed."""
-    BRUTE_FORCE = "brute-force"
-    """The exact optimum, by every rooted subtree; small profiles only."""
 
 
 class Step(NamedTuple):
@@ -142,51 +139,3 @@ def _run(
             kept, order, powers = greedy_dp(seed.arrays, delta, seed.lca, seed.expected_content)
             # The losses behind a falling sequence of discriminating powers.
             return kept, order, -np.diff(powers, prepend=power) * 2 * seed.expected_content
-        case Algorithm.BRUTE_FORCE:
-            return brute_force(seed, delta)
-
-
-def count_rooted_subtrees(seed: SeedProfile) -> int:
-    """How many profiles there are to choose from: each child is absent, or in one of its own ways."""
-    ways = [1] * len(seed)
-    for topic in range(len(seed) - 1, 0, -1):
-        ways[seed.parent[topic]] *= 1 + ways[topic]
-    return ways[0]
-
-
-def rooted_subtrees(seed: SeedProfile) -> Iterator[Flags]:
-    """Every rooted subtree, as flags. The array is reused: copy what you keep."""
-    kept = np.zeros(len(seed), np.bool_)
-    kept[0] = True
-
-    def choose(topic: int) -> Iterator[Flags]:
-        if topic == len(seed):
-            yield kept
-            return
-        kept[topic] = False
-        yield from choose(topic + 1)
-        if kept[seed.parent[topic]]:
-            kept[topic] = True
-            yield from choose(topic + 1)
-            kept[topic] = False
-
-    yield from choose(1)
-
-
-def brute_force(seed: SeedProfile, delta: float, *, limit: int = 1_000_000) -> tuple[Flags, Integers, Floats]:
-    """The best profile of all, by trying every one."""
-    if count_rooted_subtrees(seed) > limit:
-        raise InputError(
-            f"this profile has {count_rooted_subtrees(seed):,} rooted subtrees; brute force tries at most "
-            f"{limit:,}.",
-            "Use the algorithm greedy-ratio, which comes near.",
-        )
-    best = np.zeros(len(seed), np.bool_)
-    best[0] = True
-    highest = -1.0
-    for kept in rooted_subtrees(seed):
-        found = evaluate(seed, kept)
-        if found.risk <= delta and found.power > highest:
-            best, highest = kept.copy(), found.power
-    cuts = np.array([t for t in range(1, len(seed)) if not best[t] and best[seed.parent[t]]], dtype=np.int32)
-    return best, cuts, np.zeros(len(cuts))

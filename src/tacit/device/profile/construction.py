@@ -12,7 +12,6 @@ lowest candidate that covers it, or the upper topic would always win and the sum
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,28 +23,15 @@ import numpy.typing as npt
 
 from tacit.device.profile.arrays import pack
 from tacit.device.profile.history import FILING, NEAREST, Filing, History, HistoryDocument
+from tacit.device.profile.imports import SourceDocument, browsing_history
 from tacit.device.profile.repository import Repository, TopicIndex, load_repository, wordnet_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name
 from tacit.device.profile.user import Floats, Integers
-from tacit.errors import InputError, LogError, ParameterError
+from tacit.errors import LogError, ParameterError
 from tacit.retrieval.people_topics import people_topics
 from tacit.retrieval.sensitive_pages import PASSED, page_text, recogniser
 from tacit.taxonomy import PEOPLE, people_taxonomy
 from tacit.text.vectors import load_word_table
-
-
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
-    """Something the user read: its text, and the query that led to it if there was one."""
-
-    identity: tuple[str, ...]
-    """What makes it the same document on a second reading, so that it counts once."""
-    query: str
-    text: str
-    url: str = ""
-    title: str = ""
-    time: datetime | None = None
-    """When it was read, where that is known."""
 
 
 def clicked_documents(
@@ -91,37 +77,12 @@ def clicked_documents(
         if text is not None:
             known += 1
             moment = datetime.fromtimestamp(time / 1_000_000, UTC)
-            yield SourceDocument(("click", query, str(time), url), query, text, url, "", moment)
+            yield SourceDocument(url, "", moment, text, query)
     if not known:
         raise LogError(
             f"none of the {table.num_rows:,} clicks leads to a document of the corpus, so no text is known.",
             "Give the pages with their text as `history` instead.",
         )
-
-
-def browsing_history(path: str | Path) -> Iterator[SourceDocument]:
-    """The pages of a browsing history: CSV whose first line names the columns url, title and text.
-
-    Either title or text may be missing or empty; a row without both is an error.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no browsing history at {path}.")
-    with path.open(newline="", encoding="utf-8-sig") as lines:
-        reader = csv.DictReader(lines)
-        if not {"title", "text"} & set(reader.fieldnames or ()):
-            raise InputError(
-                f"{path} has no column title or text.",
-                "Its first line must name the columns url, title, text.",
-            )
-        for number, row in enumerate(reader, start=1):
-            url, title, text = (row.get(name) or "" for name in ("url", "title", "text"))
-            if not title and not text:
-                raise InputError(
-                    f"page {number} of {path} has neither title nor text.",
-                    "Give the columns url, title and text; leave out pages without either.",
-                )
-            yield SourceDocument(("page", url, title, text), "", text, url, title)
 
 
 SMOOTHING = 0.01
@@ -199,7 +160,7 @@ def add_documents(
         path: the profile file; it is made if there is none.
         log: a search log with the user's clicks (Parquet).
         user: whose clicks in the log; needed if it has several users.
-        history: a browsing history: CSV with url, title and text.
+        history: a browsing history, as :func:`browsing_history` reads it.
         taxonomy: the taxonomy of a new profile: ``people`` (the default), ``wordnet`` or a taxonomy file.
         advance: told how many documents were dealt with, for progress.
 

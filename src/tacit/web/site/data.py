@@ -7,23 +7,21 @@ import re
 import shutil
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from anyio import sleep, to_thread
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tacit.device.profile.imports import browser_histories, browsing_history
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.interface import EngineDescription
-from tacit.web.imports import Visit, browser_histories, visits_of
-from tacit.web.site.site import Site
+from tacit.web.site.site import Site, posted
 from tacit.web.state import engines, lenses
 
 
@@ -63,11 +61,11 @@ def routes(site: Site) -> list[Route]:
     return [
         Route("/data", page.show),
         Route("/data/progress", page.progress),
-        Route("/data/import", page.import_file, methods=["POST"]),
-        Route("/data/browser", page.import_browser, methods=["POST"]),
         Route("/data/export", page.export),
-        Route("/data/erase", page.erase, methods=["POST"]),
-        Route("/data/sign-out", page.sign_out, methods=["POST"]),
+        Route("/data/import", posted(page.import_file, files=1), methods=["POST"]),
+        Route("/data/browser", posted(page.import_browser), methods=["POST"]),
+        Route("/data/erase", posted(page.erase), methods=["POST"]),
+        Route("/data/sign-out", posted(page.sign_out), methods=["POST"]),
     ]
 
 
@@ -75,101 +73,86 @@ class _DataPage:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._latest: _Import | None = None
+        self._lock = threading.Lock()
 
-    async def show(self, request: Request) -> Response:
-        """What there is, and what can be done with it."""
+    def show(self, request: Request) -> Response:
+        """Show what there is, and what can be done with it."""
         site = self._site
-        root = await to_thread.run_sync(site.guard.topic)
         return site.render(
             request,
             "data.html",
-            documents=round(root.documents),
+            documents=round(site.guard.topic().documents),
             requests=sum(site.sent.count().values()),
             file=str(site.state.path),
             size=_readable_size(site.state.size()),
-            histories=await to_thread.run_sync(browser_histories),
+            histories=browser_histories(),
             job=self._latest,
         )
 
-    async def progress(self, request: Request) -> Response:
-        """The progress of the import."""
-        del request
+    def progress(self, _request: Request) -> Response:
+        """Tell the progress of the import."""
         return JSONResponse(asdict(self._latest or _Import("nothing", finished=True)))
 
-    async def import_file(self, request: Request) -> Response:
+    def import_file(self, _request: Request, form: FormData) -> Response:
         """Import a file that was given to the page."""
-        async with request.form(max_files=1, max_fields=5) as form:
-            given = form.get("file")
-            if not isinstance(given, UploadFile) or not given.filename:
-                return self._site.done("/data", "Choose a file first.", problem=True)
-            folder = Path(tempfile.mkdtemp(prefix="tacit-import-"))  # readable by its owner only
-            path = folder / "given"
-            with path.open("wb") as copy:
-                while part := await given.read(1 << 20):
-                    copy.write(part)
-        return await self._start("the file", path, lambda: shutil.rmtree(folder, ignore_errors=True))
+        given = form.get("file")
+        if not isinstance(given, UploadFile) or not given.filename:
+            return self._site.done("/data", "Choose a file first.", problem=True)
+        folder = Path(tempfile.mkdtemp(prefix="tacit-import-"))  # readable by its owner only
+        with (folder / "given").open("wb") as copy:
+            shutil.copyfileobj(given.file, copy)
+        return self._start("the file", folder / "given", lambda: shutil.rmtree(folder, ignore_errors=True))
 
-    async def import_browser(self, request: Request) -> Response:
+    def import_browser(self, _request: Request, form: FormData) -> Response:
         """Import the history of a browser on this machine; its file is copied first."""
-        form = await request.form(max_files=0)
         known = {str(one.path): one for one in browser_histories()}
         chosen = known.get(str(form.get("path", "")))
         if chosen is None:
             raise InputError("there is no such history.", "Choose one from the list.")
-        return await self._start(f"the history of {chosen.browser}", chosen.path, lambda: None)
+        return self._start(f"the history of {chosen.browser}", chosen.path, lambda: None)
 
-    async def _start(self, what: str, path: Path, after: Callable[[], None]) -> Response:
-        if self._latest is not None and not self._latest.finished:
-            after()
-            return self._site.done("/data", "Another import is under way.", problem=True)
-        self._latest = job = _Import(what)
+    def _start(self, what: str, path: Path, after: Callable[[], None]) -> Response:
+        with self._lock:
+            if self._latest is not None and not self._latest.finished:
+                after()
+                return self._site.done("/data", "Another import is under way.", problem=True)
+            self._latest = job = _Import(what)
         work = (lambda running: self._learn(running, path), after)
-        threading.Thread(target=job.run, args=work, name="tacit-import", daemon=True).start()
-        begun = time.monotonic()
-        while not job.finished and time.monotonic() - begun < _PATIENCE:
-            await sleep(0.02)
+        thread = threading.Thread(target=job.run, args=work, name="tacit-import", daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
         if not job.finished:
             return self._site.done("/data", f"Importing {what}…")
         if job.problem:
             return self._site.done("/data", f"Nothing was imported: {job.problem}", problem=True)
-        known = job.done - job.new
-        said = f"{job.new:,} pages were added to your profile" + (
-            f", {known:,} were known." if known else "."
-        )
-        return self._site.done("/data", said)
+        known = f", {job.done - job.new:,} were known." if job.done > job.new else "."
+        return self._site.done("/data", f"{job.new:,} pages were added to your profile{known}")
 
     def _learn(self, job: _Import, path: Path) -> int:
-        visits = visits_of(path)
-        new = self._site.guard.learn(_pages(visits), job.advance)
+        pages = (
+            (one.query, {"url": one.url, "title": one.title, "snippet": one.text}, one.time)
+            for one in browsing_history(path)
+        )
+        new = self._site.guard.learn(pages, job.advance)
         if job.done == 0:
             raise InputError("it has no pages with a title.")
         self._site.changed()
         return new
 
-    async def export(self, request: Request) -> Response:
-        """Everything, as one JSON file."""
-        del request
-        text = await to_thread.run_sync(
-            lambda: json.dumps(export_everything(self._site), indent=2, ensure_ascii=False)
-        )
-        name = f"tacit-{datetime.now().date().isoformat()}.json"
-        return Response(
-            text,
-            media_type="application/json",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
+    def export(self, _request: Request) -> Response:
+        """Give everything as one JSON file."""
+        text = json.dumps(export_everything(self._site), indent=2, ensure_ascii=False)
+        headers = {"Content-Disposition": f'attachment; filename="tacit-{datetime.now().date()}.json"'}
+        return Response(text, media_type="application/json", headers=headers)
 
-    async def erase(self, request: Request) -> Response:
+    def erase(self, _request: Request, form: FormData) -> Response:
         """Erase the profile, the record and all choices. Only this browser stays known."""
-        form = await request.form(max_files=0)
         if str(form.get("sure", "")).strip().lower() != "erase":
-            return self._site.done(
-                "/data#erase", "Nothing was erased: write “erase” to confirm.", problem=True
-            )
-        await to_thread.run_sync(self._erased)
-        return self._site.done(
-            "/data", "Everything is erased from this machine. Engines keep what they received."
-        )
+            said = "Nothing was erased: write “erase” to confirm."
+            return self._site.done("/data#erase", said, problem=True)
+        self._erased()
+        said = "Everything is erased from this machine. Engines keep what they received."
+        return self._site.done("/data", said)
 
     def _erased(self) -> None:
         with self._site.state.transaction() as connection:
@@ -182,7 +165,7 @@ class _DataPage:
             self._site.forget_notices()
             self._site.changed()
 
-    async def sign_out(self, request: Request) -> Response:
+    def sign_out(self, request: Request, _form: FormData) -> Response:
         """Sign out all browsers."""
         self._site.admission.withdraw_all()
         return self._site.render(request, "door.html", kind="unknown", again="")
@@ -190,11 +173,6 @@ class _DataPage:
 
 def _readable_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-
-
-def _pages(visits: Iterator[Visit]) -> Iterator[tuple[str, dict[str, Any], datetime]]:
-    for visit in visits:
-        yield visit.query, {"url": visit.url, "title": visit.title, "snippet": visit.text}, visit.time
 
 
 _SECRET = re.compile(r"key|token|secret|passw|auth|signature|session|cookie", re.IGNORECASE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
 from tacit.web.site.data import secrets_of, without_secrets
-from tacit.web.site.site import Site
+from tacit.web.site.site import Site, posted
 from tacit.web.state import engines
 from tacit.web.topics import leaf_labels, readable_topic
 
@@ -22,7 +22,7 @@ def routes(site: Site) -> list[Route]:
     return [
         Route("/exposure", page.show),
         Route("/exposure/requests.txt", page.text),
-        Route("/exposure/forget", page.forget, methods=["POST"]),
+        Route("/exposure/forget", posted(page.forget), methods=["POST"]),
     ]
 
 
@@ -30,11 +30,8 @@ class _ExposurePage:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    async def show(self, request: Request) -> Response:
-        """What each engine received, and the newest requests."""
-        return await to_thread.run_sync(self._drawn, request)
-
-    def _drawn(self, request: Request) -> Response:
+    def show(self, request: Request) -> Response:
+        """Show what each engine received, and the newest requests."""
         site = self._site
         text = request.query_params.get("page", "1")
         part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
@@ -55,13 +52,11 @@ class _ExposurePage:
             leaves=lambda labels: [readable_topic(label) for label in leaf_labels(labels)],
         )
 
-    async def text(self, request: Request) -> Response:
-        """All requests as they left but for keys, each after a line that says when and to whom."""
-        del request
-        sent = await to_thread.run_sync(self._site.sent.all)
+    def text(self, _request: Request) -> Response:
+        """List all requests as they left but for keys, each after a line that says when and to whom."""
         pieces = [
             f"=== {one.time.isoformat()} to {one.engine} at {one.address}\n{one.text}\n"
-            for one in reversed(sent)
+            for one in reversed(self._site.sent.all())
         ]
         secrets = secrets_of([*self._site.engines, *engines(self._site.state)])
         return PlainTextResponse(
@@ -69,23 +64,15 @@ class _ExposurePage:
             headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'},
         )
 
-    async def forget(self, request: Request) -> Response:
+    def forget(self, _request: Request, form: FormData) -> Response:
         """Forget the record of one query that was sent, or of all that one engine was."""
-        form = await request.form(max_files=0)
-        engine = str(form.get("engine", ""))
+        engine, which = str(form.get("engine", "")), str(form.get("exposure", ""))
         if engine:
-            return await to_thread.run_sync(self._forget_engine, engine)
-        which = str(form.get("exposure", ""))
+            gone = self._site.guard.forget(upstream=engine).exposures
+            said = f"{gone:,} records about {engine} are deleted here. It still knows what it received."
+            return self._site.done("/exposure", said)
         if not (which.isascii() and which.isdigit()):
             raise InputError("say which record to forget.")
-        await to_thread.run_sync(lambda: self._site.guard.forget(exposure=int(which)))
-        return self._site.done(
-            "/exposure", "The record is deleted here. The engine still knows what it received."
-        )
-
-    def _forget_engine(self, engine: str) -> Response:
-        gone = self._site.guard.forget(upstream=engine).exposures
-        return self._site.done(
-            "/exposure",
-            f"{gone:,} records about {engine} are deleted here. It still knows what it received.",
-        )
+        self._site.guard.forget(exposure=int(which))
+        said = "The record is deleted here. The engine still knows what it received."
+        return self._site.done("/exposure", said)

@@ -6,7 +6,6 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
-from anyio import to_thread
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +15,7 @@ from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, KINDS, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE
 from tacit.web.rules import Action, SiteRule, check_pattern, read_rules
-from tacit.web.site.site import Site, own_address
+from tacit.web.site.site import Site, own_address, posted
 from tacit.web.state import (
     Settings,
     lenses,
@@ -35,15 +34,18 @@ _ENGINES, _RULES, _LENSES = "/settings#engines", "/settings#rules", "/settings#l
 def routes(site: Site) -> list[Route]:
     """The routes of the settings."""
     page = _SettingsPage(site)
+    changes = {
+        "": page.change,
+        "/engine": page.add_engine,
+        "/engine/change": page.change_engine,
+        "/rule": page.add_rule,
+        "/rule/remove": page.remove_rule,
+        "/lens": page.change_lens,
+    }
     return [
         Route("/settings", page.show),
-        Route("/settings", page.change, methods=["POST"]),
-        Route("/settings/engine", page.add_engine, methods=["POST"]),
-        Route("/settings/engine/change", page.change_engine, methods=["POST"]),
-        Route("/settings/rule", page.add_rule, methods=["POST"]),
-        Route("/settings/lens", page.change_lens, methods=["POST"]),
-        Route("/settings/rules/import", page.import_rules, methods=["POST"]),
-        Route("/settings/rule/remove", page.remove_rule, methods=["POST"]),
+        *(Route(f"/settings{path}", posted(one), methods=["POST"]) for path, one in changes.items()),
+        Route("/settings/rules/import", posted(page.import_rules, files=1), methods=["POST"]),
     ]
 
 
@@ -51,8 +53,8 @@ class _SettingsPage:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    async def show(self, request: Request) -> Response:
-        """All choices."""
+    def show(self, request: Request) -> Response:
+        """Show all choices."""
         site = self._site
         rules = site.rules.rules
         sources = sorted({rule.source for rule in rules} - {"own"})
@@ -62,7 +64,6 @@ class _SettingsPage:
             engines=site.engines,
             given=bool(site.given),
             kinds=KINDS,
-            embedded=EMBEDDED,
             own=[rule for rule in rules if rule.source == "own"],
             lists=[(source, sum(rule.source == source for rule in rules)) for source in sources],
             actions=list(Action),
@@ -72,15 +73,19 @@ class _SettingsPage:
             address=f"http://127.0.0.1:{site.admission.port}{site.admission.place}/search?q=%s",
         )
 
-    async def change(self, request: Request) -> Response:
-        """Store the choices of the form."""
-        form = await request.form(max_files=0)
+    def change(self, _request: Request, form: FormData) -> Response:
+        """Store the choices of the form.
+
+        It names the switches it has, since browsers do not send those that are off.
+        """
         before = self._site.settings
+        switches = set(str(form.get("switches", "")).split()) & {field.name for field in fields(Settings)}
+        chosen: dict[str, Any] = {name: form.get(name) == "on" for name in switches}
+        chosen |= {name: str(form[name]) for name in ("language", "safe") if name in form}
         try:
-            chosen = replace(before, **_chosen(form))
+            save_settings(self._site.state, replace(before, **chosen))
         except TacitError as error:
             return self._site.done("/settings", f"Nothing was changed: {error}", problem=True)
-        await to_thread.run_sync(save_settings, self._site.state, chosen)
         self._site.changed()
 
         def undo() -> str:
@@ -89,9 +94,8 @@ class _SettingsPage:
 
         return self._site.done(own_address(form.get("back"), "/settings"), "The settings are saved.", undo)
 
-    async def add_engine(self, request: Request) -> Response:
+    def add_engine(self, _request: Request, form: FormData) -> Response:
         """Add an engine."""
-        form = await request.form(max_files=0)
         data: dict[str, Any] = {name: str(form.get(name, "")).strip() for name in ("kind", "address")}
         data["local"] = form.get("local") == "on"
         data |= {name: text for name in ("name", "carries") if (text := str(form.get(name, "")).strip())}
@@ -100,32 +104,30 @@ class _SettingsPage:
                 data["description"] = _decoded(str(form["description"]))
             if data["kind"] == EMBEDDED:
                 data["name"] = EMBEDDED
-            engine = await to_thread.run_sync(save_engine, self._site.state, engine_from_data(data))
+            engine = save_engine(self._site.state, engine_from_data(data))
         except TacitError as error:
             return self._site.done(_ENGINES, f"The engine was not added: {error}", problem=True)
         self._site.changed()
         return self._site.done(_ENGINES, f"Searches go to {engine.name} too from now on.")
 
-    async def change_engine(self, request: Request) -> Response:
+    def change_engine(self, _request: Request, form: FormData) -> Response:
         """Turn an engine on or off, or remove it."""
-        form = await request.form(max_files=0)
         name, action = str(form.get("name", "")), str(form.get("action", ""))
         known = {engine.name: engine for engine in self._site.engines}
         if name not in known:
             raise InputError("there is no such engine.")
         if action == "remove":
-            await to_thread.run_sync(remove_engine, self._site.state, name)
+            remove_engine(self._site.state, name)
         else:
             changed = replace(known[name], enabled=action == "on")
             if not any(one.enabled for one in ({**known, name: changed}).values()):
                 return self._site.done(_ENGINES, "One engine must stay turned on.", problem=True)
-            await to_thread.run_sync(save_engine, self._site.state, changed)
+            save_engine(self._site.state, changed)
         self._site.changed()
         return self._site.done(_ENGINES, f"“{name}” is changed.")
 
-    async def add_rule(self, request: Request) -> Response:
+    def add_rule(self, _request: Request, form: FormData) -> Response:
         """Add a site rule."""
-        form = await request.form(max_files=0)
         back = own_address(form.get("back"), _RULES)
         try:
             rule = SiteRule(Action(str(form.get("action", ""))), check_pattern(str(form.get("pattern", ""))))
@@ -134,7 +136,7 @@ class _SettingsPage:
         except TacitError as error:
             return self._site.done(back, f"The rule was not added: {error}", problem=True)
         before = [one for one in self._site.rules.rules if one.pattern == rule.pattern]
-        await to_thread.run_sync(save_rules, self._site.state, [rule])
+        save_rules(self._site.state, [rule])
         self._site.rearranged()
 
         def undo() -> str:
@@ -144,43 +146,39 @@ class _SettingsPage:
 
         return self._site.done(back, f"From now on: {rule.action} {rule.pattern}.", undo)
 
-    async def change_lens(self, request: Request) -> Response:
+    def change_lens(self, _request: Request, form: FormData) -> Response:
         """Add a lens, change the one of that name, or remove it."""
-        form = await request.form(max_files=0)
         name, sites = str(form.get("name", "")), str(form.get("sites", "")).replace(",", " ").split()
         try:
-            await to_thread.run_sync(save_lens, self._site.state, name, sites)
+            save_lens(self._site.state, name, sites)
         except TacitError as error:
             return self._site.done(_LENSES, f"The lens was not stored: {error}", problem=True)
         return self._site.done(_LENSES, f"The lens {name} is {'stored' if sites else 'removed'}.")
 
-    async def import_rules(self, request: Request) -> Response:
+    def import_rules(self, _request: Request, form: FormData) -> Response:
         """Import a uBlacklist file."""
-        async with request.form(max_files=1) as form:
-            given = form.get("file")
-            if not isinstance(given, UploadFile) or not given.filename:
-                return self._site.done(_RULES, "Choose a file first.", problem=True)
-            content = await given.read(_LARGEST_RULES + 1)
-            name = given.filename[:60]
+        given = form.get("file")
+        if not isinstance(given, UploadFile) or not given.filename:
+            return self._site.done(_RULES, "Choose a file first.", problem=True)
+        content = given.file.read(_LARGEST_RULES + 1)
         if len(content) > _LARGEST_RULES:
             return self._site.done(_RULES, "The file is larger than 20 MB.", problem=True)
         text = content.decode("utf-8", errors="replace")
         try:
-            read = await to_thread.run_sync(read_rules, text, f"file {name}")
+            read = read_rules(text, f"file {given.filename[:60]}")
         except TacitError as error:
             return self._site.done(_RULES, f"Nothing was imported: {error}", problem=True)
-        await to_thread.run_sync(save_rules, self._site.state, read.rules)
+        save_rules(self._site.state, read.rules)
         self._site.changed()
         skipped = f" {read.skipped:,} lines could not be used." if read.skipped else ""
         return self._site.done(_RULES, f"{len(read.rules):,} rules were imported.{skipped}")
 
-    async def remove_rule(self, request: Request) -> Response:
+    def remove_rule(self, _request: Request, form: FormData) -> Response:
         """Remove one rule, or all of an imported file."""
-        form = await request.form(max_files=0)
         number, source = str(form.get("number", "")), str(form.get("source", ""))
         gone = [one for one in self._site.rules.rules if number == str(one.number) or source == one.source]
         back = own_address(form.get("back"), _RULES)
-        await to_thread.run_sync(remove_rules, self._site.state, gone)
+        remove_rules(self._site.state, gone)
         self._site.rearranged()
 
         def undo() -> str:
@@ -189,18 +187,6 @@ class _SettingsPage:
 
         said = "The rule is removed." if len(gone) == 1 else f"{len(gone):,} rules are removed."
         return self._site.done(back, said, undo)
-
-
-def _chosen(form: FormData) -> dict[str, Any]:
-    """The values in the form. It names the switches it has, since browsers do not send those that are off."""
-    switches = set(str(form.get("switches", "")).split())
-    chosen: dict[str, Any] = {}
-    for field in fields(Settings):
-        if field.name in switches:
-            chosen[field.name] = form.get(field.name) == "on"
-        elif field.name in form and field.name in {"language", "safe"}:
-            chosen[field.name] = str(form[field.name])
-    return chosen
 
 
 def _decoded(text: str) -> dict[str, Any]:

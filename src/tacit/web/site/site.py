@@ -8,14 +8,16 @@ import secrets
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from anyio import to_thread
 from jinja2 import Environment
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -220,6 +222,18 @@ def open_site(
                 yield site
         finally:
             state.close()
+
+
+def posted(
+    handler: Callable[[Request, FormData], Response], files: int = 0
+) -> Callable[[Request], Awaitable[Response]]:
+    """Make an endpoint of a handler that takes the form of a request, and may wait for the disk."""
+
+    async def endpoint(request: Request) -> Response:
+        async with request.form(max_files=files) as form:
+            return await to_thread.run_sync(handler, request, form)
+
+    return endpoint
 
 
 def _pages(documents: float) -> str:

@@ -1,7 +1,6 @@
-"""Import a browsing history: a browser's own file, Google Takeout, bookmarks, or a table of clicks.
+"""Read a browsing history: a browser's own file, Google Takeout, bookmarks, or a table of pages.
 
-Every reader yields :class:`Visit`: pages the person opened. Pages that only list search results are left
-out.
+Pages that only list search results are left out, and those without a title or an address of the web.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tacit.device.profile.store import utc_text
 from tacit.errors import InputError
 
 _SEARCH_WORDS = ("q", "query", "p", "wd", "text", "search_query")
@@ -40,27 +40,33 @@ _SEARCH_HOSTS = (
 )
 
 
-@dataclass(frozen=True)
-class Visit:
-    """A page, when it was opened last, and the query that led to it if one is known."""
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """Something the user read: when, if that is known, and the query that led to it, if there was one."""
 
     url: str
     title: str
-    time: datetime
+    time: datetime | None
     text: str = ""
     query: str = ""
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What makes it the same document on a second reading, so that it counts once."""
+        if self.time is None:
+            return "page", self.url, self.title, self.text
+        return "click", self.query, utc_text(self.time), self.url
 
-def from_epoch(microseconds: float, epoch: datetime = datetime(1970, 1, 1, tzinfo=UTC)) -> datetime:
-    """A time stored as microseconds since an epoch; the epoch itself where the number means no time."""
+
+def _from_epoch(microseconds: float, epoch: datetime = datetime(1970, 1, 1, tzinfo=UTC)) -> datetime:
+    """Read a time stored as microseconds since an epoch; the epoch itself where the number means no time."""
     try:
         return epoch + timedelta(microseconds=microseconds)
     except (OverflowError, ValueError):
         return epoch
 
 
-def readable(visits: Iterable[Visit]) -> Iterator[Visit]:
-    """Visits to pages of the web with a title, without pages that list search results."""
+def _readable(visits: Iterable[SourceDocument]) -> Iterator[SourceDocument]:
     for visit in visits:
         try:
             parts = urlsplit(visit.url)
@@ -113,7 +119,7 @@ class BrowserHistory:
 
 
 def browser_histories(home: Path | None = None) -> list[BrowserHistory]:
-    """The histories of the browsers in the person's home folder."""
+    """Find the histories of the browsers in the person's home folder."""
     home = home or Path.home()
     return [
         BrowserHistory(browser, path.parent.name, path)
@@ -123,13 +129,8 @@ def browser_histories(home: Path | None = None) -> list[BrowserHistory]:
     ]
 
 
-def browser_visits(path: str | Path) -> Iterator[Visit]:
-    """The pages of a browser's history file, the oldest first.
-
-    Raises:
-        InputError: it is no history of Chrome's or Firefox's kind.
-    """
-    path = Path(path)
+def _browser_visits(path: Path) -> Iterator[SourceDocument]:
+    """Read a browser's history file, the oldest page first."""
     with tempfile.TemporaryDirectory(prefix="tacit-history-") as folder:  # made with mode 0700
         copy = Path(folder) / "history"
         shutil.copyfile(path, copy)
@@ -139,7 +140,7 @@ def browser_visits(path: str | Path) -> Iterator[Visit]:
                 shutil.copyfile(beside, copy.with_name(copy.name + ending))
         connection = sqlite3.connect(copy)
         try:
-            yield from readable(_rows(connection))
+            yield from _readable(_rows(connection))
         except sqlite3.DatabaseError as error:
             raise InputError(
                 "the file is not a history of Chrome's or Firefox's kind.", "Give History or places.sqlite."
@@ -148,16 +149,16 @@ def browser_visits(path: str | Path) -> Iterator[Visit]:
             connection.close()
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[Visit]:
+def _rows(connection: sqlite3.Connection) -> Iterator[SourceDocument]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "urls" in tables:
         for url, title, time in connection.execute(_CHROME):
-            yield Visit(str(url), str(title or ""), from_epoch(time or 0, _WINDOWS_EPOCH))
+            yield SourceDocument(str(url), str(title or ""), _from_epoch(time or 0, _WINDOWS_EPOCH))
     elif "moz_places" in tables:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(moz_places)")}
         selection = _FIREFOX if "description" in columns else _OLD_FIREFOX
         for url, title, time, description in connection.execute(selection):
-            yield Visit(str(url), str(title), from_epoch(time), str(description))
+            yield SourceDocument(str(url), str(title), _from_epoch(time), str(description))
     else:
         raise sqlite3.DatabaseError("neither urls nor moz_places")
 
@@ -165,13 +166,8 @@ def _rows(connection: sqlite3.Connection) -> Iterator[Visit]:
 _LARGEST = 500_000_000
 
 
-def takeout_visits(path: str | Path) -> Iterator[Visit]:
-    """The pages in an archive.
-
-    Raises:
-        InputError: it holds neither a browser history nor an activity.
-    """
-    path = Path(path)
+def _takeout_visits(path: Path) -> Iterator[SourceDocument]:
+    """Read an archive of Google's, or a file of one."""
     if not zipfile.is_zipfile(path):
         yield from _visits(path.read_bytes())
         return
@@ -193,50 +189,50 @@ def takeout_visits(path: str | Path) -> Iterator[Visit]:
         )
 
 
-def _visits(content: bytes) -> Iterator[Visit]:
+def _visits(content: bytes) -> Iterator[SourceDocument]:
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError("the file is not JSON.") from error
     if isinstance(data, dict) and isinstance(data.get("Browser History"), list):
-        return readable(_history(data["Browser History"]))
+        return _readable(_history(data["Browser History"]))
     if isinstance(data, list):
-        return readable(_activity(data))
+        return _readable(_activity(data))
     raise InputError("the file is neither a browser history nor an activity of Google's archive.")
 
 
-def _history(rows: list[Any]) -> Iterator[Visit]:
+def _history(rows: list[Any]) -> Iterator[SourceDocument]:
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("url"), str):
             time = row.get("time_usec")
-            moment = from_epoch(time if isinstance(time, int | float) else 0)
-            yield Visit(row["url"], str(row.get("title") or ""), moment)
+            moment = _from_epoch(time if isinstance(time, int | float) else 0)
+            yield SourceDocument(row["url"], str(row.get("title") or ""), moment)
 
 
-def _activity(rows: list[Any]) -> Iterator[Visit]:
+def _activity(rows: list[Any]) -> Iterator[SourceDocument]:
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("titleUrl"), str):
             continue
         title = str(row.get("title") or "")
         if title.startswith("Visited "):
             url = row["titleUrl"].removeprefix("https://www.google.com/url?q=").partition("&usg=")[0]
-            yield Visit(url, title.removeprefix("Visited "), _moment(row.get("time")))
+            yield SourceDocument(url, title.removeprefix("Visited "), _moment(row.get("time")))
         elif title.startswith("Watched "):
-            yield Visit(row["titleUrl"], title.removeprefix("Watched "), _moment(row.get("time")))
+            yield SourceDocument(row["titleUrl"], title.removeprefix("Watched "), _moment(row.get("time")))
 
 
-def _moment(text: object) -> datetime:
+def _moment(text: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
-        return from_epoch(0)
+        return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class _Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[Visit] = []
+        self.found: list[SourceDocument] = []
         self._folders: list[str] = []
         self._open: dict[str, str] | None = None
         self._heading = False
@@ -258,9 +254,8 @@ class _Links(HTMLParser):
             seconds = float(added) if added.isdigit() else 0.0
             seconds = seconds / 1e6 if seconds > 1e14 else seconds  # Firefox writes microseconds at times
             folder = self._folders[-1] if self._folders else ""
-            self.found.append(
-                Visit(self._open.get("href", ""), self._text.strip(), from_epoch(seconds * 1e6), folder)
-            )
+            url, time = self._open.get("href", ""), _from_epoch(seconds * 1e6)
+            self.found.append(SourceDocument(url, self._text.strip(), time, folder))
             self._open = None
         elif tag == "h3":
             self._heading = False
@@ -269,47 +264,47 @@ class _Links(HTMLParser):
             self._folders.pop()
 
 
-def bookmark_visits(path: str | Path) -> Iterator[Visit]:
-    """The pages among the bookmarks; the name of a bookmark's folder counts as its text.
-
-    Raises:
-        InputError: the file has no links.
-    """
+def _bookmark_visits(path: Path) -> Iterator[SourceDocument]:
+    """Read exported bookmarks; the name of a bookmark's folder counts as its text."""
     parser = _Links()
-    parser.feed(Path(path).read_text(encoding="utf-8", errors="replace"))
+    parser.feed(path.read_text(encoding="utf-8", errors="replace"))
     parser.close()
     if not parser.found:
         raise InputError("the file has no bookmarks.", "Export them from your browser as HTML.")
-    return readable(parser.found)
+    return _readable(parser.found)
 
 
-def visits_of(path: str | Path) -> Iterator[Visit]:
-    """The pages of any file that can be imported.
+def browsing_history(path: str | Path) -> Iterator[SourceDocument]:
+    """Read the pages of any file that can be imported.
+
+    A table (CSV or TSV) names its columns in its first line: url, and any of title, text, query and time.
 
     Raises:
         InputError: it is none of the known kinds.
     """
     path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no browsing history at {path}.")
     with path.open("rb") as opened:
         beginning = opened.read(2048)
     if beginning.startswith(b"SQLite format 3\x00"):
-        return browser_visits(path)
+        return _browser_visits(path)
     if beginning.startswith(b"PK"):
-        return takeout_visits(path)
+        return _takeout_visits(path)
     head = beginning.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     if head[:100].lower().startswith(("<!doctype netscape", "<!doctype html", "<html")):
-        return bookmark_visits(path)
+        return _bookmark_visits(path)
     if head.startswith(("{", "[")):
-        return takeout_visits(path)
+        return _takeout_visits(path)
     if "," in head.partition("\n")[0] or "\t" in head.partition("\n")[0]:
-        return readable(_table(path))
+        return _readable(_table(path))
     raise InputError(
         "the file is of no known kind.",
         "Give History or places.sqlite of a browser, Takeout's JSON or zip, bookmarks as HTML, or a table.",
     )
 
 
-def _table(path: Path) -> Iterator[Visit]:
+def _table(path: Path) -> Iterator[SourceDocument]:
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
         first = lines.readline()
         lines.seek(0)
@@ -324,8 +319,8 @@ def _table(path: Path) -> Iterator[Visit]:
             raise InputError(f"line {reader.line_num} of the table cannot be read.") from error
 
 
-def _visit(row: dict[str, object]) -> Visit:
+def _visit(row: dict[str, object]) -> SourceDocument:
     url, title, text, query, time = (
         str(row.get(name) or "") for name in ("url", "title", "text", "query", "time")
     )
-    return Visit(url, title or query, _moment(time), text, query)
+    return SourceDocument(url, title or query, _moment(time), text, query)
