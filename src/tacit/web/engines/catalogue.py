@@ -19,7 +19,24 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
-from tacit.web.engines import interface
+from tacit.web.engines.interface import (
+    FIRST_PAGE,
+    NOTHING_EXPOSED,
+    RESULTS_ASKED,
+    Aside,
+    Carriage,
+    EngineDescription,
+    Exposed,
+    InfoBox,
+    Outgoing,
+    SearchResult,
+    Upstream,
+    Wanted,
+    clean_result,
+    clean_results,
+    outgoing_request,
+    plain_text,
+)
 
 MEDIAWIKI: Mapping[str, Any] = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
@@ -71,21 +88,19 @@ def _at(tree: object, path: str) -> object:
     return tree
 
 
-def expanded(query: str, exposed: interface.Exposed, carriage: interface.Carriage) -> str:
+def expanded(query: str, exposed: Exposed, carriage: Carriage) -> str:
     """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
-    if carriage is not interface.Carriage.EXPANSION:
+    if carriage is not Carriage.EXPANSION:
         return query
     present = query.casefold()
     return " ".join([query, *(word for word in exposed.words if word.casefold() not in present)])
 
 
 @dataclass(frozen=True)
-class DescribedEngine:
+class DescribedEngine(Upstream):
     """An engine that answers in JSON."""
 
-    address: str
-    description: Mapping[str, Any]
-    carriage: interface.Carriage = interface.Carriage.NOTHING
+    description: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.description) - _KNOWN)
@@ -108,10 +123,8 @@ class DescribedEngine:
     def _template(self) -> str:
         return self.address + str(self.description.get("path", ""))
 
-    def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
-    ) -> interface.Outgoing:
-        """The address (and body) with the query in its place."""
+    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+        """Put the query in its place in the address, or the body."""
         words = expanded(query, exposed, self.carriage)
         numbers = _numbers(wanted)
         url = self._template.replace("{query}", quote_plus(words))
@@ -119,32 +132,24 @@ class DescribedEngine:
             url = url.replace(name, str(number))
         headers = self.description.get("headers", {})
         if "body" not in self.description:
-            return interface.outgoing_request("GET", url, headers)
+            return outgoing_request("GET", url, headers)
         body = json.dumps(_filled(self.description["body"], words, numbers), ensure_ascii=False).encode()
-        return interface.outgoing_request("POST", url, headers, body, "application/json")
+        return outgoing_request("POST", url, headers, body, "application/json")
 
-    def takes(self, wanted: interface.Wanted) -> bool:
+    def takes(self, wanted: Wanted) -> bool:
         """The whole web, and further pages where the description has a place for their number."""
         written = self._template + json.dumps(self.description.get("body", ""))
-        return wanted.category == "general" and (
-            wanted.page == 1 or "{offset}" in written or "{page}" in written
-        )
+        further = "{offset}" in written or "{page}" in written
+        return wanted.category == "general" and (wanted.page == 1 or further)
 
-    def aside(self, body: bytes) -> interface.Aside:
-        """Nothing: a description says only where results stand."""
-        del body
-        return interface.NOTHING_ASIDE
-
-    def read(self, body: bytes) -> list[interface.SearchResult]:
-        """The results, in the engine's order; those without a usable address are left out."""
-        try:
-            found = _at(json.loads(body), self.description.get("results", ""))
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise ValueError("not JSON") from error
+    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+        """Read the results; those without a usable address are left out."""
+        found = _at(told, self.description.get("results", ""))
         if not isinstance(found, list):
             raise ValueError("no list of results where the description says")
         title, snippet = (self.description.get(name, name) for name in ("title", "snippet"))
-        return interface.clean_results((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
+        rows = ((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
+        return clean_results(rows), Aside()
 
     def _link(self, item: object) -> object:
         link = str(self.description["link"])
@@ -160,9 +165,9 @@ class DescribedEngine:
         return _PLACE.sub(fill, link)
 
 
-def _numbers(wanted: interface.Wanted) -> dict[str, int]:
+def _numbers(wanted: Wanted) -> dict[str, int]:
     """What stands for the numbers in an address or a body."""
-    count = interface.RESULTS_ASKED
+    count = RESULTS_ASKED
     return {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
 
 
@@ -179,10 +184,8 @@ def _filled(template: object, query: str, numbers: Mapping[str, int]) -> object:
 class SearXNG(DescribedEngine):
     """SearXNG, by its JSON interface: also pictures, news and films, filters, answers and boxes."""
 
-    def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
-    ) -> interface.Outgoing:
-        """The address with the query and whatever of the filters was chosen."""
+    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+        """Write the address with the query and whatever of the filters was chosen."""
         plain = super().request(query, exposed)
         chosen = {
             "categories": "" if wanted.category == "general" else wanted.category,
@@ -194,45 +197,38 @@ class SearXNG(DescribedEngine):
         added = urlencode({name: value for name, value in chosen.items() if value})
         return replace(plain, url=f"{plain.url}&{added}") if added else plain
 
-    def takes(self, wanted: interface.Wanted) -> bool:
+    def takes(self, wanted: Wanted) -> bool:
         """Everything."""
         del wanted
         return True
 
-    def suggestions_request(self, typed: str) -> interface.Outgoing:
+    def suggestions_request(self, typed: str) -> Outgoing:
         """What asks for completions of what was typed."""
-        return interface.outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
+        return outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
 
-    def read(self, body: bytes) -> list[interface.SearchResult]:
-        """The results, with their dates, pictures and the engines that found them."""
-        try:
-            rows = json.loads(body)["results"]
-        except (KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
-            raise ValueError("not the answer of a SearXNG") from error
+    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+        """Read the results with their dates, pictures and engines; and all that stands beside them."""
+        rows = told.get("results") if isinstance(told, dict) else None
         if not isinstance(rows, list):
             raise ValueError("no list of results")
         found = []
-        for row in rows[: 4 * interface.RESULTS_ASKED]:
+        for row in rows[: 4 * RESULTS_ASKED]:
             fields = row if isinstance(row, dict) else {}
-            one = interface.clean_result(fields.get("url"), fields.get("title"), fields.get("content"))
+            one = clean_result(fields.get("url"), fields.get("title"), fields.get("content"))
             if one is not None:
                 found.append(_enriched(one, fields))
-        return found
-
-    def aside(self, body: bytes) -> interface.Aside:
-        """Answers, corrections, suggestions, boxes and who was silent, each as plain text."""
-        told = json.loads(body)
-        return interface.Aside(
+        aside = Aside(
             answers=tuple(filter(None, map(_answer, _listed(told, "answers")))),
             corrections=_lines(told, "corrections"),
             suggestions=_lines(told, "suggestions"),
             boxes=tuple(filter(None, map(_box, _listed(told, "infoboxes", 3)))),
             silent=tuple(
-                interface.plain_text(one[0], 60)
+                plain_text(one[0], 60)
                 for one in _listed(told, "unresponsive_engines")
                 if isinstance(one, list) and one and isinstance(one[0], str)
             ),
         )
+        return found, aside
 
 
 _MOST_ASIDE = 8
@@ -246,11 +242,11 @@ def _listed(told: object, name: str, most: int = _MOST_ASIDE) -> list[Any]:
 
 
 def _lines(told: object, name: str) -> tuple[str, ...]:
-    found = (interface.plain_text(one, 200) for one in _listed(told, name))
+    found = (plain_text(one, 200) for one in _listed(told, name))
     return tuple(dict.fromkeys(line for line in found if line))
 
 
-def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.SearchResult:
+def _enriched(one: SearchResult, row: Mapping[str, Any]) -> SearchResult:
     """A result with what else SearXNG says of it."""
     date = row.get("publishedDate")
     try:
@@ -262,11 +258,9 @@ def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.
     if picture.startswith("//"):
         picture = f"https:{picture}"
     inside = picture.startswith("data:image/") and len(picture) <= _LONGEST_PICTURE
-    if not inside and interface.clean_result(picture, "", "") is None:
+    if not inside and clean_result(picture, "", "") is None:
         picture = ""
-    notes = (
-        interface.plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source")
-    )
+    notes = (plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source"))
     return replace(
         one,
         date=moment,
@@ -279,70 +273,51 @@ def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.
 def _answer(told: object) -> tuple[str, str] | None:
     """A direct answer and the address of its source; older versions give the text alone."""
     fields = told if isinstance(told, dict) else {"answer": told}
-    text = interface.plain_text(fields.get("answer"), 600)
-    source = interface.clean_result(fields.get("url"), "", "")
+    text = plain_text(fields.get("answer"), 600)
+    source = clean_result(fields.get("url"), "", "")
     return (text, source.url if source else "") if text else None
 
 
-def _box(told: object) -> interface.InfoBox | None:
-    title = interface.plain_text(told.get("infobox"), 200) if isinstance(told, dict) else ""
+def _box(told: object) -> InfoBox | None:
+    title = plain_text(told.get("infobox"), 200) if isinstance(told, dict) else ""
     if not isinstance(told, dict) or not title:
         return None
     facts = [
-        (interface.plain_text(one.get("label"), 80), interface.plain_text(str(one.get("value") or ""), 200))
+        (plain_text(one.get("label"), 80), plain_text(str(one.get("value") or ""), 200))
         for one in _listed(told, "attributes")
         if isinstance(one, dict)
     ]
     rows = [one for one in _listed(told, "urls") if isinstance(one, dict)]
-    links = interface.clean_results((one.get("url"), one.get("title"), "") for one in rows)
-    return interface.InfoBox(
+    links = clean_results((one.get("url"), one.get("title"), "") for one in rows)
+    return InfoBox(
         title,
-        interface.plain_text(told.get("content"), 800),
+        plain_text(told.get("content"), 800),
         tuple(fact for fact in facts if all(fact)),
         tuple(links),
-        interface.plain_text(told.get("engine"), 60),
+        plain_text(told.get("engine"), 60),
     )
 
 
-@dataclass(frozen=True)
-class TacitServer:
+class TacitServer(Upstream):
     """A server of this project, by its address."""
 
-    address: str
-    carriage: interface.Carriage = interface.Carriage.PROFILE
-
-    def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
-    ) -> interface.Outgoing:
-        """Query and profile in the body, where they do not end up in a server's log of addresses."""
+    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+        """Write query and profile into the body, where they do not end up in a server's log of addresses."""
         del wanted
-        message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
-        if self.carriage is interface.Carriage.PROFILE and exposed.topics:
+        message: dict[str, Any] = {"query": query, "count": RESULTS_ASKED}
+        if self.carriage is Carriage.PROFILE and exposed.topics:
             message["topics"] = list(exposed.topics)
         body = json.dumps(message, ensure_ascii=False).encode()
-        return interface.outgoing_request(
-            "POST", self.address.rstrip("/") + "/search", None, body, "application/json"
-        )
+        return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
 
-    def read(self, body: bytes) -> list[interface.SearchResult]:
-        """The results in the server's order, with their places before it personalised."""
+    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+        """Read the results in the server's order, with their places before it personalised."""
         try:
-            found = json.loads(body)["results"]
-            rows = [
-                (row["url"], row.get("title"), row.get("content"), row.get("plain_place")) for row in found
-            ]
-        except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
+            fields = ("title", "content", "plain_place")
+            rows = [(row["url"], *(row.get(name) for name in fields)) for row in told["results"]]
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
-        return interface.clean_results(rows)
-
-    def takes(self, wanted: interface.Wanted) -> bool:
-        """Its best results, once."""
-        return wanted.category == "general" and wanted.page == 1
-
-    def aside(self, body: bytes) -> interface.Aside:
-        """Nothing: it answers with results alone."""
-        del body
-        return interface.NOTHING_ASIDE
+        return clean_results(rows), Aside()
 
 
 EMBEDDED = "embedded"
@@ -354,7 +329,7 @@ class EngineKind:
     """A kind of engine, for the person to choose."""
 
     title: str
-    carriages: tuple[interface.Carriage, ...] = (interface.Carriage.NOTHING, interface.Carriage.EXPANSION)
+    carriages: tuple[Carriage, ...] = (Carriage.NOTHING, Carriage.EXPANSION)
     """How it can carry a profile, the default first."""
     description: Mapping[str, Any] = field(default_factory=dict)
     """How its JSON interface is asked and read, where that is known."""
@@ -363,11 +338,11 @@ class EngineKind:
 
 
 KINDS: Mapping[str, EngineKind] = {
-    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
-    "tacit": EngineKind("A Tacit search server", (interface.Carriage.PROFILE, interface.Carriage.NOTHING)),
+    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,)),
+    "tacit": EngineKind("A Tacit search server", (Carriage.PROFILE, Carriage.NOTHING)),
     "pool": EngineKind(
         "A pool: a query goes out only under a region of yours that k people share, and waits for them",
-        (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
+        (Carriage.PROFILE, Carriage.NOTHING),
     ),
     "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
@@ -385,20 +360,20 @@ def _kind(name: str) -> EngineKind:
     return KINDS[name]
 
 
-def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
+def upstream_of(engine: EngineDescription) -> Upstream:
     """The upstream that writes requests to the engine and reads its answers."""
     kind = _kind(engine.kind)
     match engine.kind:
         case "tacit" | "pool":
             return TacitServer(engine.address, engine.carriage)
         case "json":
-            return DescribedEngine(engine.address, engine.description, engine.carriage)
+            return DescribedEngine(engine.address, engine.carriage, engine.description)
     address = engine.address.rstrip("/").removesuffix(kind.suffix)
     described = SearXNG if engine.kind == "searxng" else DescribedEngine
-    return described(address, kind.description, engine.carriage)
+    return described(address, engine.carriage, kind.description)
 
 
-def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
+def check_engine(engine: EngineDescription) -> EngineDescription:
     """The same engine, if it can be used.
 
     Raises:
@@ -419,11 +394,11 @@ def check_engine(engine: interface.EngineDescription) -> interface.EngineDescrip
             raise InputError(
                 "the address must not hold a name or password.", "Use a header in a JSON description."
             )
-        upstream_of(engine).request("words", interface.NOTHING_EXPOSED)
+        upstream_of(engine).request("words", NOTHING_EXPOSED)
     return engine
 
 
-def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
+def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
     """An engine from decoded JSON, as :func:`parse_engine` reads it from a file."""
     unknown = sorted(set(data) - _FIELDS)
     if unknown:
@@ -434,11 +409,11 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     kind = _kind(name)
     try:
         return check_engine(
-            interface.EngineDescription(
+            EngineDescription(
                 name=str(data.get("name") or _host_and_port(address) or name),
                 kind=name,
                 address=address,
-                carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
+                carriage=Carriage(data.get("carries", kind.carriages[0])),
                 local=bool(data.get("local", False)),
                 timeout=float(data.get("timeout", 30.0 if name == "pool" else 4.0)),
                 description=dict(data.get("description", {})),
@@ -456,9 +431,7 @@ def _host_and_port(address: str) -> str:
     return host if not host or parts.port is None else f"{host}:{parts.port}"
 
 
-def named_apart(
-    engine: interface.EngineDescription, others: Iterable[interface.EngineDescription]
-) -> interface.EngineDescription:
+def named_apart(engine: EngineDescription, others: Iterable[EngineDescription]) -> EngineDescription:
     """The engine under a name that no other one has: ``name 2``, if another address has its own."""
     taken = {one.name: one.address for one in others}
     names = (engine.name, *(f"{engine.name[:55]} {number}" for number in range(2, len(taken) + 3)))
@@ -466,7 +439,7 @@ def named_apart(
     return replace(engine, name=next(free))
 
 
-def parse_engine(text: str) -> interface.EngineDescription:
+def parse_engine(text: str) -> EngineDescription:
     """An engine as ``embedded``, as ``KIND=ADDRESS``, or as a file of JSON that describes it."""
     kind, equals, address = text.partition("=")
     if text == EMBEDDED:

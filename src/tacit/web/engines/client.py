@@ -10,6 +10,7 @@ other would learn the query without an entry in the exposure ledger.
 from __future__ import annotations
 
 import ipaddress
+import json
 import random
 import socket
 import ssl
@@ -124,14 +125,13 @@ class EngineClient:
         refusal = _RefusedError("")
         try:
             body = await self._attempts(engine, request, record, begun + engine.timeout)
-            results = await anyio.to_thread.run_sync(upstream.read, body)
-            aside = upstream.aside(body)
+            results, aside = await anyio.to_thread.run_sync(lambda: upstream.read(json.loads(body)))
         except (TimeoutError, httpcore.TimeoutException):
             problem = f"it did not answer within {engine.timeout:g} seconds."
             refusal = _RefusedError(problem, "Try again, or turn it off.")
         except _RefusedError as error:
             refusal = error
-        except ValueError:
+        except (ValueError, RecursionError):
             problem = "its answer is not of the expected form."
             refusal = _RefusedError(problem, "Check its kind, its address and its settings.")
         else:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from tacit.errors import InputError
@@ -165,9 +165,6 @@ class Aside:
     """The engines behind this one that did not answer."""
 
 
-NOTHING_ASIDE = Aside()
-
-
 @dataclass(frozen=True)
 class Answer:
     """What one engine answered, or why it did not."""
@@ -178,7 +175,7 @@ class Answer:
     problem: str = ""
     """What went wrong, for the person to read; empty if nothing did. Never contains the query."""
     remedy: str = ""
-    aside: Aside = NOTHING_ASIDE
+    aside: Aside = Aside()
 
 
 def plain_text(marked: object, longest: int) -> str:
@@ -283,25 +280,25 @@ FIRST_PAGE = Wanted()
 """The first results of the whole web."""
 
 
-class Upstream(Protocol):
-    """Writes requests to one kind of engine and reads its answers; no network, no state."""
+@dataclass(frozen=True)
+class Upstream:
+    """Writes requests to one kind of engine and reads its answers; it has no network and no state."""
+
+    address: str
+    carriage: Carriage = Carriage.NOTHING
 
     def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
-        """What to send for ``query`` with what is exposed of the profile."""
-        ...
+        """Write what to send for ``query`` with what is exposed of the profile."""
+        raise NotImplementedError
 
     def takes(self, wanted: Wanted) -> bool:
         """Whether it has this category, and results beyond its first page if those are wanted."""
-        ...
+        return wanted.category == "general" and wanted.page == 1
 
-    def aside(self, body: bytes) -> Aside:
-        """What an answer says beside its results; it was read before."""
-        ...
-
-    def read(self, body: bytes) -> list[SearchResult]:
-        """The results in an answer.
+    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+        """Read the results in an answer (decoded JSON), in the engine's order, and what it says beside them.
 
         Raises:
             ValueError: the answer is not of the form that this engine speaks.
         """
-        ...
+        raise NotImplementedError
