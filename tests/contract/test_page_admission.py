@@ -22,7 +22,7 @@ PRIVATE = """/ /search?q=java /profile /never-sent /exposure /data
 /settings /suggest?q=j /read/coffee.n.01 /go/x/1 /picture/x/1""".split()
 CHANGES = """/profile/sensitive /never-sent/seen /profile/forget /profile/forget-page /undo/x /exposure/forget
 /data/import /data/browser /data/erase /data/sign-out /settings /settings/engine /settings/engine/change
-/settings/rule /settings/rules/import /settings/rule/remove /settings/lens /clicked/x/1 /search""".split()
+/settings/rule /settings/rule/remove /settings/lens /clicked/x/1 /search""".split()
 HOSTS = """evil.example evil.example:{port} 127.0.0.1 127.0.0.1.evil.example:{port}
 localhost.evil.example:{port} [::1]:{port} 0.0.0.0:{port}""".split()
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -14,10 +13,6 @@ from rich.tree import Tree
 from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, progress
-
-if TYPE_CHECKING:
-    from tacit.device import SentTopic
-
 
 PANEL = Panel.DEVICE
 
@@ -62,12 +57,11 @@ def generalise(
         Guard(profile, delta=delta, algorithm=algorithm) as guard,
     ):
         found = guard.preview(query) if upstream is None else guard.protect(query, upstream=upstream)
-    topics = list(_all(found.tree))
     summary: dict[str, Any] = {
         "personalised": found.sent,
         "decision": found.reason,
         "exposed": list(found.topics),
-        "hidden": [topic.label for topic in topics if not topic.sent],
+        "hidden": list(found.hidden),
         "risk": found.risk,
         "utility": found.utility,
         "delta": delta,
@@ -75,37 +69,19 @@ def generalise(
     }
 
     def render(console: Console) -> None:
-        if found.tree is not None:
-            console.print(_drawn(found.tree))
+        drawn: dict[str, Tree] = {}
+        for label in sorted((*found.topics, *found.hidden)):
+            above, _, name = label.rpartition("/")
+            hidden = Text.assemble((name, "dim strike"), ("  hidden", "dim"))
+            line = Text(name, "bold green") if label in found.topics else hidden
+            drawn[label] = drawn[above].add(line) if above else Tree(line)
+        if drawn:
+            console.print(next(iter(drawn.values())))
         console.print(
-            f"[bold]{len(found.topics)} of {len(topics)} topics stay[/]  risk {found.risk:.4f} of at most "
+            f"[bold]{len(found.topics)} of {len(drawn)} topics stay[/]  risk {found.risk:.4f} of at most "
             f"{delta:g}  utility {found.utility:+.3f}"
             if found.sent
             else f"[bold]No profile is sent:[/] {found.reason}."
         )
 
     emit(summary, as_json=as_json, render=render)
-
-
-def _all(topic: SentTopic | None) -> Iterator[SentTopic]:
-    """A topic with everything below it."""
-    if topic is not None:
-        yield topic
-        for below in topic.below:
-            yield from _all(below)
-
-
-def _drawn(topic: SentTopic) -> Tree:
-    line = Text(topic.name)
-    if topic.sent:
-        line.stylize("bold green")
-    else:
-        line.stylize("dim strike")
-        line.append("  hidden", style="dim not strike")
-    if topic.sensitivity > 0:
-        line.append(f"  sensitive {topic.sensitivity:g}", style="bold red not strike")
-    elif topic.risk > 0:
-        line.append(f"  risk {topic.risk:.3f} alone", style="yellow not strike not dim")
-    drawn = Tree(line)
-    drawn.children.extend(_drawn(below) for below in topic.below)
-    return drawn

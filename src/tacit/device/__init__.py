@@ -24,7 +24,7 @@ from tacit.device.ranking.attention import Placement
 from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.sending.exposure import ExposureLedger
-from tacit.device.sending.protection import Protection, SentTopic
+from tacit.device.sending.protection import Protection
 
 __all__ = [
     "Algorithm",
@@ -39,7 +39,6 @@ __all__ = [
     "Repository",
     "RuntimeProfile",
     "SeedProfile",
-    "SentTopic",
     "SourceDocument",
     "TopicDocuments",
     "UserProfile",

@@ -398,39 +398,32 @@ class Guard(Displayed):
         with self._lock:
             if upstream is not None:
                 gone = Forgotten(exposures=self._ledger.forget_upstream(upstream))
+            elif exposure is not None:
+                gone = Forgotten(exposures=self._ledger.forget([exposure]))
+            elif click is not None:
+                gone = _forgotten(self._history.forget([click]))
+            elif topic is not None:
+                number = self._tree.named(topic)
+                below = self._history.under(number, int(self._tree.end[number]))
+                gone = _forgotten(self._history.forget(below))
             else:
-                gone = self._forget(click, topic, since, until, exposure)
+                gone = self._forget_period(since, until)
             self._store.rewrite()
         told = ("What an upstream was told before, it still knows.",) if gone.exposures else ()
         return replace(gone, warnings=told)
 
-    def _forget(
-        self,
-        click: int | None,
-        topic: str | None,
-        since: datetime | None,
-        until: datetime | None,
-        exposure: int | None,
-    ) -> Forgotten:
-        if exposure is not None:
-            return Forgotten(exposures=self._ledger.forget([exposure]))
-        if click is not None:
-            return _forgotten(self._history.forget([click]))
-        if topic is not None:
-            number = self._tree.named(topic)
-            return _forgotten(self._history.forget(self._history.under(number, int(self._tree.end[number]))))
+    def _forget_period(self, since: datetime | None, until: datetime | None) -> Forgotten:
         sent = [
             one.number
             for one in self._ledger.history()
             if (since is None or one.time >= since) and (until is None or one.time <= until)
         ]
-        gone = self._history.forget(self._history.between(since, until))
-        exposures = self._ledger.forget(sent)
+        gone = _forgotten(self._history.forget(self._history.between(since, until)))
+        gone = replace(gone, exposures=self._ledger.forget(sent))
         self._store.announce_forgotten(since, until)
         if since is not None or until is not None:
-            return replace(_forgotten(gone), exposures=exposures)
-        topics = self._store.forget_topics()
-        return Forgotten(len(gone), exposures, topics)
+            return gone
+        return replace(gone, topics=self._store.forget_topics(), documents=())
 
     def restore(self, documents: Sequence[HistoryDocument]) -> int:
         """Put documents back that :meth:`forget` gave; gives how many were not there already."""

@@ -33,7 +33,7 @@ from tacit.web.engines.client import EngineClient
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
-from tacit.web.topics import leaf_words
+from tacit.web.topics import leaf_names
 
 _DAMPING = 60
 
@@ -356,7 +356,7 @@ class SearchService:
         protection = await to_thread.run_sync(self._decide, engine, query)
         turn.protection = protection
         upstream = upstream_of(engine)
-        exposed = interface.Exposed(protection.topics, leaf_words(protection.topics))
+        exposed = interface.Exposed(protection.topics, leaf_names(protection.topics))
         words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
         request = upstream.request(words, exposed, wanted)
 

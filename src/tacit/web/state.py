@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from tacit.device.profile.store import FORGOTTEN_PERIOD
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data, named_apart
 from tacit.web.engines.interface import LANGUAGES, SAFE, Carriage, EngineDescription
-from tacit.web.rules import Action, SiteRule, check_pattern
+from tacit.web.rules import Action, check_pattern
 
 _SCHEMA = f"""
 {FORGOTTEN_PERIOD};
@@ -29,9 +29,6 @@ CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NU
 CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_engine (
     name TEXT PRIMARY KEY, place INTEGER NOT NULL, description TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS page_rule (
-    number INTEGER PRIMARY KEY, action TEXT NOT NULL, pattern TEXT NOT NULL, source TEXT NOT NULL,
-    UNIQUE (action, pattern));
 CREATE TABLE IF NOT EXISTS page_sent (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, time TEXT NOT NULL, exposure INTEGER,
     address TEXT NOT NULL, bytes BLOB NOT NULL);
@@ -253,47 +250,25 @@ def _store(state: PageState, kept: list[EngineDescription]) -> None:
     with state.transaction() as connection:
         connection.execute("DELETE FROM page_engine")
         for place, engine in enumerate(kept):
-            data = {
-                "name": engine.name,
-                "kind": engine.kind,
-                "address": engine.address,
-                "carries": str(engine.carriage),
-                "local": engine.local,
-                "timeout": engine.timeout,
-                "description": dict(engine.description),
-                "enabled": engine.enabled,
-            }
+            data = asdict(engine)
+            data["carries"] = data.pop("carriage")
             connection.execute(
                 "INSERT INTO page_engine VALUES (?, ?, ?)", (engine.name, place, json.dumps(data))
             )
 
 
-def stored_rules(state: PageState) -> list[SiteRule]:
-    """The site rules, in the order in which they were added."""
-    rows = state.rows("SELECT action, pattern, source, number FROM page_rule ORDER BY number")
-    return [SiteRule(Action(action), pattern, source, number) for action, pattern, source, number in rows]
+_RULES = "rules"
 
 
-def save_rules(state: PageState, rules: Sequence[SiteRule]) -> None:
-    """Add site rules; one replaces another of the same source on the same pattern."""
-    with state.transaction() as connection:
-        connection.executemany(
-            "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
-            [(one.pattern, one.source) for one in rules],
-        )
-        connection.executemany(
-            "INSERT OR IGNORE INTO page_rule (action, pattern, source) VALUES (?, ?, ?)",
-            [(str(one.action), one.pattern, one.source) for one in rules],
-        )
+def stored_rules(state: PageState) -> dict[str, Action]:
+    """Read the site rules by their patterns, in the order in which they were added."""
+    found = json.loads(state.setting(_RULES) or "{}")
+    return {pattern: Action(action) for pattern, action in found.items()}
 
 
-def remove_rules(state: PageState, rules: Sequence[SiteRule]) -> None:
-    """Remove site rules by their source and pattern."""
-    with state.transaction() as connection:
-        connection.executemany(
-            "DELETE FROM page_rule WHERE pattern = ? AND source = ?",
-            [(one.pattern, one.source) for one in rules],
-        )
+def save_rules(state: PageState, rules: Mapping[str, Action]) -> None:
+    """Store the site rules."""
+    state.set(_RULES, json.dumps(rules))
 
 
 _LENSES = "lenses"

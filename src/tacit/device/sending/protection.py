@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.device.profile.user import UserProfile
 from tacit.device.sending.decision import OnlineProfiler, RuntimeProfile
 from tacit.device.sending.interests import Chosen
 from tacit.display import Displayed
 from tacit.taxonomy import TopicTree
-
-
-@dataclass(frozen=True)
-class SentTopic:
-    """A topic in the part of the profile that a query touches, with the topics below it."""
-
-    label: str
-    """Its path from the root, the name under which it is sent."""
-    name: str
-    risk: float
-    """The share of the total sensitivity at risk if this topic alone is exposed."""
-    sensitivity: float
-    """sen(t), if its owner made it sensitive; otherwise 0."""
-    sent: bool
-    """Whether it goes out; otherwise it stays hidden on the device."""
-    below: tuple[SentTopic, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,8 +25,8 @@ class Protection(Displayed):
     """The bound on the risk of this exposure."""
     topics: tuple[str, ...] = ()
     """The labels of the topics that are sent, from the root down; none where the query goes out alone."""
-    tree: SentTopic | None = None
-    """The part of the profile that the query touches, sent or hidden. It stays on the device."""
+    hidden: tuple[str, ...] = ()
+    """The labels of the topics that the query touches and that stay on the device."""
     risk: float = 0.0
     """The risk of what is sent (equation 15); 0 where nothing is."""
     utility: float = 0.0
@@ -81,6 +63,7 @@ def paper_protection(
 ) -> Protection:
     """Say in the terms of its owner what was decided as in the paper."""
     tree, general = profiler.profile.tree, found.generalisation
+    touched = general.seed.node.tolist() if general is not None else []
     return Protection(
         query=query,
         upstream=upstream,
@@ -88,7 +71,7 @@ def paper_protection(
         reason=str(found.decision),
         delta=profiler.delta,
         topics=tuple(tree.label(topic) for topic in found.exposed),
-        tree=None if general is None else _drawn(profiler.profile, general.seed.node, found.exposed),
+        hidden=tuple(tree.label(topic) for topic in touched if topic not in found.exposed),
         risk=general.risk if general is not None and found.personalised else 0.0,
         utility=general.utility if general is not None and found.personalised else 0.0,
     )
@@ -106,22 +89,4 @@ def interest_protection(
         reason=str(chosen.decision),
         delta=delta,
         topics=tuple(tree.label(topic) for topic in topics),
-        tree=_drawn(UserProfile(tree, {}, {}), topics, topics) if topics else None,
     )
-
-
-def _drawn(profile: UserProfile, topics: Iterable[int], sent: Container[int]) -> SentTopic:
-    """Draw a part of the taxonomy that holds its root."""
-    tree = profile.tree
-    below: dict[int, list[SentTopic]] = {}
-    for topic in sorted(map(int, topics), reverse=True):
-        node = SentTopic(
-            label=tree.label(topic),
-            name=tree.names[topic],
-            risk=float(profile.cost[topic] / profile.wealth) if profile.wealth > 0 else 0.0,
-            sensitivity=profile.sensitivity.get(topic, 0.0),
-            sent=topic in sent,
-            below=tuple(reversed(below.get(topic, []))),
-        )
-        below.setdefault(int(tree.parent[topic]), []).append(node)
-    return node

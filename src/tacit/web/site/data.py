@@ -156,9 +156,9 @@ class _DataPage:
 
     def _erased(self) -> None:
         with self._site.state.transaction() as connection:
-            for table in ("page_engine", "page_rule", "page_sent", "page_query"):
+            for table in ("page_engine", "page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
-            connection.execute("DELETE FROM page_setting WHERE key IN ('settings', 'lenses')")
+            connection.execute("DELETE FROM page_setting WHERE key IN ('settings', 'lenses', 'rules')")
         try:
             self._site.guard.forget(everything=True)  # writes the file anew
         finally:
@@ -249,8 +249,5 @@ def _everything(site: Site) -> dict[str, Any]:
             for (text,) in state.rows("SELECT description FROM page_engine ORDER BY place")
         ],
         "lenses": lenses(state),
-        "rules": [
-            {"action": rule.action, "pattern": rule.pattern, "source": rule.source}
-            for rule in site.rules.rules
-        ],
+        "rules": site.rules.rules,
     }

@@ -11,7 +11,6 @@ from tacit.errors import InputError
 from tacit.web.site.data import secrets_of, without_secrets
 from tacit.web.site.site import Site, posted
 from tacit.web.state import engines
-from tacit.web.topics import leaf_labels, readable_topic
 
 _ON_A_PAGE = 50
 
@@ -49,7 +48,6 @@ class _ExposurePage:
             part=part,
             parts=-(-total // _ON_A_PAGE),
             total=total,
-            leaves=lambda labels: [readable_topic(label) for label in leaf_labels(labels)],
         )
 
     def text(self, _request: Request) -> Response:

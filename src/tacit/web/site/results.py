@@ -22,8 +22,7 @@ from tacit.web.addresses import crumbs
 from tacit.web.bangs import read_bang
 from tacit.web.engines.interface import CATEGORIES, LANGUAGES, SAFE, TIMES, Carriage, Wanted
 from tacit.web.pictures import may_be_shown, picture_of, picture_type
-from tacit.web.rules import Action as RuleAction
-from tacit.web.rules import RuleBook, SiteRule, without_tracking
+from tacit.web.rules import Action, RuleBook, without_tracking
 from tacit.web.search import FoundPage, ShownResult
 from tacit.web.site.site import Site
 from tacit.web.state import Settings, lenses
@@ -136,7 +135,7 @@ class _ResultPages:
         results: list[ShownResult] = list(page.plain if choice.plain else page.personal)
         sets = lenses(site.state)
         if choice.lens:
-            book = RuleBook(SiteRule(RuleAction.RAISE, pattern) for pattern in sets[choice.lens])
+            book = RuleBook(dict.fromkeys(sets[choice.lens], Action.RAISE))
             results = [one for one in results if book.rule_for(one.result.url)]
         parts = -(-len(results) // choice.size)
         shown = results[(choice.part - 1) * choice.size : choice.part * choice.size]

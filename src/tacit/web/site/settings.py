@@ -6,7 +6,7 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,20 +14,18 @@ from starlette.routing import Route
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import EMBEDDED, KINDS, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE
-from tacit.web.rules import Action, SiteRule, check_pattern, read_rules
+from tacit.web.rules import Action, check_pattern
 from tacit.web.site.site import Site, own_address, posted
 from tacit.web.state import (
     Settings,
     lenses,
     remove_engine,
-    remove_rules,
     save_engine,
     save_lens,
     save_rules,
     save_settings,
 )
 
-_LARGEST_RULES = 20_000_000
 _ENGINES, _RULES, _LENSES = "/settings#engines", "/settings#rules", "/settings#lenses"
 
 
@@ -45,7 +43,6 @@ def routes(site: Site) -> list[Route]:
     return [
         Route("/settings", page.show),
         *(Route(f"/settings{path}", posted(one), methods=["POST"]) for path, one in changes.items()),
-        Route("/settings/rules/import", posted(page.import_rules, files=1), methods=["POST"]),
     ]
 
 
@@ -56,16 +53,13 @@ class _SettingsPage:
     def show(self, request: Request) -> Response:
         """Show all choices."""
         site = self._site
-        rules = site.rules.rules
-        sources = sorted({rule.source for rule in rules} - {"own"})
         return site.render(
             request,
             "settings.html",
             engines=site.engines,
             given=bool(site.given),
             kinds=KINDS,
-            own=[rule for rule in rules if rule.source == "own"],
-            lists=[(source, sum(rule.source == source for rule in rules)) for source in sources],
+            rules=site.rules.rules,
             actions=list(Action),
             lenses=lenses(site.state),
             languages=LANGUAGES,
@@ -129,22 +123,30 @@ class _SettingsPage:
     def add_rule(self, _request: Request, form: FormData) -> Response:
         """Add a site rule."""
         back = own_address(form.get("back"), _RULES)
+        before = self._site.rules.rules
         try:
-            rule = SiteRule(Action(str(form.get("action", ""))), check_pattern(str(form.get("pattern", ""))))
+            action, pattern = Action(str(form.get("action", ""))), check_pattern(str(form.get("pattern", "")))
         except ValueError as error:
             raise InputError("choose block, lower, raise or pin.") from error
         except TacitError as error:
             return self._site.done(back, f"The rule was not added: {error}", problem=True)
-        before = [one for one in self._site.rules.rules if one.pattern == rule.pattern]
-        save_rules(self._site.state, [rule])
+        save_rules(self._site.state, before | {pattern: action})
+        return self._rearranged(back, f"From now on: {action} {pattern}.", before)
+
+    def remove_rule(self, _request: Request, form: FormData) -> Response:
+        """Remove a rule."""
+        before, gone = self._site.rules.rules, form.get("pattern")
+        save_rules(self._site.state, {one: action for one, action in before.items() if one != gone})
+        return self._rearranged(own_address(form.get("back"), _RULES), "The rule is removed.", before)
+
+    def _rearranged(self, back: str, said: str, before: dict[str, Action]) -> Response:
         self._site.rearranged()
 
         def undo() -> str:
-            remove_rules(self._site.state, [rule])
             save_rules(self._site.state, before)
-            return "The rule is removed."
+            return "The rules are as they were before."
 
-        return self._site.done(back, f"From now on: {rule.action} {rule.pattern}.", undo)
+        return self._site.done(back, said, undo)
 
     def change_lens(self, _request: Request, form: FormData) -> Response:
         """Add a lens, change the one of that name, or remove it."""
@@ -154,39 +156,6 @@ class _SettingsPage:
         except TacitError as error:
             return self._site.done(_LENSES, f"The lens was not stored: {error}", problem=True)
         return self._site.done(_LENSES, f"The lens {name} is {'stored' if sites else 'removed'}.")
-
-    def import_rules(self, _request: Request, form: FormData) -> Response:
-        """Import a uBlacklist file."""
-        given = form.get("file")
-        if not isinstance(given, UploadFile) or not given.filename:
-            return self._site.done(_RULES, "Choose a file first.", problem=True)
-        content = given.file.read(_LARGEST_RULES + 1)
-        if len(content) > _LARGEST_RULES:
-            return self._site.done(_RULES, "The file is larger than 20 MB.", problem=True)
-        text = content.decode("utf-8", errors="replace")
-        try:
-            read = read_rules(text, f"file {given.filename[:60]}")
-        except TacitError as error:
-            return self._site.done(_RULES, f"Nothing was imported: {error}", problem=True)
-        save_rules(self._site.state, read.rules)
-        self._site.changed()
-        skipped = f" {read.skipped:,} lines could not be used." if read.skipped else ""
-        return self._site.done(_RULES, f"{len(read.rules):,} rules were imported.{skipped}")
-
-    def remove_rule(self, _request: Request, form: FormData) -> Response:
-        """Remove one rule, or all of an imported file."""
-        number, source = str(form.get("number", "")), str(form.get("source", ""))
-        gone = [one for one in self._site.rules.rules if number == str(one.number) or source == one.source]
-        back = own_address(form.get("back"), _RULES)
-        remove_rules(self._site.state, gone)
-        self._site.rearranged()
-
-        def undo() -> str:
-            save_rules(self._site.state, gone)
-            return "The rules are back."
-
-        said = "The rule is removed." if len(gone) == 1 else f"{len(gone):,} rules are removed."
-        return self._site.done(back, said, undo)
 
 
 def _decoded(text: str) -> dict[str, Any]:

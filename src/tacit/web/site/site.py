@@ -32,7 +32,7 @@ from tacit.web.search import SearchService
 from tacit.web.site.door import Admission
 from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings, stored_rules
 from tacit.web.suggestions import Suggestions
-from tacit.web.topics import readable_topic, sent_names
+from tacit.web.topics import leaf_names, readable_topic
 from tacit.world import wordnet_corpus, wordnet_engine
 
 _KEPT_NOTICES = 50
@@ -153,7 +153,7 @@ class Site:
     @cached_property
     def _environment(self) -> Environment:
         environment = templates("tacit.web", topic=readable_topic, pages=_pages)
-        environment.globals |= {"readable": sent_names}
+        environment.globals |= {"leaves": leaf_names}
         return environment
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
