@@ -15,7 +15,7 @@ from tacit.release.execution import Holdings, cut_to, stepped
 from tacit.release.loops.weights import add_weights
 from tacit.release.schedule import LARGEST_VALUE, ONE, AdaptiveRounds
 
-__all__ = ["Careless", "careless_find", "copies"]
+__all__ = ["Careless", "careless_find"]
 
 
 class Careless(StrEnum):
@@ -28,16 +28,6 @@ class Careless(StrEnum):
     HALF_NOISE = "half the noise"
     LOW_THRESHOLD = "thresholds that forget what a user weighs"
     LONG_VECTORS = "weights that do not shrink with the number of a user's items"
-
-
-def copies(sets: list[list[int]], kinds: int, times: int) -> Holdings:
-    """As many logs as ``times`` that have nothing in common, each with these users: one run is as many
-    runs.
-    """
-    sizes = np.tile([len(held) for held in sets], times)
-    once = np.concatenate([np.array(held, dtype=np.int64) for held in sets])
-    items = (np.arange(times)[:, None] * kinds + once[None, :]).ravel().astype(np.int32)
-    return Holdings(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), items, kinds * times)
 
 
 def careless_find(

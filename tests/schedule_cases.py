@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
+from tacit.audit.neighbours import log_table
 from tacit.release.mechanism import Plan
 from tacit.release.mechanisms.click import Click, ClickMode
 from tacit.release.mechanisms.k_query import KQuery
@@ -21,27 +21,14 @@ from tacit.release.mechanisms.topics import Topics
 from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.release.public_sets import PublicDomain, PublicUrls
-from tacit.searchlog import SCHEMA
 
 __all__ = ["CASES", "Case", "History", "Log", "log_table"]
 
-START = datetime(2006, 3, 1)
 URL = "http://a"
 
 History = list[tuple[str, int, str | None]]
 """(query, minutes after the beginning, clicked url)."""
 Log = dict[str, History]
-
-
-def log_table(log: Log) -> pa.Table:
-    """A log as the engine takes it."""
-    rows = [
-        (user, query, START + timedelta(minutes=minute), None if url is None else 1, url)
-        for user, history in log.items()
-        for query, minute, url in history
-    ]
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
-    return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
 
 
 def asked(*queries: str, url: str | None = URL) -> History:

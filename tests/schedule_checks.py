@@ -1,36 +1,27 @@
-"""Checks that hold what a mechanism does against the schedule from which its guarantee is computed.
-
-Each raises AssertionError. They look at a mechanism from outside: its real ``count`` and ``publish`` run, on
-counts or with noise of our choice.
-
-- :func:`compares_as_analysed`: noise off, which counts pass and what is published, exactly;
-- :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;
-- :func:`shows_as_analysed`: clicks and steps are shown with their queries alone, where the schedule says so;
-- :func:`bounds_as_analysed`: what one user adds is no more than stated, in sum and on one key;
-- :func:`diverges_as_claimed`: the exact divergence of what is executed, on logs that go to the limits.
-"""
+"""The audit's exact checks on the cases of :mod:`tests.schedule_cases`, under every neighbour relation."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
-from unittest import mock
 
-import numpy as np
-from tests.schedule_cases import Case, log_table
-from tests.schedule_counts import bounds_as_analysed, remembering
-from tests.schedule_divergence import diverges_as_claimed
-from tests.schedule_executed import always, noise_off, publish, shown_within
-from tests.schedule_noise import draws_as_analysed
+from tests.schedule_cases import Case, History, Log, log_table
 
+from tacit.audit import checks
+from tacit.audit.checks import compares_as_analysed, draws_as_analysed, shows_as_analysed
+from tacit.audit.neighbours import CountedPair
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release import execution
 from tacit.release.engines import Engine
 from tacit.release.mechanism import Plan
-from tacit.release.schedule import Keys
+from tacit.release.schedule import Keys, Part
 
 __all__ = [
+    "Count",
     "bounds_as_analysed",
     "compares_as_analysed",
+    "counted",
     "diverges_as_claimed",
     "draws_as_analysed",
     "hides_rare_queries",
@@ -38,42 +29,100 @@ __all__ = [
     "shows_as_analysed",
 ]
 
-
-def compares_as_analysed(mechanism: Plan[Any]) -> None:
-    """With noise off, exactly the counts from the threshold on pass, and appear as they are.
-
-    With noise that lifts every count over the threshold, exactly the keys that take part pass.
-    """
-    schedule = mechanism.schedule
-    top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
-    counts = np.repeat(np.arange(top + 1), 2)  # each count on a public and on another key
-    for lift in (0, top):
-        with noise_off(lift), mock.patch.object(execution, "bernoulli", always):
-            found = publish(mechanism, {part.table: counts for part in schedule})
-        for part in schedule:
-            lifted = lift if part.noise is not None else 0
-            expected = {}
-            for number, count in enumerate(counts.tolist()):
-                public = part.keys is Keys.PUBLIC or (part.keys is Keys.BOTH and number % 2 == 0)
-                if count < max(1, part.minimum) and not public:
-                    continue
-                compared = count if count >= max(1, part.minimum) else 0
-                if part.least is None or compared + lifted >= part.least:
-                    expected[number] = lifted + (count if part.fresh is not None else compared)
-            assert found[part.table] == expected, f"{part.table}: not the keys or counts of the schedule"
+Counts = dict[str, Counter[tuple[Any, ...]]]
+Count = Callable[[Case, Plan[Any], Log], Counts]
 
 
-def shows_as_analysed(mechanism: Plan[Any]) -> None:
-    """No click and no step of a query that was not published."""
-    if any(part.within for part in mechanism.schedule):
-        for table, holds in shown_within(mechanism).items():
-            assert holds, f"{table}: shown without its query"
+def counted(engine: Engine, mechanism: Plan[Any], log: Log) -> Counts:
+    """The secret counts of a log, as the release computes them."""
+    counting = mechanism.count(engine, engine.load(log_table(log)))
+    found: Counts = {}
+    for part in mechanism.schedule:
+        rows = engine.table(counting[part.table]).to_pylist()
+        found[part.table] = Counter(
+            {tuple(v for k, v in row.items() if k != "count"): row["count"] for row in rows}
+        )
+    return found
+
+
+def remembering(engine: Engine) -> Count:
+    """Counts each log once: what is counted does not depend on the neighbour relation."""
+    known: dict[str, Counts] = {}
+
+    def count(case: Case, mechanism: Plan[Any], log: Log) -> Counts:
+        name = f"{case.name} {log.get('somebody')}"
+        if name not in known:
+            known[name] = counted(engine, mechanism, log)
+        return known[name]
+
+    return count
+
+
+def pair_of(mechanism: Plan[Any], left: Counts, right: Counts) -> CountedPair:
+    """Two logs' counts as the audit takes them."""
+    keys = {
+        part.table: {
+            key: (left[part.table][key], right[part.table][key], is_public(mechanism, part, key))
+            for key in left[part.table].keys() | right[part.table].keys()
+        }
+        for part in mechanism.schedule
+    }
+    return CountedPair("pair", keys)
+
+
+def bounds_as_analysed(case: Case, count: Count) -> None:
+    """What a user adds, in sum and on one key, is what the schedule says, or less."""
+    mechanism = case.make()
+    without = count(case, mechanism, case.others)
+    for history in (*case.greedy, *case.alone):
+        having = count(case, mechanism, case.others | {"somebody": history})
+        checks.adds_as_analysed(mechanism, pair_of(mechanism, without, having))
+
+
+def diverges_as_claimed(case: Case, count: Count) -> None:
+    """The exact divergence of the outputs on neighbouring logs at the claimed ε is at most the claimed δ."""
+    for relation in Neighbours:
+        mechanism = case.make(neighbours=relation)
+        promise, charged = mechanism.guarantee, mechanism.event.guarantee
+        assert promise.kind is not GuaranteeKind.K_QUERY
+        assert charged.epsilon >= promise.epsilon * (1 - 1e-12), "the ledger is charged less than is stated"
+        assert charged.delta >= promise.delta * (1 - 1e-12), "the ledger is charged less than is stated"
+        by = checks.executed(mechanism)
+        for left, right in _neighbouring(case, relation):
+            counts = (count(case, mechanism, left), count(case, mechanism, right))
+            checks.diverges_as_claimed(mechanism, pair_of(mechanism, *counts), by)
+
+
+def _neighbouring(case: Case, relation: Neighbours) -> Iterator[tuple[Log, Log]]:
+    def having(history: History) -> Log:
+        return case.others | {"somebody": history}
+
+    if relation is Neighbours.ADD_REMOVE:
+        for history in (*case.greedy, *case.alone):
+            yield case.others, having(history)
+    else:
+        histories = (*case.greedy, case.alone[0])
+        for number, one in enumerate(histories):
+            for two in histories[:number]:
+                yield having(one), having(two)
+
+
+def is_public(mechanism: Plan[Any], part: Part, key: tuple[Any, ...]) -> bool:
+    """Whether a key is one of a public set."""
+    if part.keys is Keys.OCCURRING:
+        return False
+    if not hasattr(mechanism, "domain"):
+        return True  # all keys are listed, those with a count of 0 too
+    queries = set(mechanism.domain.queries.to_pylist())
+    if part.table == "clicks":
+        return key[0] in queries and key[1] in mechanism.surfaced.urls(key[0])
+    return all(query in queries for query in key)
 
 
 def hides_rare_queries(case: Case, engine: Engine) -> None:
     """k-query: whatever is published is about queries of at least k users."""
     mechanism = case.make()
-    with noise_off():
+    with checks.noise_off():
         counting = mechanism.count(engine, engine.load(log_table(case.others)))
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
     users: dict[str, set[str]] = {}

@@ -43,6 +43,7 @@ from tacit.errors import (
 )
 
 if TYPE_CHECKING:
+    from tacit import audit
     from tacit.device import Guard
     from tacit.evaluate import (
         evaluate_device,
@@ -86,6 +87,7 @@ _HOMES = {
     "Session": "tacit.release.mechanisms.session",
     "Topics": "tacit.release.mechanisms.topics",
     "Zealous": "tacit.release.mechanisms.zealous",
+    "audit": "tacit.audit",
     "evaluate_device": "tacit.evaluate",
     "evaluate_groups": "tacit.evaluate",
     "evaluate_personalised": "tacit.evaluate",
@@ -124,6 +126,7 @@ __all__ = [
     "Topics",
     "Zealous",
     "__version__",
+    "audit",
     "evaluate_device",
     "evaluate_groups",
     "evaluate_personalised",

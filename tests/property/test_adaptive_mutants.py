@@ -13,8 +13,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests import adaptive_checks, single_checks
-from tests.adaptive_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
+from tests import rounds_checks
+from tests.rounds_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
 
 from tacit.privacy import Neighbours
 from tacit.release import execution
@@ -326,11 +326,11 @@ def listed() -> list[Mutant]:
 MUTANTS = listed()
 CHECKS = (compares_as_stated, draws_as_stated, bounds_as_stated, charges_as_stated)
 CHECKS_ONCE = (
-    single_checks.compares_once_as_stated,
-    single_checks.draws_once_as_stated,
-    single_checks.bounds_once_as_stated,
-    single_checks.diverges_once_as_stated,
-    single_checks.charges_once_as_stated,
+    rounds_checks.compares_once_as_stated,
+    rounds_checks.draws_once_as_stated,
+    rounds_checks.bounds_once_as_stated,
+    rounds_checks.diverges_once_as_stated,
+    rounds_checks.charges_once_as_stated,
 )
 
 
@@ -343,7 +343,7 @@ def test_the_check_holds(case: str, check: Callable[[Plan[Any]], None]) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_the_mutant_is_caught(mutant: Mutant) -> None:
     asked = {**CASES, **COUNTED_ONCE}[mutant.case].mechanism
-    checks = single_checks if mutant.case in COUNTED_ONCE else adaptive_checks
+    checks = rounds_checks
     with mutant.apply(), pytest.raises(AssertionError):
         getattr(checks, mutant.caught_by)(asked.plan())
 
@@ -363,10 +363,10 @@ def test_a_cheaper_single_count_diverges_more(what: str) -> None:
         "scale": lambda s: replace(s, scale=0.7 * s.scale),
         "upward": lambda s: replace(s, upward=s.upward + 0.02),
     }[what]
-    real = single_checks.chances_of
-    drawn = mock.patch.object(single_checks, "chances_of", lambda stated: real(cheaper(stated)))
+    real = rounds_checks.chances_of
+    drawn = mock.patch.object(rounds_checks, "chances_of", lambda stated: real(cheaper(stated)))
     with counting_by(cheaper)(), drawn, pytest.raises(AssertionError):
-        single_checks.diverges_once_as_stated(ONCE.mechanism.plan())
+        rounds_checks.diverges_once_as_stated(ONCE.mechanism.plan())
 
 
 def test_every_number_of_the_rounds_has_its_mutant() -> None:

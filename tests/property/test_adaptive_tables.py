@@ -17,11 +17,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests import single_checks
-from tests.adaptive_checks import LIMIT, compares_as_stated, drawing, publish
+from tests import rounds_checks
+from tests.rounds_checks import capped_noise, compares_as_stated, crowds, drawing, publish, stated_in
 from tests.schedule_cases import asked, crowd, log_table
-from tests.single_checks import crowds, noise, stated_in
 
+from tacit.audit.checks import LIMIT
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.clipping import MODEL_ERROR
@@ -92,7 +92,7 @@ def test_a_log_counted_once_without_noise_shows_the_users_of_what_was_drawn(
         history = asked("tea", "news")
     log = engine.load(log_table(crowd(history, users=40) | crowd(asked("java", "rain"), "w", 3)))
     made = Adaptive(epsilon=1.0, delta=1e-6, items=(kind,), per_user=1).plan()
-    with noise(lambda size: np.zeros(size, np.int64)):
+    with capped_noise(lambda size: np.zeros(size, np.int64)):
         found = rows_of(run(made, engine, log, OperatingSystemRandomness())[kind.value], kind)
     assert list(found.values()) == [40]
     assert stated_in(made).least <= 40
@@ -101,7 +101,7 @@ def test_a_log_counted_once_without_noise_shows_the_users_of_what_was_drawn(
 @pytest.mark.parametrize("made", BY_TABLE)
 def test_exact_with_noise_off(made: Plan[Any]) -> None:
     if made.single:
-        single_checks.compares_once_as_stated(made)
+        rounds_checks.compares_once_as_stated(made)
     else:
         compares_as_stated(made)
 
@@ -137,7 +137,7 @@ def counts_are_as_far_off_as_stated(made: Plan[Any]) -> None:
 def test_the_right_distribution(made: Plan[Any]) -> None:
     """At 5.5 standard errors, or α = 1e-8; fails for 30% more or less noise, as the next test shows."""
     if made.single:
-        single_checks.draws_once_as_stated(made)
+        rounds_checks.draws_once_as_stated(made)
     else:
         counts_are_as_far_off_as_stated(made)
 
@@ -152,7 +152,7 @@ def test_another_distribution_is_noticed(made: Plan[Any], factor: float) -> None
             return real(replace(schedule, scale=schedule.scale * factor), *rest, **more)
 
         with mock.patch.object(execution, "count_once", scaled), pytest.raises(AssertionError):
-            single_checks.draws_once_as_stated(made)
+            rounds_checks.draws_once_as_stated(made)
         return
     take = execution.take_tally
 
@@ -169,13 +169,13 @@ def test_another_distribution_is_noticed(made: Plan[Any], factor: float) -> None
 @pytest.mark.parametrize("made", [each for each in BY_TABLE if "single" in str(each.id)])
 def test_the_divergence(made: Plan[Any]) -> None:
     """Exact, every value of the noise passed through the release. Rounds: tests/statistical."""
-    single_checks.diverges_once_as_stated(made)
+    rounds_checks.diverges_once_as_stated(made)
 
 
 def test_the_items_of_a_user_are_bounded_over_all_tables_together(engine: Engine) -> None:
     """One item of all kinds: without noise the counts of all tables sum up to the number of users."""
     log = engine.load(log_table(crowd(SEARCHES, users=900)))
     made = Adaptive(epsilon=1.0, delta=1e-6, items=tuple(HeldItem), per_user=1)
-    with noise(lambda size: np.zeros(size, np.int64)):
+    with capped_noise(lambda size: np.zeros(size, np.int64)):
         tables = run(made, engine, log, OperatingSystemRandomness())
     assert Counter({name: sum(t.column("count").to_pylist()) for name, t in tables.items()}).total() == 900

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.claims import click
-from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.short_forms import click_parameters
 
 from tacit.audit import exact
+from tacit.audit.checks import Atom, compared_outputs, fresh_outputs, shown_together
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.thresholds import fresh_key_delta, miss_loss

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.joint_outputs import Atom, compared_outputs, fresh_outputs, shown_together
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit.audit import exact
+from tacit.audit.checks import Atom, compared_outputs, fresh_outputs, shown_together
 from tacit.privacy import Neighbours
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanisms.click import ClickMode

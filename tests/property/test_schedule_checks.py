@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.schedule_cases import CASES, Case
 from tests.schedule_checks import (
+    Count,
     bounds_as_analysed,
     compares_as_analysed,
     diverges_as_claimed,
@@ -15,7 +16,6 @@ from tests.schedule_checks import (
     remembering,
     shows_as_analysed,
 )
-from tests.schedule_counts import Count
 
 from tacit.release.engines import Engine, open_engine
 from tacit.release.registry import MECHANISMS

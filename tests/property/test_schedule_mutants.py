@@ -21,14 +21,15 @@ import numpy as np
 import pytest
 from tests.schedule_cases import CASES, Case
 from tests.schedule_checks import (
+    Count,
     bounds_as_analysed,
     compares_as_analysed,
+    counted,
     diverges_as_claimed,
     draws_as_analysed,
     remembering,
     shows_as_analysed,
 )
-from tests.schedule_counts import Count, counted
 
 from tacit.privacy import Neighbours
 from tacit.privacy.accounting.events import Composed, LaplaceCounts

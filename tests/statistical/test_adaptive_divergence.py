@@ -14,8 +14,10 @@ import math
 
 import numpy as np
 import pytest
-from tests.careless_rounds import Careless, careless_find, copies
+from tests.careless_rounds import Careless, careless_find
+from tests.rounds_checks import holdings_of
 
+from tacit.audit.replicas import copies
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.execution import find
 from tacit.release.rounds_analysis import cost_of
@@ -61,7 +63,7 @@ def worst(
     runs = min(RUNS, 6_000_000 // kinds)
 
     def run(sets: Sets) -> np.ndarray:
-        whole = copies(sets, kinds, runs)
+        whole = copies(holdings_of(sets, kinds), runs)
         if careless is None:
             return outputs(find(schedule, whole, SOURCE).items, kinds, runs)
         return outputs(careless_find(schedule, whole, SOURCE, careless), kinds, runs)
@@ -163,7 +165,7 @@ def test_noise_on_weighted_items_alone_is_caught() -> None:
 def test_the_bound_of_items_found_by_chance_is_tight() -> None:
     """One private item, all weight on it: what is stated is at most a fifth above what happens (α = 1e-6)."""
     stated = cost_of(ALONE).disclosure
-    happens = find(ALONE, copies([[0]], 1, 400_000), SOURCE).items.size / 400_000
+    happens = find(ALONE, copies(holdings_of([[0]], 1), 400_000), SOURCE).items.size / 400_000
     error = math.sqrt(stated / 400_000)
     assert happens < stated + 5 * error
     assert happens > stated / 1.2
@@ -171,7 +173,7 @@ def test_the_bound_of_items_found_by_chance_is_tight() -> None:
 
 def test_a_round_that_is_not_charged_is_missed_by_the_bound() -> None:
     """What the analysis would state without one of the rounds lies under what happens."""
-    happens = find(ALONE, copies([[0]], 1, 400_000), SOURCE).items.size / 400_000
+    happens = find(ALONE, copies(holdings_of([[0]], 1), 400_000), SOURCE).items.size / 400_000
     first = cost_of(schedule_of(1, (3.0, 1 + 6.0))).disclosure
     second = cost_of(ALONE).disclosure - first
     assert happens > first + 6 * math.sqrt(first / 400_000)

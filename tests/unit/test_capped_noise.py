@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from scipy import stats
-from tests.single_checks import chances_of
+from tests.rounds_checks import chances_of
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours

@@ -211,18 +211,18 @@ def repeated_epsilon(event: Event, times: int, delta: float) -> float:
         raise ParameterError.outside("delta", delta, "greater than 0 for composition by privacy loss")
     if times == 0:
         return 0.0
-    return _repeated_loss(event, times).epsilon(delta)
+    return loss_of(event, times).epsilon(delta)
 
 
 def repeated_delta(event: Event, times: int, epsilon: float) -> float:
     """The δ of ``times`` equal events at a total of ε, by privacy loss distributions."""
     if times == 0:
         return 0.0
-    return _repeated_loss(event, times).delta(epsilon)
+    return loss_of(event, times).delta(epsilon)
 
 
 @lru_cache(maxsize=32)
-def _repeated_loss(event: Event, times: int) -> LossDistribution:
+def loss_of(event: Event, times: int = 1) -> LossDistribution:
     """A privacy loss distribution that dominates ``times`` such events.
 
     - Laplace counts: given two neighbouring logs, at most ``counts`` coordinates differ, their noises

@@ -1,0 +1,576 @@
+"""Exact checks: what a mechanism does, held against the schedule from which its guarantee is computed.
+
+They look at a plan from outside: its real ``count`` runs, and its schedule is carried out on counts, or with
+noise, of our choice. Each ends with a :class:`Fault` or says what it found.
+
+- :func:`adds_as_analysed`: what one person adds is no more than stated, in sum and on one key;
+- :func:`compares_as_analysed`: noise off, which counts pass and what is published, exactly;
+- :func:`shows_as_analysed`: clicks and steps are shown with their queries alone, where the schedule says so;
+- :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;
+- :func:`diverges_as_claimed`: the exact divergence of what is executed, on neighbouring logs;
+- :func:`charges_as_claimed`: the ledger is charged no less than is stated, and before anything is drawn.
+
+Of rounds and single counts, at the one place where numbers of a log meet noise:
+
+- :func:`moves_as_stated`: what one person moves there, all noise and what follows from it being equal;
+- :func:`widths_as_stated`: each noise has the width that is charged.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tacit.audit import exact
+from tacit.audit.neighbours import CountedPair, log_table, pairs_of
+from tacit.audit.replicas import Numbered
+from tacit.privacy import GuaranteeKind
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release import execution
+from tacit.release.mechanism import Plan
+from tacit.release.rounds_analysis import single_deviation
+from tacit.release.schedule import ONE, Keys, NoiseKind, Part, SingleCount
+
+DRAWS = 4000
+LIMIT = 5.5
+"""Standard errors: a false alarm in at most one of 26 million (two-sided, normal approximation)."""
+Whole = NDArray[np.int64]
+Atom = tuple[exact.Number, exact.Number]
+"""The chances of an output on the two logs."""
+
+
+class Fault(AssertionError):  # noqa: N818 - not an error of the program
+    """What is executed is not what is analysed."""
+
+
+def require(holds: bool, fault: str) -> None:
+    """Raise a :class:`Fault` unless it holds; also where Python leaves out assertions."""
+    if not holds:
+        raise Fault(fault)
+
+
+@dataclass(frozen=True)
+class ExactCheck:
+    """One exact check and what came of it."""
+
+    name: str
+    says: str
+    holds: bool
+    found: str
+
+
+@contextmanager
+def instead(place: Any = execution, **changes: Any) -> Iterator[None]:
+    """Other values for names of a module while the block runs; execution draws and compares in one place."""
+    before = {name: getattr(place, name) for name in changes}
+    for name, value in changes.items():
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(place, name, value)
+
+
+@contextmanager
+def noise_off(constant: int = 0) -> Iterator[list[float]]:
+    """Every draw is 0, or another constant; the scales that were asked for are noted."""
+    asked: list[float] = []
+
+    def nothing(scale: float, size: int, source: Any) -> Whole:
+        del source
+        asked.append(scale)
+        return np.full(size, constant, np.int64)
+
+    with instead(_SAMPLERS=dict.fromkeys(NoiseKind, nothing)):
+        yield asked
+
+
+def always(chance: float, size: int, source: Any) -> NDArray[np.bool_]:
+    """In the place of chance: everybody takes part."""
+    del chance, source
+    return np.ones(size, np.bool_)
+
+
+def publish(plan: Plan[Any], counts: Mapping[str, Whole]) -> dict[str, dict[int, int]]:
+    """What is published of keys 0, 1, 2, … with these counts, each table by itself: the key to its count.
+
+    Of both kinds of keys, every second is public.
+    """
+
+    def rows(part: Part, published: Any) -> list[pa.RecordBatch]:
+        del published
+        number = len(counts[part.table])
+        names = [column.name for column in part.columns]
+        if part.columns[0].several:
+            names = [f"query_{i + 1}" for i in range(plan.mechanism.queries_per_session)]
+        keys = [pa.array([f"k{i}" for i in range(number)], pa.string()) for _ in names]
+        public = pa.array(np.arange(number) % 2 == 0)
+        columns = [*keys, pa.array(counts[part.table], pa.int64()), public]
+        return [pa.record_batch(columns, names=[*names, "count", "public"])]
+
+    parts = tuple(replace(part, within=()) for part in plan.schedule)
+    alone = replace(plan.schedule, parts=parts)
+    tables = execution.execute(alone, rows, OperatingSystemRandomness(), plan.shown)
+    found = {}
+    for name, table in tables.items():
+        keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
+        found[name] = {int(k[1:]): n for k, n in zip(keys, table.column("count").to_pylist(), strict=True)}
+    return found
+
+
+def shown_within(plan: Plan[Any]) -> dict[str, bool]:
+    """Of each table, whether what belongs to a query is shown with that query alone."""
+    queries = {"k0": 1000, "k1": 1, "k2": 1000}  # with noise off the second one does not pass
+    pairs = [(one, two) for one in queries for two in queries]
+
+    def rows(part: Part) -> pa.Table:
+        columns: list[Any] = [list(queries), list(queries.values())]
+        if part.within:
+            keys = pairs if len(part.within) > 1 else [(query, "http://a") for query in queries]
+            columns = [*(list(column) for column in zip(*keys, strict=True)), [1000] * len(keys)]
+        names = [column.name for column in part.columns]
+        return pa.table([*columns, [True] * len(columns[-1])], names=[*names, "count", "public"])
+
+    with noise_off():
+        tables = execution.execute(
+            plan.schedule, {part.table: rows(part) for part in plan.schedule}, OperatingSystemRandomness()
+        )
+    found = {}
+    for part in plan.schedule:
+        listed = [
+            value for column, _ in part.within for value in tables[part.table].column(column).to_pylist()
+        ]
+        require(not part.within or bool(listed), f"{part.table}: nothing is shown")
+        found[part.table] = "k1" not in listed
+    return found
+
+
+def compares_as_analysed(plan: Plan[Any]) -> str:
+    """With noise off, exactly the counts from the threshold on pass, and appear as they are.
+
+    With noise that lifts every count over the threshold, exactly the keys that take part pass.
+    """
+    schedule = plan.schedule
+    top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
+    counts = np.repeat(np.arange(top + 1), 2)  # each count on a public and on another key
+    for lift in (0, top):
+        with noise_off(lift), instead(bernoulli=always):
+            found = publish(plan, {part.table: counts for part in schedule})
+        for part in schedule:
+            lifted = lift if part.noise is not None else 0
+            expected = {}
+            for number, count in enumerate(counts.tolist()):
+                public = part.keys is Keys.PUBLIC or (part.keys is Keys.BOTH and number % 2 == 0)
+                if count < max(1, part.minimum) and not public:
+                    continue
+                compared = count if count >= max(1, part.minimum) else 0
+                if part.least is None or compared + lifted >= part.least:
+                    expected[number] = lifted + (count if part.fresh is not None else compared)
+            require(found[part.table] == expected, f"{part.table}: not the keys or counts of the schedule")
+    return ", ".join(f"{part.table} from {part.least}" for part in schedule if part.least is not None)
+
+
+def shows_as_analysed(plan: Plan[Any]) -> str:
+    """No click and no step of a query that was not published."""
+    if any(part.within for part in plan.schedule):
+        for table, holds in shown_within(plan).items():
+            require(holds, f"{table}: shown without its query")
+    return ""
+
+
+def draws_as_analysed(plan: Plan[Any]) -> str:
+    """Noise of the scale stated, independent from key to key and from table to table."""
+    schedule = [part for part in plan.schedule if part.noise is not None]
+    far = {p.table: max(p.least or 0, p.minimum) + math.ceil(60 * p.scale) for p in schedule}
+    shown = publish(plan, {name: np.full(DRAWS, count) for name, count in far.items()})
+    noises = {}
+    for part in schedule:
+        stated = part.error
+        noise = np.array([shown[part.table][i] for i in range(DRAWS)]) - far[part.table]
+        noises[part.table] = noise.astype(float)
+        z = z_of_mean(np.abs(noise), *magnitude(stated))
+        require(abs(z) < LIMIT, f"{part.table}: noise of another scale than {stated:g} (z = {z:.1f})")
+        require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{part.table}: keys share their noise")
+    for one, two in combinations(sorted(noises), 2):
+        require(abs(_correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
+    _share_that_passes(plan, schedule)
+    return ", ".join(f"{part.table} {part.error:g}" for part in schedule)
+
+
+def z_of_mean(sample: NDArray[Any], mean: float, deviation: float) -> float:
+    """How many standard errors a sample's mean is off."""
+    return float((sample.mean() - mean) / (deviation / math.sqrt(len(sample))))
+
+
+def magnitude(scale: float) -> tuple[float, float]:
+    """Mean and standard deviation of |X| under discrete Laplace noise."""
+    a = math.exp(-1 / scale)
+    mean, square = 2 * a / (1 - a * a), 2 * a / (1 - a) ** 2
+    return mean, math.sqrt(square - mean**2)
+
+
+def _near(part: Part) -> int:
+    """A count about one and a half scales below the threshold: how many pass depends most on the scale."""
+    return max(part.minimum, (part.least or 0) - math.ceil(1.5 * part.scale))
+
+
+def _correlation(one: NDArray[Any], two: NDArray[Any]) -> float:
+    """In standard errors; infinite where nothing varies."""
+    if not (np.std(one) and np.std(two)):
+        return math.inf
+    return float(np.corrcoef(one, two)[0, 1] * math.sqrt(len(one)))
+
+
+def _share_that_passes(plan: Plan[Any], schedule: list[Part]) -> None:
+    """Of keys at a fixed distance from the threshold; of idle public keys too. Fresh counts stay unbiased."""
+    for idle in (False, True):
+        at = {part.table: 0 if idle or part.least is None else _near(part) for part in schedule}
+        shown = publish(plan, {name: np.full(2 * DRAWS, count) for name, count in at.items()})
+        for part in (part for part in schedule if part.least is not None):
+            keys = range(0, 2 * DRAWS, 2) if part.keys is Keys.BOTH else range(2 * DRAWS)
+            if idle and part.keys is Keys.OCCURRING:
+                require(not shown[part.table], f"{part.table}: keys that nobody has")
+                continue
+            room = (part.least or 0) - at[part.table]
+            chance = (part.chance if idle else 1.0) * float(exact.survival(math.exp(-1 / part.scale), room))
+            passed = sum(key in shown[part.table] for key in keys)
+            z = (passed - len(keys) * chance) / math.sqrt(len(keys) * chance * (1 - chance))
+            said = f"{part.table}: {passed} of {len(keys)} pass, not {chance:.4f} (z = {z:.1f})"
+            require(abs(z) < LIMIT or len(keys) * chance < 20 > passed, said)
+            if part.fresh is not None and len(shown[part.table]) > 20:
+                fresh = np.array(list(shown[part.table].values()), float) - at[part.table]
+                z = z_of_mean(fresh, 0.0, float(fresh.std()) or 1.0)
+                require(abs(z) < LIMIT, f"{part.table}: fresh counts remember the comparison (z = {z:.1f})")
+
+
+def adds_as_analysed(plan: Plan[Any], counted: CountedPair) -> str:
+    """What a person adds, in sum and on one key, is what the schedule says, or less."""
+    said = []
+    for part in plan.schedule:
+        moved = [(b or 0) - (a or 0) for a, b, _ in counted.keys[part.table].values()]
+        changed = plan.neighbours.users_changed
+        require(min(moved, default=0) >= 0 or changed > 1, "a user takes something away")
+        stated, total = part.contribution, sum(abs(each) for each in moved)
+        most = max((abs(each) for each in moved), default=0)
+        require(total <= stated.total * changed, f"{part.table}: a user adds {total}, not {stated.total}")
+        require(most <= stated.largest, f"{part.table}: a user adds {most} to one key")
+        said.append(f"{part.table} {total}")
+    return ", ".join(said)
+
+
+Executed = Mapping[str, tuple[int, int | None, float, float | None]]
+
+
+def executed(plan: Plan[Any]) -> Executed:
+    """What is really drawn and compared, found out from outside: minimum, least, scale, fresh scale.
+
+    Where even counts far below 0 are shown there is no threshold.
+    """
+    schedule = plan.schedule
+    top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
+    draws = [part.table for part in schedule for _ in part.noises()]
+    found = {}
+    for part in schedule:
+        counts = {each.table: np.empty(0, np.int64) for each in schedule}
+        counts[part.table] = np.repeat(np.arange(top + 1), 2)
+        with noise_off() as asked:
+            shown = publish(plan, counts)[part.table]
+        scales = [scale for scale, each in zip(asked, draws, strict=True) if each == part.table]
+        passed = sorted({counts[part.table].tolist()[number] for number in shown})
+        least: int | None = passed[0] if passed else top
+        with noise_off(-10 * top):
+            if len(publish(plan, counts)[part.table]) == len(counts[part.table]):
+                least = None
+        found[part.table] = (part.minimum, least, scales[0], scales[1] if len(scales) > 1 else None)
+    return found
+
+
+def diverges_as_claimed(plan: Plan[Any], counted: CountedPair, by: Executed) -> str:
+    """The exact divergence of the outputs at the claimed ε is at most the claimed δ."""
+    promise = plan.guarantee
+    pair = outputs(plan, counted, by)
+    found = float(exact.divergence(pair, math.exp(promise.epsilon)))
+    require(found <= promise.delta * (1 + 1e-9) + 1e-12, f"{found:.3g} > {promise.delta:.3g}")
+    loss, chance = promise.but_for()
+    for atoms in (pair.atoms, pair.flipped().atoms):
+        more = float(sum(p for p, q in atoms if p > math.exp(loss) * q * (1 + 1e-9)))
+        require(more <= chance * (1 + 1e-9) + 1e-12, f"{more:.3g} exceed the stated loss")
+    least = max(float(each.factor_at(promise.delta)) for each in (pair, pair.flipped()))
+    return f"δ = {found:.3g} at ε = {promise.epsilon:.3g}, ε = {math.log(least):.4g} at δ"
+
+
+def outputs(plan: Plan[Any], counted: CountedPair, by: Executed) -> exact.Pair:
+    """The joint output of all keys whose counts differ.
+
+    A key of a table that is shown within another is there only if its queries are, where that is what is
+    executed. Queries whose counts do not differ are taken to be shown: that only tells more.
+    """
+    tied = any(part.within for part in plan.schedule) and all(shown_within(plan).values())
+    free: list[exact.Pair] = []
+    queries: dict[str | None, tuple[Atom, exact.Pair]] = {}
+    within: list[tuple[set[str | None], exact.Pair]] = []
+    for part in plan.schedule:
+        for key, (one, two, public) in sorted(counted.differing()[part.table].items(), key=repr):
+            counts = (one or 0, two or 0)
+            if counts[0] == counts[1] or (part.keys is Keys.PUBLIC and not public):
+                continue  # the same on both logs, or counted and never shown
+            missing, shown = _key_outputs(part, public, counts, *by[part.table])
+            pair = exact.Pair.of([missing, *shown.atoms])
+            if tied and part.within:
+                within.append((set(key[: len(part.within)]), pair))
+            elif tied:
+                queries[key[0]] = (missing, shown)
+            else:
+                free.append(pair)
+    return exact.product([*free, shown_together(queries, within)])
+
+
+def _key_outputs(
+    part: Part,
+    public: bool,
+    counts: tuple[int, int],
+    minimum: int,
+    least: int | None,
+    scale: float,
+    fresh: float | None,
+) -> tuple[Atom, exact.Pair]:
+    """The chances that a key is missing on the two logs, and the outputs that show it."""
+    a = math.exp(-1 / scale)
+    if least is None:
+        return (0.0, 0.0), exact.noisy(a, *counts)
+    compared = [n if n >= max(1, minimum) else (0 if public else None) for n in counts]
+    if fresh is None and part.chance == 1:
+        return compared_outputs(a, compared[0], compared[1], least)
+    appears = [
+        0.0 if n is None else (part.chance if n == 0 else 1.0) * float(exact.survival(a, least - n))
+        for n in compared
+    ]
+    then = None if fresh is None else exact.noisy(math.exp(-1 / fresh), counts[0], counts[1])
+    return fresh_outputs(appears[0], appears[1], then)
+
+
+def compared_outputs(
+    a: float | Fraction, one: int | None, two: int | None, least: int
+) -> tuple[Atom, exact.Pair]:
+    """A key that passes ``>= least`` with the compared count: its chances to be missing; what shows it."""
+    if one is not None and two is not None:
+        missing = (exact.survival(a, 1 - least + one), exact.survival(a, 1 - least + two))
+        return missing, exact.passing(a, one, two, least)
+    appears = [0.0 if n is None else exact.survival(a, least - n) for n in (one, two)]
+    return fresh_outputs(appears[0], appears[1], None)
+
+
+def fresh_outputs(one: exact.Number, two: exact.Number, then: exact.Pair | None) -> tuple[Atom, exact.Pair]:
+    """A key that appears with these chances, and ``then`` with it."""
+    following = then.atoms if then is not None else ((1, 1),)
+    return (1 - one, 1 - two), exact.Pair.of((one * p, two * q) for p, q in following)
+
+
+def shown_together(
+    queries: Mapping[Any, tuple[Atom, exact.Pair]], within: Sequence[tuple[set[Any], exact.Pair]]
+) -> exact.Pair:
+    """Queries, and with those that appear what belongs to them: over all sets of queries that may appear.
+
+    Args:
+        queries: of each query whose counts differ, the chances to be missing, and the outputs that show it.
+        within: clicks and steps with the queries that they belong to. Queries that are not listed are shown.
+    """
+    atoms: list[Atom] = []
+    for size in range(len(queries) + 1):
+        for chosen in combinations(queries, size):
+            hidden = queries.keys() - set(chosen)
+            parts = [queries[query][1] for query in chosen]
+            parts += [exact.Pair((queries[query][0],)) for query in sorted(hidden)]
+            parts += [pair for needed, pair in within if not needed & hidden]
+            atoms += exact.product(parts).atoms
+    return exact.Pair.of(atoms)
+
+
+def _meeting(
+    plan: Plan[Any], sets: Sequence[Sequence[int]], lift: int = 0, sums: Sequence[Whole] = ()
+) -> list[tuple[Whole, Whole, Whole]]:
+    """Numbers of a log and noise wherever they meet, and the sum with which the release went on.
+
+    Args:
+        plan: with a selection.
+        sets: the items of each user.
+        lift: what is added to the numbers, in the place of noise, where they meet first.
+        sums: to go on with instead.
+    """
+    kinds = 1 + max(item for held in sets for item in held)
+    starts = np.concatenate([[0], np.cumsum([len(held) for held in sets])]).astype(np.int64)
+    items = np.array([item for held in sets for item in held], np.int32)
+    met: list[tuple[Whole, Whole, Whole]] = []
+
+    def meet(numbers: Whole, noise: Whole) -> Whole:
+        used = sums[len(met)] if sums else numbers + (0 if met else lift)
+        met.append((numbers, noise, used))
+        return used
+
+    held = Numbered(execution.Holdings(starts, items, kinds), plan.schedule)
+    with instead(with_noise=meet):
+        execution.execute(plan.schedule, held, OperatingSystemRandomness())
+    return met
+
+
+def moves_as_stated(plan: Plan[Any]) -> str:
+    """A person who holds more than counts, beside others of the same items, moves all by one unit at most.
+
+    Of rounds a unit is a Euclidean norm of 2^16 for every noise that is drawn; of a single count, 1 for each
+    of k₀ counts. The release goes on with the same sums on both logs, so that the same is looked at.
+    """
+    selection: Any = plan.schedule.selection
+    person = list(range(min(selection.held, 300) + 5))
+    others = [[item] for item in person for _ in range(40)]
+    numbers = 0
+    for lift in (0, 1 << 46):
+        without = _meeting(plan, others, lift)
+        having = _meeting(plan, [*others, person], lift, [used for _, _, used in without])
+        for (before, *_), (after, *_) in zip(without, having, strict=True):
+            moved = [int(each) for each in after - before]
+            numbers += len(moved)
+            if isinstance(selection, SingleCount):
+                require(max(moved) <= 1, f"a person adds {max(moved)} to one count")
+                require(sum(moved) <= selection.held, f"a person adds {sum(moved)}, not {selection.held}")
+            else:
+                require(sum(each**2 for each in moved) <= ONE**2, "a person weighs more than one")
+        taking = int(np.count_nonzero(having[0][0] - without[0][0]))
+        require(taking <= selection.held, f"{taking} items of a person take part")
+    return f"{numbers:,} numbers, {selection.held} of a person's items"
+
+
+def widths_as_stated(plan: Plan[Any]) -> str:
+    """Every noise that meets a number has the width that is charged, and none is left out or used again."""
+    stated = [noise.scale for noise in plan.schedule.noises()]
+    met = _meeting(plan, [[item] for item in range(2 * DRAWS)], 1 << 46)
+    drawn = [noise.astype(float) for _, noise, _ in met]
+    require(len(drawn) == len(stated) and drawn[0].size == 2 * DRAWS, "an item without noise")
+    for number, noise in ((number, noise) for number, noise in enumerate(drawn) if noise.size > 300):
+        if isinstance(plan.schedule.selection, SingleCount):
+            noise = (noise - noise.mean()) / single_deviation(plan.schedule.selection)
+        else:
+            noise = noise / stated[number]
+        square = noise**2
+        z = (float(square.mean()) - 1) * math.sqrt(noise.size) / float(square.std() or 1e-9)
+        require(abs(z) < LIMIT, f"noise of another width than stated (z = {z:.1f})")
+        require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, "items share their noise")
+    return ", ".join(f"{each:g}" for each in stated)
+
+
+@contextmanager
+def _state_in(folder: str) -> Iterator[None]:
+    """Ledgers made here are registered in a folder that goes with them, not among the user's own."""
+    before = os.environ.get("TACIT_STATE")
+    os.environ["TACIT_STATE"] = folder
+    try:
+        yield
+    finally:
+        os.environ.pop("TACIT_STATE")
+        if before is not None:
+            os.environ["TACIT_STATE"] = before
+
+
+def charges_as_claimed(plan: Plan[Any]) -> str:
+    """The ledger is charged no less than is stated, before the first draw, and its balance is the charge."""
+    from tacit.privacy.ledger import Ledger
+    from tacit.release.preparation import Preparation
+    from tacit.release.publication import Order, publish_log
+
+    promise, charged = plan.guarantee, plan.event.guarantee
+    require(charged.epsilon >= promise.epsilon * (1 - 1e-12), "the ledger is charged less than is stated")
+    require(charged.delta >= promise.delta * (1 - 1e-12), "the ledger is charged less than is stated")
+    before: list[int] = []
+    real = execution.with_noise
+    with tempfile.TemporaryDirectory(prefix="tacit-audit-") as name, _state_in(name):
+        folder = Path(name)
+        _, _, log = next(iter(pairs_of(plan, ["alone"])), ("", {}, next(pairs_of(plan))[2]))
+        pq.write_table(log_table(log), folder / "log.parquet")
+        budget = replace(charged, epsilon=2 * charged.epsilon, delta=min(1.0, 2 * charged.delta))
+        ledger = Ledger.create(folder / "ledger", budget)
+
+        def noting(numbers: Whole, noise: Whole) -> Whole:
+            before.append(len(ledger.state().entries))
+            return real(numbers, noise)
+
+        with instead(with_noise=noting):
+            order = Order(folder / "log.parquet", folder / "out", plan, Preparation(), ledger, threads=1)
+            publish_log(order)
+        spent = ledger.state().account.spent()
+    require(bool(before) and min(before) > 0, "noise is drawn before the ledger is charged")
+    exactly = math.isclose(spent.epsilon, charged.epsilon, rel_tol=1e-9)
+    require(exactly, "the balance is not what was charged")
+    return f"charged {charged.epsilon:.4g}, {charged.delta:.3g}, then drawn"
+
+
+_SAYS: Mapping[str, str] = {
+    "adds_as_analysed": "one person adds no more than is stated",
+    "compares_as_analysed": "with noise off, exactly what reaches the threshold passes",
+    "shows_as_analysed": "what belongs to a query is shown with it alone",
+    "draws_as_analysed": "the noise has the stated scale, for each key by itself",
+    "diverges_as_claimed": "the exact divergence of what is executed is within (ε, δ)",
+    "moves_as_stated": "one person moves each number that meets noise by one unit at most",
+    "widths_as_stated": "every noise has the width that is charged",
+    "charges_as_claimed": "the ledger is charged all of it, before anything is drawn",
+}
+
+
+def _checked(name: str, check: Callable[[], str]) -> ExactCheck:
+    try:
+        return ExactCheck(name, _SAYS.get(name, name), True, check())
+    except Fault as fault:
+        return ExactCheck(name, _SAYS.get(name, name), False, str(fault))
+
+
+def exact_checks(
+    plan: Plan[Any], pairs: Sequence[CountedPair], only: Sequence[str] = ()
+) -> Iterator[ExactCheck]:
+    """Every check that applies to the plan, with what it found.
+
+    Args:
+        plan: what is checked.
+        pairs: what is counted of neighbouring logs.
+        only: the names of the checks wanted; all unless given.
+    """
+    checks: dict[str, Callable[[], str]] = {}
+    if plan.schedule.selection is not None:
+        checks["moves_as_stated"] = lambda: moves_as_stated(plan)
+        checks["widths_as_stated"] = lambda: widths_as_stated(plan)
+    elif plan.guarantee.kind is GuaranteeKind.K_QUERY:
+        checks["compares_as_analysed"] = lambda: compares_as_analysed(plan)
+    else:
+        checks["adds_as_analysed"] = lambda: _each(plan, pairs, adds_as_analysed)
+        checks["compares_as_analysed"] = lambda: compares_as_analysed(plan)
+        if any(part.within for part in plan.schedule):
+            checks["shows_as_analysed"] = lambda: shows_as_analysed(plan)
+        checks["draws_as_analysed"] = lambda: draws_as_analysed(plan)
+        checks["diverges_as_claimed"] = lambda: _diverges(plan, pairs)
+    if plan.mechanism.private:
+        checks["charges_as_claimed"] = lambda: charges_as_claimed(plan)
+    for name, check in checks.items():
+        if not only or name in only:
+            yield _checked(name, check)
+
+
+def _each(
+    plan: Plan[Any], pairs: Sequence[CountedPair], check: Callable[[Plan[Any], CountedPair], str]
+) -> str:
+    return "; ".join(f"{counted.name}: {check(plan, counted)}" for counted in pairs)
+
+
+def _diverges(plan: Plan[Any], pairs: Sequence[CountedPair]) -> str:
+    by = executed(plan)
+    return _each(plan, pairs, lambda made, counted: diverges_as_claimed(made, counted, by))

@@ -1,0 +1,214 @@
+"""Pairs of small logs that differ by one person, and what a release would count of each.
+
+Everything is counted by the mechanism's own ``count``, so that what bounds a person's records is audited too:
+the person has more of everything than may count.
+
+- **Crowd**: everybody has what the person has, far above every threshold. Here ε is attained.
+- **Alone**: nobody has it. Here δ is attained, at the threshold.
+- **Straddler**: as many others as bring a key to the threshold.
+- **Holders**: of rounds, as many holders of one item as bring it to where a person decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from tacit.privacy import Neighbours
+from tacit.release.engines import Engine
+from tacit.release.execution import Holdings
+from tacit.release.mechanism import Plan
+from tacit.release.rounds_analysis import even_chance_at
+from tacit.release.schedule import AdaptiveRounds, Part, SingleCount
+from tacit.searchlog import SCHEMA
+
+START = datetime(2006, 3, 1)
+History = Sequence[tuple[str, int, str | None]]
+"""(query, minutes after the beginning, clicked url)."""
+Log = dict[str, History]
+Key = tuple[str | None, ...]
+
+SCALES = 12
+"""A crowd is so many scales of noise above the threshold: below it a draw falls with chance e^-12."""
+_MOST = 48
+"""A person has at most so many different items here."""
+_WORDS = (
+    "beagle violin plumber church hospital weather football recipes cars flights guitar news shoes loan "
+    "movies horoscope dentist garden software lottery novel poker wedding insurance university camera puppy"
+).split()
+
+
+@dataclass(frozen=True)
+class CountedPair:
+    """What is counted of two neighbouring logs, or who holds what in them. Secret in a release.
+
+    Args:
+        name: of the pair.
+        keys: of each table the keys, with their counts on both logs (None where a key does not occur) and
+            whether they are public.
+        holdings: of both, for a mechanism that selects.
+    """
+
+    name: str
+    keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]]
+    holdings: tuple[Holdings, Holdings] | None = None
+
+    def differing(self) -> dict[str, dict[Key, tuple[int | None, int | None, bool]]]:
+        """The keys whose counts differ; all others are drawn alike and tell nothing."""
+        return {
+            table: {key: found for key, found in keys.items() if found[0] != found[1]}
+            for table, keys in self.keys.items()
+        }
+
+
+def log_table(log: Log) -> pa.Table:
+    """A log as the engine takes it."""
+    rows = [
+        (user, query, START + timedelta(minutes=minute), None if url is None else 1, url)
+        for user, history in log.items()
+        for query, minute, url in history
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+
+
+def _name(prefix: str, number: int) -> str:
+    """A word of letters, which no scrubbing takes for something else."""
+    return prefix + "".join(chr(97 + int(digit)) for digit in str(number))
+
+
+def _asked(queries: Sequence[str], urls: Sequence[str | None] | None = None, apart: int = 1) -> History:
+    found = urls or [f"http://{query.replace(' ', '-')}" for query in queries]
+    return [(query, apart * n, url) for n, (query, url) in enumerate(zip(queries, found, strict=True))]
+
+
+def history_of(plan: Plan[Any], word: str = "item") -> History:
+    """What a person has who goes beyond every bound of the plan."""
+    asked: Any = plan.mechanism
+    match plan.name:
+        case "click":
+            limit = min(asked.queries_per_user, _MOST)
+            domain = getattr(plan.domain, "queries", None)  # type: ignore[attr-defined]
+            first = 0 if word == "item" else limit + 1
+            names = [_name(word, n) for n in range(limit + 1)]
+            if domain is not None:
+                names = domain.slice(first, limit + 1).to_pylist()
+            once = plan.schedule.parts[0].contribution.once
+            queries = names if once else [names[n % 2] for n in range(limit + 1)]
+            known = getattr(plan.surfaced, "urls", None)  # type: ignore[attr-defined]
+            return _asked(queries, [(known(q) or (None,))[0] for q in queries] if known else None)
+        case "session":
+            size, sessions = asked.queries_per_session, min(asked.sessions_per_user, 8)
+            return [
+                (_name(word, n * (size + 1) + place), 200 * n + place, f"http://{_name(word, n)}")
+                for n in range(sessions + 1)
+                for place in range(size + 1)
+            ]
+        case "topics":
+            return _asked(_on_topics(plan, word), apart=1)
+        case "adaptive":
+            return _asked([_name(word, 0)])
+        case _:
+            return _asked([_name(word, n) for n in range(min(getattr(asked, "per_user", 3), _MOST) + 2)])
+
+
+def _on_topics(plan: Any, word: str) -> list[str]:
+    """Queries on different topics of the first level; those of another word on others still."""
+    import numpy as np
+
+    from tacit.release.mechanisms.topics_counting import topics_of_queries
+    from tacit.release.mechanisms.topics_tree import TOP
+
+    topics = plan.topics
+    numbers = topics_of_queries(topics.tree)(_WORDS)
+    paths = np.column_stack([each.to_numpy() for each in topics.path_table().columns[1:]])
+    found: dict[int, str] = {}
+    for query, number in zip(_WORDS, numbers.tolist(), strict=True):
+        place = topics.place[number] if number >= 0 else TOP
+        if place != TOP and paths[place][-1] != TOP:
+            found.setdefault(int(paths[place][0]), query)
+    queries = list(found.values())
+    half = max(1, len(queries) // 2)
+    return queries[:half] if word == "item" else queries[half:]
+
+
+def _far(part: Part) -> int:
+    """A count that passes whatever the noise is, but for a chance of e^-12."""
+    return max(part.least or 0, part.minimum) + math.ceil(SCALES * part.scale) + 1
+
+
+def people_of(plan: Plan[Any]) -> dict[str, int]:
+    """How many others each pair has."""
+    selection = plan.schedule.selection
+    if isinstance(selection, AdaptiveRounds):
+        middle = even_chance_at(selection)
+        return {f"{n} holders": n for n in sorted({round(middle * s) for s in (0.88, 0.94)})}
+    if isinstance(selection, SingleCount):
+        return {"crowd": selection.least + math.ceil(SCALES * selection.scale), "alone": 0}
+    if plan.schedule.exact:
+        return {"straddler": min(part.minimum for part in plan.schedule) - 1}
+    crowd = max(_far(part) for part in plan.schedule)
+    return {"crowd": crowd, "alone": 0, "straddler": max(0, (plan.schedule.parts[0].least or 2) - 1)}
+
+
+def pairs_of(plan: Plan[Any], only: Sequence[str] = ()) -> Iterator[tuple[str, Log, Log]]:
+    """The logs of each pair: without the person, and with; or with another one, where users are replaced.
+
+    Args:
+        plan: what is audited.
+        only: the pairs wanted; all unless given.
+    """
+    mine = history_of(plan)
+    replacing = plan.neighbours is Neighbours.REPLACE
+    other = history_of(plan, "other") if replacing else ()
+    for name, number in people_of(plan).items():
+        if only and name not in only:
+            continue
+        others: Log = {f"u{n}": mine for n in range(number)}
+        if replacing and name != "alone":
+            others |= {f"v{n}": other for n in range(number)}
+        yield name, others | ({"somebody": other} if replacing else {}), others | {"somebody": mine}
+
+
+def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> Iterator[CountedPair]:
+    """What the plan's own code counts of each pair."""
+    for name, without, having in pairs_of(plan, only):
+        counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
+        if plan.schedule.selection is not None:
+            yield CountedPair(name, {}, (counts[0]["held"].holdings, counts[1]["held"].holdings))
+            continue
+        keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]] = {}
+        published: dict[str, pa.Table] = {}
+        for part in plan.schedule:
+            found = [_rows(plan, engine, each, part, published) for each in counts]
+            public = found[0] | found[1]
+            keys[part.table] = {
+                key: (
+                    found[0][key][0] if key in found[0] else None,
+                    found[1][key][0] if key in found[1] else None,
+                    public[key][1],
+                )
+                for key in public
+            }
+            differing = [key[0] for key, (a, b, _) in keys[part.table].items() if a != b or (a or b)]
+            if not part.columns[0].several:
+                published[part.table] = pa.table({part.columns[0].name: pa.array(differing, pa.string())})
+        yield CountedPair(name, keys)
+
+
+def _rows(
+    plan: Plan[Any], engine: Engine, counting: Any, part: Part, published: dict[str, pa.Table]
+) -> dict[Key, tuple[int, bool]]:
+    found: dict[Key, tuple[int, bool]] = {}
+    for batch in plan.rows(engine, counting, part, published):
+        names = [name for name in batch.schema.names if name not in ("count", "public")]
+        keys = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+        marks = batch.column("public").to_pylist() if "public" in batch.schema.names else None
+        for n, (key, count) in enumerate(zip(keys, batch.column("count").to_pylist(), strict=True)):
+            found[key] = (count, part.keys.value == "public" if marks is None else bool(marks[n]))
+    return found

@@ -1,0 +1,141 @@
+"""``tacit audit``: attack a guard, and show what still leaks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from tacit.commands.options import ForceFlag, JsonFlag, declared_command, json_flag
+from tacit.commands.verbs import Panel
+from tacit.release.registry import MECHANISMS, mechanism_class
+from tacit.terminal import emit, stderr
+
+PANEL = Panel.EVALUATE
+
+Seconds = Annotated[
+    float | None, typer.Option(min=1, help="Do what can be done in so many seconds.", show_default=False)
+]
+Runs = Annotated[int, typer.Option(min=64, help="Runs of each of two neighbouring logs.")]
+Page = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)
+]
+
+
+class _Audited(TyperGroup):
+    """Takes a folder of a release in the place of a mechanism."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None:
+            if (Path(args[0]) / "manifest.json").is_file():
+                args = ["folder", *args]
+            else:
+                raise typer.BadParameter(
+                    f"{args[0]!r} is neither a mechanism nor the folder of a release. Mechanisms: "
+                    f"{', '.join(MECHANISMS)}.",
+                    ctx=ctx,
+                )
+        return super().resolve_command(ctx, args)
+
+
+def _given(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+_LAST = (
+    _given("runs", Runs, 100_000),
+    _given("seconds", Seconds, None),
+    _given("output", Page, None),
+    _given("force", ForceFlag, False),
+    json_flag(),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of verbs."""
+    verbs = typer.Typer(
+        help="Attack a guard, and show what still leaks.",
+        epilog="Example: tacit audit release zealous --epsilon 1 --delta 1e-6",
+        no_args_is_help=True,
+    )
+    releases = typer.Typer(
+        help="Attack a mechanism with its parameters, or those of a release that was made.",
+        epilog="Example: tacit audit release zealous --epsilon 1\nExample: tacit audit release week-01",
+        no_args_is_help=True,
+        cls=_Audited,
+    )
+    for name in MECHANISMS:
+        parameters = mechanism_class(name)
+        command = declared_command(parameters, _release(name), after=_LAST)
+        help_ = f"Attack {parameters.title}: exact checks, then lower bounds on ε from many runs."
+        example = f"Example: tacit audit release {name} {parameters.example}"
+        releases.command(name, help=help_, epilog=example)(command)
+    releases.command("folder", epilog="Example: tacit audit release folder week-01")(folder)
+    verbs.add_typer(releases, name="release")
+    app.add_typer(verbs, name="audit")
+
+
+def _release(name: str) -> Any:
+    def release(asked: Mapping[str, Any], **words: Any) -> None:
+        from tacit.commands.plan import planned
+
+        _audit_plan(planned(name, asked), **words)
+
+    return release
+
+
+def folder(
+    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    runs: Runs = 100_000,
+    seconds: Seconds = None,
+    output: Page = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Attack the mechanism of a release that was made, with the parameters of its manifest."""
+    from tacit.release.document.manifest import mechanism_of, read_manifest
+
+    plan = mechanism_of(read_manifest(release))
+    _audit_plan(plan, runs=runs, seconds=seconds, output=output, force=force, as_json=as_json)
+
+
+@contextmanager
+def _stages() -> Iterator[Callable[[str], object]]:
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda stage: console.print(f"{stage} …", markup=False)
+        return
+    with console.status("…") as status:
+        yield lambda stage: status.update(f"{stage} …")
+
+
+def _audit_plan(
+    plan: Any, *, runs: int, seconds: float | None, output: Path | None, force: bool, as_json: bool
+) -> None:
+    from tacit.audit.release import audit_release
+
+    with _stages() as report:
+        found = audit_release(plan, runs=runs, seconds=seconds, report=report)
+    _end(found, output, force, as_json)
+
+
+def _end(found: Any, output: Path | None, force: bool, as_json: bool) -> None:
+    """Print what was found, write the page, and exit with 1 where a leak exceeds a claim."""
+    result = found.to_dict()
+    if output is not None:
+        from tacit.audit.page import write_page
+
+        result["page"] = str(write_page(result, output, force=force))
+
+    def render(console: Console) -> None:
+        console.print(str(found), markup=False, soft_wrap=True)
+
+    emit(result, as_json=as_json, render=render)
+    if result["verdict"] == "broken":
+        raise typer.Exit(1)
