@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from tacit.audit.canaries import LogAudit
     from tacit.groups import Groups
     from tacit.privacy.ledger.ledger import Ledger
     from tacit.release.mechanism import Mechanism, Plan
@@ -244,6 +245,20 @@ class Log(Displayed):
 
         self._require_ledger(ledger)
         return publish(self.path, **given)
+
+    def audit(self, plan: Mechanism | Plan[Any], *, canaries: int = 400, charge: bool = False) -> LogAudit:
+        """Plant canaries beside the log, release it once in memory, and guess who asked.
+
+        The result is as sensitive as the log unless it is charged.
+
+        Args:
+            plan: a mechanism, or its plan.
+            canaries: how many people are planted.
+            charge: pay for the run in the data set's ledger, so that its result may be shown.
+        """
+        from tacit.audit.canaries import audit_log
+
+        return audit_log(self.path, plan, canaries=canaries, charge=flag("charge", charge))
 
     def bundle(
         self,

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from tacit.commands.options import ForceFlag, JsonFlag, declared_command, json_flag
+from tacit.commands.options import ForceFlag, JsonFlag, LogFile, Seed, Threads, declared_command, json_flag
 from tacit.commands.verbs import Panel
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, stderr
@@ -26,6 +26,13 @@ Runs = Annotated[int, typer.Option(min=64, help="Runs of each of two neighbourin
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)
 ]
+
+
+Synthetic = Annotated[
+    bool,
+    typer.Option("--synthetic", help="You vouch that nobody real is in the log: the report may be shared."),
+]
+_PAID = "Pay for the run in the data set's ledger: what it found may then be shown."
 
 
 class _Audited(TyperGroup):
@@ -78,7 +85,85 @@ def register(app: typer.Typer) -> None:
         releases.command(name, help=help_, epilog=example)(command)
     releases.command("folder", epilog="Example: tacit audit release folder week-01")(folder)
     verbs.add_typer(releases, name="release")
+    logs = typer.Typer(
+        help="Plant canaries beside a log, release it once in memory, and guess who asked.",
+        epilog="Example: tacit audit log zealous log.parquet --epsilon 1",
+        no_args_is_help=True,
+    )
+    for name in MECHANISMS:
+        parameters = mechanism_class(name)
+        if parameters.publishes_queries:
+            command = declared_command(parameters, _log(name), before=[_given_log()], after=_CANARIES)
+            help_ = f"Plant canaries beside a log, and release it once in memory with {parameters.title}."
+            example = f"Example: tacit audit log {name} log.parquet {parameters.example}"
+            logs.command(name, help=help_, epilog=example)(command)
+    verbs.add_typer(logs, name="log")
+    verbs.command("people", epilog="Example: tacit audit people log.parquet --known 3 -o people")(people)
     app.add_typer(verbs, name="audit")
+
+
+def _given_log() -> inspect.Parameter:
+    return inspect.Parameter("log", inspect.Parameter.KEYWORD_ONLY, annotation=LogFile)
+
+
+_CANARIES = (
+    _given("canaries", Annotated[int, typer.Option(min=10, help="How many people are planted.")], 400),
+    _given("charge", Annotated[bool, typer.Option("--charge", help=_PAID)], False),
+    _given("ledger", Annotated[Path | None, typer.Option(help="The ledger to charge.")], None),
+    _given("synthetic", Synthetic, False),
+    _given("threads", Threads, None),
+    *_LAST[2:],
+)
+
+
+def _log(name: str) -> Any:
+    def log(asked: Mapping[str, Any], **words: Any) -> None:
+        from tacit.audit.canaries import audit_log
+        from tacit.commands.plan import planned
+
+        output, force, as_json = (words.pop(each) for each in ("output", "force", "as_json"))
+        with _stages() as report:
+            found = audit_log(words.pop("log"), planned(name, asked), **words, report=report)
+        _end(found, output, force, as_json)
+
+    return log
+
+
+def people(
+    log: LogFile,
+    known: Annotated[int, typer.Option(min=1, help="Searches that are known of a person.")] = 3,
+    number: Annotated[int, typer.Option("--people", min=10, help="About how many people is guessed.")] = 400,
+    epsilons: Annotated[
+        list[float] | None, typer.Option("--epsilon", help="An ε to try (default: 1, 4, 10); repeat it.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="δ of the mechanisms.")] = 1e-6,
+    seed: Seed = 0,
+    synthetic: Synthetic = False,
+    threads: Threads = None,
+    output: Page = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Attack people of a log: would they be found, and can it be told what they searched for?
+
+    Hashed ids, k-query anonymity under an attacker with accounts of his own, and mechanisms at several ε. It
+    is the owner's own look: nothing is charged, and the result is as sensitive as the log.
+    """
+    from tacit.audit.people import EPSILONS, audit_people
+
+    with _stages() as report:
+        found = audit_people(
+            log,
+            known=known,
+            people=number,
+            epsilons=epsilons or EPSILONS,
+            delta=delta,
+            seed=seed,
+            synthetic=synthetic,
+            threads=threads,
+            report=report,
+        )
+    _end(found, output, force, as_json)
 
 
 def _release(name: str) -> Any:
@@ -132,6 +217,7 @@ def _end(found: Any, output: Path | None, force: bool, as_json: bool) -> None:
         from tacit.audit.page import write_page
 
         result["page"] = str(write_page(result, output, force=force))
+    result.pop("page_parts", None)
 
     def render(console: Console) -> None:
         console.print(str(found), markup=False, soft_wrap=True)

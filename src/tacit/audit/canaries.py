@@ -1,0 +1,317 @@
+"""People planted beside a real log, one release of it, and what an attacker guesses about them.
+
+Each **canary** is a query of its own, accounts that always ask it, just enough to bring it to the threshold,
+and one person who asks it or not by a coin. The log and the canaries go through preparation, counting, noise
+and withholding as a release does; every coin is guessed from the tables, and right guesses prove an ε
+(:func:`tacit.audit.bounds.one_run_epsilon`). Nothing is written: canaries are joined to the log in memory.
+
+**People of the log** instead of canaries: a rare query of a real person, asked or taken out by a coin.
+
+Unless it is charged, such a run is for the owner's eyes: its result is as sensitive as the log.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.audit.bounds import ALARM, SHOWN, could_notice, one_run_epsilon
+from tacit.audit.page import bar
+from tacit.display import Displayed
+from tacit.errors import InfeasibleError, ParameterError
+from tacit.privacy.ledger import Ledger, open_ledger
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.engines import Engine, memory_for, open_engine
+from tacit.release.mechanism import Mechanism, Plan, plan_of
+from tacit.release.preparation import Preparation, withheld
+from tacit.release.rounds_analysis import even_chance_at
+from tacit.release.schedule import AdaptiveRounds, SingleCount
+from tacit.searchlog import SCHEMA, check_log
+from tacit.validation import place, whole
+
+MEMORY = Path("/dev/shm")
+"""Where what does not fit goes: nothing of it is on a disk, whatever ends the process."""
+_WORD = "tacitcanary"
+
+
+def spill() -> Path:
+    """A folder in memory where there is one."""
+    return MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())
+
+
+def coins(number: int) -> NDArray[np.bool_]:
+    """Fair coins."""
+    bits = np.frombuffer(OperatingSystemRandomness().bits(number // 8 + 1), np.uint8)
+    return np.unpackbits(bits, count=number).astype(np.bool_)
+
+
+def accounts_for(plan: Plan[Any]) -> tuple[int, float]:
+    """How many accounts ask each canary, and the line above which a published count says that one more did.
+
+    The line is NaN where counts lean: it is then the median of all canaries'.
+    """
+    schedule = plan.schedule
+    if isinstance(schedule.selection, AdaptiveRounds):
+        return round(even_chance_at(schedule.selection)), math.nan
+    if isinstance(schedule.selection, SingleCount):
+        number = schedule.selection.least + math.ceil(2 * schedule.selection.scale)
+        return number, number + 0.5
+    if schedule.exact:
+        number = min(part.minimum for part in schedule) - 1
+        return number, number + 0.5
+    part = schedule.parts[0]
+    number = max(part.least or 1, part.minimum) + math.ceil(2 * part.scale)
+    return number, number + 0.5
+
+
+def letters(number: int) -> str:
+    """A word for a number, of letters alone: what scrubbing looks for is not in it."""
+    return _WORD + "".join(chr(97 + int(digit)) for digit in f"{number:05d}")
+
+
+def records(histories: Sequence[tuple[str, Sequence[str]]], at: Any) -> pa.Table:
+    """Users with queries a minute apart, each with a click."""
+    rows = [
+        (user, query, at + timedelta(minutes=n), 1, f"http://{letters(0)}/{n}")
+        for user, queries in histories
+        for n, query in enumerate(queries)
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
+    fields = zip(columns, SCHEMA, strict=True)
+    return pa.table({field.name: pa.array(column, field.type) for column, field in fields})
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A query about which is guessed: with others' queries where steps are published, and who may ask it."""
+
+    queries: tuple[str, ...]
+    person: str
+
+
+def guess(
+    plan: Plan[Any],
+    engine: Engine,
+    log: Any,
+    secrets: Sequence[Secret],
+    asked: NDArray[np.bool_],
+    *,
+    at: Any,
+    real: bool,
+    charge: Callable[[], object] = int,
+) -> NDArray[np.bool_]:
+    """Release the log with accounts for each secret, and guess every coin: which guesses are right.
+
+    Args:
+        plan: how it is released.
+        engine: where it is counted.
+        log: the records.
+        secrets: what is guessed about.
+        asked: the coins.
+        at: when accounts ask.
+        real: the persons are the log's, and records of those who did not ask are taken out.
+        charge: called after counting, before the first draw.
+    """
+    number, line = accounts_for(plan)
+    planted = [(f"{s.queries[0]} {n}", s.queries) for s in secrets for n in range(number)]
+    if real:
+        gone = [(s.person, s.queries[0]) for s, there in zip(secrets, asked, strict=True) if not there]
+        users, queries = ([row[n] for row in gone] for n in (0, 1))
+        taken = engine.load(pa.table({"user": pa.array(users, pa.string()), "query": queries}))
+        log = log.anti_join(taken, ["user", "query"])
+    else:
+        planted += [(s.person, s.queries) for s, there in zip(secrets, asked, strict=True) if there]
+    joined = log.union(engine.load(records(planted, at)))
+    counting = plan.count(engine, Preparation().apply(engine, joined))
+    charge()
+    tables = withheld(plan.publish(engine, counting, OperatingSystemRandomness()))
+    table = tables.get("queries", tables[plan.schedule.parts[0].table])
+    keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
+    counts = table.column("count").to_pylist() if "count" in table.column_names else [1] * len(keys)
+    shown = {key: 0 if count is None else count for key, count in zip(keys, counts, strict=True)}
+    scores = np.array([shown.get(secret.queries[0], -1) for secret in secrets], float)
+    if math.isnan(line):
+        line = float(np.median(scores)) + 1e-9
+    return np.asarray((scores > line) == asked)
+
+
+def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> list[tuple[str, ...]]:
+    """A query, or two where steps are published, for each canary: none of them is the log's."""
+    if not plan.mechanism.publishes_queries:
+        raise ParameterError(
+            f"{plan.title} publishes a fixed set of keys: a query of one's own is not among them.",
+            "Audit its parameters with `tacit audit release`.",
+        )
+    domain = getattr(getattr(plan, "domain", None), "queries", None)
+    if domain is not None and all(part.keys.value == "public" for part in plan.schedule):
+        unasked = engine.load(pa.table({"query": domain})).anti_join(log, "query").order_by("query")
+        return [(query,) for query in engine.table(unasked.limit(number)).column("query").to_pylist()]
+    several = plan.schedule.parts[0].table in ("pairs", "sessions", "transitions")
+    return [(letters(n), f"{letters(n)}x") if several else (letters(n),) for n in range(number)]
+
+
+@dataclass(frozen=True, repr=False)
+class LogAudit(Displayed):
+    """What canaries in one release of a log showed.
+
+    Args:
+        plan: of the release.
+        right: how many coins were guessed right.
+        coins: how many there were.
+        accounts: of each canary.
+        charged: whether the run was paid for.
+        synthetic: nobody real is in the log.
+    """
+
+    plan: Plan[Any]
+    right: int
+    coins: int
+    accounts: int
+    charged: bool
+    synthetic: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """ε is at least this, with 95% confidence."""
+        return one_run_epsilon(self.right, self.coins, self.coins, self.plan.delta)
+
+    @property
+    def verdict(self) -> str:
+        """``held``, or ``broken`` where the bound exceeds the claim.
+
+        A sound mechanism is called broken once in a million, and where what δ stands for happens.
+        """
+        surely = one_run_epsilon(self.right, self.coins, self.coins, 0.0, ALARM)
+        return "broken" if surely > self.plan.epsilon else "held"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        share = f"{self.right:,} of {self.coins:,} coins were guessed right"
+        if not self.plan.mechanism.private:
+            return f"{share}: nobody is protected from whoever plants {self.accounts} accounts."
+        most = could_notice(self.coins, self.plan.delta)
+        return (
+            f"{share}: ε is at least {self.epsilon:.3g}, and {self.plan.epsilon:.3g} is promised. This run "
+            f"could have shown up to {most:.2g}; a bound of 0 is no clean bill."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        claimed = self.plan.epsilon if self.plan.mechanism.private else None
+        row = bar(str(self.plan.title), self.right, self.coins, claimed, bad=claimed is None)
+        return {
+            "audit": "log",
+            "mechanism": self.plan.name,
+            "parameters": self.plan.to_dict(),
+            "claimed": {"epsilon": claimed, "delta": self.plan.delta},
+            "measured": {
+                "epsilon": self.epsilon,
+                "confidence": 1 - SHOWN,
+                "right": self.right,
+                "guesses": self.coins,
+                "noticeable": could_notice(self.coins, self.plan.delta),
+            },
+            "accounts": self.accounts,
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "charged": self.charged,
+            "sensitive": not (self.charged or self.synthetic),
+            "page_parts": {
+                "title": "Audit of a log",
+                "about": f"{self.plan.title}, {self.plan.guarantee}; {self.coins:,} canaries of "
+                f"{self.accounts} accounts each in one run.",
+                "question": "Did this person ask that?",
+                "rows": [row],
+            },
+        }
+
+    def _summary(self) -> str:
+        return f"Audit of a log with {self.plan.title}, {self.plan.guarantee}: {self.verdict}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("guessed right", f"{self.right:,} of {self.coins:,}"),
+            ("ε at least", f"{self.epsilon:.3f}"),
+            ("could have shown", f"{could_notice(self.coins, self.plan.delta):.2f}"),
+        ]
+
+    def _notes(self) -> list[str]:
+        kept = (
+            [] if self.charged or self.synthetic else ["Not charged: this result is as sensitive as the log."]
+        )
+        return [self.sentence, *kept]
+
+
+def audit_log(
+    log: str | Path,
+    plan: Mechanism | Plan[Any],
+    *,
+    canaries: int = 400,
+    charge: bool = False,
+    ledger: Ledger | str | Path | None = None,
+    synthetic: bool = False,
+    threads: int | None = None,
+    report: Callable[[str], object] = str,
+) -> LogAudit:
+    """Plant canaries beside a log, release it once in memory, and guess who asked.
+
+    Args:
+        log: a search log.
+        plan: a mechanism, or its plan.
+        canaries: how many.
+        charge: pay for the run in the data set's ledger, so that its result may be shown.
+        ledger: of the data set, with ``charge``.
+        synthetic: you vouch that nobody real is in the log: the result may be shown.
+        threads: how many threads work.
+        report: told what is under way.
+    """
+    settled, path = plan_of(plan), check_log(place("log", log))
+    settled.check()
+    number = whole("canaries", canaries, 10)
+    if number >= 100_000:
+        raise ParameterError.outside("canaries", number, "below 100,000")
+    opened = None
+    if charge:
+        opened = open_ledger(
+            ledger if isinstance(ledger, Ledger | None) else place("ledger", ledger), path, None
+        )
+        opened.state().account.charge(settled.event)  # refused now or never
+    with open_engine(memory=memory_for(path), threads=threads, spill=spill()) as engine:
+        report("planting canaries")
+        source = engine.log(path)
+        histories = histories_for(settled, engine, source, number)
+        if len(histories) < number:
+            raise InfeasibleError(
+                f"there is room for {len(histories)} canaries.", "Ask for fewer `canaries`."
+            )
+        secrets = [Secret(queries, f"{queries[0]} person") for queries in histories]
+        tossed = coins(number)
+
+        def pay() -> None:
+            report("drawing noise")
+            if opened is not None:
+                opened.spend(settled.event, "audit")
+
+        report("counting")
+        right = guess(
+            settled, engine, source, secrets, tossed, at=middle_of(source, engine), real=False, charge=pay
+        )
+    return LogAudit(settled, int(right.sum()), number, accounts_for(settled)[0], charge, synthetic)
+
+
+def middle_of(log: Any, engine: Engine) -> Any:
+    """A time within the log's period."""
+    ends = engine.table(log.aggregate(first=log.time.min(), last=log.time.max())).to_pylist()[0]
+    if ends["first"] is None:
+        raise InfeasibleError("the log is empty: there is nobody to hide among.", "Name another log.")
+    return ends["first"] + (ends["last"] - ends["first"]) / 2
