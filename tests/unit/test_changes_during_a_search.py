@@ -11,7 +11,7 @@ from tacit.device import Guard
 from tacit.web.engines.catalogue import parse_engine
 from tacit.web.engines.interface import SearchResult
 from tacit.web.rules import RuleBook
-from tacit.web.search import SearchService
+from tacit.web.search import Choices, SearchService
 from tacit.web.state import PageState, SentRequests, Settings
 from tacit.web.suggestions import Suggestions
 
@@ -27,8 +27,8 @@ def test_a_page_made_before_a_change_is_not_found_after_it(tmp_path: Path, chang
             return [SearchResult("https://a.example/", "a title", "a text")]
 
         desk = SearchService(guard, SentRequests(state), Suggestions(state, (), None), local)
-        engines = [parse_engine("embedded")]
-        page = anyio.run(desk.search, "tea", engines, RuleBook([]), Settings())
+        choices = Choices([parse_engine("embedded")], RuleBook({}), Settings())
+        page = anyio.run(desk.search, "tea", choices)
         assert desk.page(page.key) is page  # its links work
         assert desk.known("tea") is (None if changed else page)
         state.close()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.device import Guard
@@ -13,11 +16,11 @@ from tacit.web.state import PageState
 from tacit.web.suggestions import Suggestions, released_queries
 
 
-def release(folder: Path, **tables: str) -> Path:
+def release(folder: Path, **tables: dict[str, list[Any]]) -> Path:
     folder.mkdir()
     (folder / "manifest.json").write_text("{}")
-    for name, text in tables.items():
-        (folder / f"{name}.tsv").write_text(text)
+    for name, columns in tables.items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
     return folder
 
 
@@ -32,9 +35,9 @@ def state(tmp_path: Path) -> Iterator[PageState]:
 def test_queries_are_read_from_every_table_that_has_them(tmp_path: Path) -> None:
     folder = release(
         tmp_path / "r",
-        queries="query\tcount\njava coffee\t7\n'=sum(a1)\t3\nnobody\t-1\n",
-        clicks="query\turl\tcount\njava coffee\thttps://a.example/\t9\njava\thttps://b.example/\t4\n",
-        keywords="keyword\tcount\njava\t99\n",
+        queries={"query": ["java coffee", "=sum(a1)", "nobody", "withheld"], "count": [7, 3, -1, None]},
+        clicks={"query": ["java coffee", "java"], "url": ["https://a.example/", "b"], "count": [9, 4]},
+        keywords={"keyword": ["java"], "count": [99]},
     )
     assert released_queries(folder) == {"java coffee": 9, "=sum(a1)": 3, "java": 4}
 
@@ -43,9 +46,10 @@ def test_a_folder_without_a_release_or_without_queries_is_refused(tmp_path: Path
     with pytest.raises(InputError, match="tacit release"):
         released_queries(tmp_path)
     with pytest.raises(InputError, match="counts queries"):
-        released_queries(release(tmp_path / "k", keywords="keyword\tcount\njava\t99\n"))
+        released_queries(release(tmp_path / "k", keywords={"keyword": ["java"], "count": [99]}))
+    (release(tmp_path / "d") / "queries.parquet").write_bytes(b"secret-canary")
     with pytest.raises(InputError, match="damaged") as caught:
-        released_queries(release(tmp_path / "d", queries="query\tcount\nsecret-canary\n"))
+        released_queries(tmp_path / "d")
     assert "canary" not in str(caught.value)
 
 

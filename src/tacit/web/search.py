@@ -143,15 +143,15 @@ class FoundPage:
     wanted: interface.Wanted
     handed: str
     """The bang that an engine was given to read."""
-    batches: tuple[AnswerBatch, ...]
-    personal: tuple[ShownResult, ...]
-    plain: tuple[ShownResult, ...]
-    blocked: int
-    more: bool
-    """Whether the engines may have more results."""
-    milliseconds: float
     made: float
-    arranged: int
+    batches: tuple[AnswerBatch, ...] = ()
+    personal: tuple[ShownResult, ...] = ()
+    plain: tuple[ShownResult, ...] = ()
+    blocked: int = 0
+    more: bool = True
+    """Whether the engines may have more results."""
+    milliseconds: float = 0.0
+    arranged: int = -1
     """The number of changes after which the order was made."""
 
     @cached_property
@@ -179,6 +179,14 @@ class FoundPage:
         return next((shown for shown in self.plain if shown.number == number), None)
 
 
+class Choices(NamedTuple):
+    """The person's choices that a search goes by."""
+
+    engines: Sequence[interface.EngineDescription]
+    rules: RuleBook
+    settings: Settings
+
+
 class SearchService:
     """Runs searches.
 
@@ -202,8 +210,7 @@ class SearchService:
         self._sent = sent
         self._suggestions = suggestions
         self._local = local
-        self._pages: OrderedDict[str, FoundPage] = OrderedDict()
-        self._latest: dict[tuple[str, interface.Wanted, str], str] = {}
+        self._pages: OrderedDict[tuple[object, ...], FoundPage] = OrderedDict()
         self._changes = 0
         self._arrangements = 0
         self.client = EngineClient(proxy=proxy)
@@ -215,84 +222,70 @@ class SearchService:
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile or the engines have changed."""
         self._changes += 1
-        self._pages.clear()
-        self._latest.clear()
+        self._pages = OrderedDict()
 
     def rearrange(self) -> None:
         """Order the pages in memory anew when they are shown next: a click or a site rule was added."""
         self._arrangements += 1
 
     def page(self, key: str) -> FoundPage | None:
-        """A page that was found a while ago."""
-        found = self._pages.get(key)
-        return found if found is not None and time.monotonic() - found.made < _KEPT_SECONDS else None
+        """Look up a page that was found a while ago."""
+        pages = list(self._pages.values())
+        return next((one for one in pages if one.key == key and _is_fresh(one)), None)
 
     def known(
         self, query: str, wanted: interface.Wanted = interface.FIRST_PAGE, handed: str = ""
     ) -> FoundPage | None:
-        """The latest page for a query, if it is not too old."""
-        return self.page(self._latest.get((query, wanted, handed), ""))
+        """Look up the latest page for a query, if it is not too old."""
+        found = self._pages.get((query, wanted, handed))
+        return found if found is not None and _is_fresh(found) else None
 
     async def search(
-        self,
-        query: str,
-        engines: Sequence[interface.EngineDescription],
-        rules: RuleBook,
-        settings: Settings,
-        wanted: interface.Wanted = interface.FIRST_PAGE,
-        handed: str = "",
+        self, query: str, choices: Choices, wanted: interface.Wanted = interface.FIRST_PAGE, handed: str = ""
     ) -> FoundPage:
         """Ask all engines and arrange what they answer."""
         begun, changes = time.monotonic(), self._changes
-        page = FoundPage(
-            secrets.token_urlsafe(12), query, wanted, handed, (), (), (), 0, False, 0.0, begun, -1
-        )
-        batch = await self._ask(page, engines, wanted)
+        page = FoundPage(secrets.token_urlsafe(12), query, wanted, handed, begun)
+        page = await self._longer(page, choices)
         await to_thread.run_sync(self._suggestions.remember, query, datetime.now(UTC).isoformat())
-        page = await to_thread.run_sync(self._arranged, replace(page, batches=(batch,)), rules, settings)
-        page = replace(
-            page,
-            more=self._may_have_more(batch, batch, page.wanted),
-            milliseconds=(time.monotonic() - begun) * 1000,
-            made=time.monotonic(),
-        )
-        self._keep(page, findable=changes == self._changes)
+        page = replace(page, milliseconds=(time.monotonic() - begun) * 1000, made=time.monotonic())
+        # What was found while something changed is kept for its links, but not for who asks the same again.
+        pages, asked = self._pages, (query, wanted, handed)
+        pages[asked if changes == self._changes else (page.key,)] = page
+        while len(pages) > _KEPT_PAGES:
+            pages.popitem(last=False)
         return page
 
-    async def more(
-        self,
-        page: FoundPage,
-        engines: Sequence[interface.EngineDescription],
-        rules: RuleBook,
-        settings: Settings,
-    ) -> FoundPage:
-        """The page with the next results of the engines that have some, after those it has."""
-        if not page.more:
+    async def more(self, page: FoundPage, choices: Choices) -> FoundPage:
+        """Add the next results of the engines that have some, after those that the page has."""
+        return self._kept(await self._longer(page, choices)) if page.more else page
+
+    async def fresh(self, page: FoundPage, choices: Choices) -> FoundPage:
+        """Put the page in the order of now, without asking anyone again."""
+        if page.arranged == self._arrangements:
             return page
+        return self._kept(await to_thread.run_sync(self._arranged, page, choices))
+
+    def _kept(self, page: FoundPage) -> FoundPage:
+        """Keep a page in place of itself as it was before."""
+        for asked in [asked for asked, one in self._pages.items() if one.key == page.key]:
+            self._pages[asked] = page
+        return page
+
+    async def _longer(self, page: FoundPage, choices: Choices) -> FoundPage:
+        """Ask the engines for the first results, or the next ones."""
         wanted = replace(page.wanted, page=len(page.batches) + 1)
-        batch = await self._ask(page, engines, wanted)
+        batch = await self._ask(page, choices.engines, wanted)
         present = {one.address for before in page.batches for one in before.plain}
         new = AnswerBatch(
             batch.turns,
             tuple(one for one in batch.fused if one.address not in present),
             tuple(one for one in batch.plain if one.address not in present),
         )
-        longer = replace(
-            page,
-            batches=(*page.batches, new),
-            more=len(page.batches) + 1 < _MOST_BATCHES and self._may_have_more(batch, new, wanted),
-        )
-        longer = await to_thread.run_sync(self._arranged, longer, rules, settings)
-        if page.key in self._pages:
-            self._pages[page.key] = longer
-        return longer
-
-    def _may_have_more(self, batch: AnswerBatch, new: AnswerBatch, wanted: interface.Wanted) -> bool:
         following = replace(wanted, page=wanted.page + 1)
-        asked = [turn for turn in batch.turns if turn.engine.carriage is not interface.Carriage.HERE]
-        return bool(new.plain) and any(
-            turn.answer.results and upstream_of(turn.engine).takes(following) for turn in asked
-        )
+        more = new.plain and any(turn.answer.results and _has(turn.engine, following) for turn in new.turns)
+        page = replace(page, batches=(*page.batches, new), more=bool(more) and wanted.page < _MOST_BATCHES)
+        return await to_thread.run_sync(self._arranged, page, choices)
 
     async def completions(self, typed: str, engines: Sequence[interface.EngineDescription]) -> list[str]:
         """What the first SearXNG suggests for the beginning of a query; it sees what was typed."""
@@ -313,25 +306,6 @@ class SearchService:
             return [text for one in told[:8] if (text := interface.plain_text(one, 200))]
         except (InputError, ValueError, TypeError, KeyError, IndexError, RecursionError):
             return []
-
-    async def fresh(self, page: FoundPage, rules: RuleBook, settings: Settings) -> FoundPage:
-        """The page in the order of now, without asking anyone again."""
-        if page.arranged == self._arrangements:
-            return page
-        page = await to_thread.run_sync(self._arranged, page, rules, settings)
-        if page.key in self._pages:
-            self._pages[page.key] = page
-        return page
-
-    def _keep(self, page: FoundPage, *, findable: bool) -> None:
-        """Keep a page for its links, and for who asks the same again unless things changed meanwhile."""
-        self._pages[page.key] = page
-        if findable:
-            self._latest[page.query, page.wanted, page.handed] = page.key
-        while len(self._pages) > _KEPT_PAGES:
-            key, old = self._pages.popitem(last=False)
-            if self._latest.get((old.query, old.wanted, old.handed)) == key:
-                del self._latest[old.query, old.wanted, old.handed]
 
     async def _ask(
         self, page: FoundPage, engines: Sequence[interface.EngineDescription], wanted: interface.Wanted
@@ -370,7 +344,7 @@ class SearchService:
         alone = engine.carriage is interface.Carriage.NOTHING
         return (self._guard.send_alone if alone else self._guard.protect)(query, upstream=engine.name)
 
-    def _arranged(self, page: FoundPage, rules: RuleBook, settings: Settings) -> FoundPage:
+    def _arranged(self, page: FoundPage, choices: Choices) -> FoundPage:
         """The page with its results in both orders, batch after batch, so that none jumps back unseen."""
         arranged, blocked = self._arrangements, 0
         personal: list[ShownResult] = []
@@ -379,8 +353,8 @@ class SearchService:
         for batch in page.batches:
             numbers = {one.address: before + number for number, one in enumerate(batch.plain)}
             before += len(numbers)
-            arrangement = _Arrangement(page.query, batch, rules, numbers, len(plain))
-            found = arrangement.made(self._placed(page.query, batch, settings))
+            arrangement = _Arrangement(page.query, batch, choices.rules, numbers, len(plain))
+            found = arrangement.made(self._placed(page.query, batch, choices.settings))
             personal += found[0]
             plain += found[1]
             blocked += len(batch.plain) - len(found[1])
@@ -392,6 +366,10 @@ class SearchService:
             for one in batch.fused
         ]
         return self._guard.explain(query, rows) if settings.personalise and rows else []
+
+
+def _is_fresh(page: FoundPage) -> bool:
+    return time.monotonic() - page.made < _KEPT_SECONDS
 
 
 def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:

@@ -69,14 +69,13 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
             if self.started:
                 started()
 
-    usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    # uvicorn raises the signal that ended it once more after it has shut down in order.
+    usual = {name: signal.signal(name, lambda *_: None) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: looking through it for garbage takes a tenth of a second
         with threadpool_limits(1, user_api="blas"):  # two threads wait for each other: 43 ms a search, not 10
             Server(configuration).run(sockets=[opened])
-    except KeyboardInterrupt:
-        pass  # Ctrl-C is how a server ends: uvicorn raises the signal again once it has shut down in order
     finally:
         gc.unfreeze()
         for name, handler in usual.items():

@@ -27,8 +27,6 @@ _SCHEMA = f"""
 {FORGOTTEN_PERIOD};
 CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS page_engine (
-    name TEXT PRIMARY KEY, place INTEGER NOT NULL, description TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_sent (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, time TEXT NOT NULL, exposure INTEGER,
     address TEXT NOT NULL, bytes BLOB NOT NULL);
@@ -170,7 +168,7 @@ class SentRequests:
 
 # -- the person's choices --------------------------------------------------------------------------------
 
-_KEY = "settings"
+_KEY, _ENGINES = "settings", "engines"
 
 
 @dataclass(frozen=True)
@@ -218,16 +216,12 @@ def save_settings(state: PageState, settings: Settings) -> None:
 
 
 def engines(state: PageState) -> list[EngineDescription]:
-    """The engines that were added, in order; the embedded one alone where none ever was."""
-    rows = state.rows("SELECT description FROM page_engine ORDER BY place, name")
-    if not rows:
-        return [EngineDescription(EMBEDDED, EMBEDDED, carriage=Carriage.HERE)]
+    """Read the engines that were added, in order; the embedded one alone where none ever was."""
     found = []
-    for (text,) in rows:
-        data = json.loads(text)
+    for data in json.loads(state.setting(_ENGINES) or "[]"):
         enabled = bool(data.pop("enabled", True))
         found.append(replace(engine_from_data(data), enabled=enabled))
-    return found
+    return found or [EngineDescription(EMBEDDED, EMBEDDED, carriage=Carriage.HERE)]
 
 
 def save_engine(state: PageState, engine: EngineDescription) -> EngineDescription:
@@ -247,14 +241,10 @@ def remove_engine(state: PageState, name: str) -> None:
 
 
 def _store(state: PageState, kept: list[EngineDescription]) -> None:
-    with state.transaction() as connection:
-        connection.execute("DELETE FROM page_engine")
-        for place, engine in enumerate(kept):
-            data = asdict(engine)
-            data["carries"] = data.pop("carriage")
-            connection.execute(
-                "INSERT INTO page_engine VALUES (?, ?, ?)", (engine.name, place, json.dumps(data))
-            )
+    rows = [asdict(engine) for engine in kept]
+    for row in rows:
+        row["carries"] = row.pop("carriage")
+    state.set(_ENGINES, json.dumps(rows))
 
 
 _RULES = "rules"

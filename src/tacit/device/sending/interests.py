@@ -23,20 +23,19 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.profile.construction import people_filings
-from tacit.device.profile.history import PAGE, Filing, page_rows
+from tacit.device.profile.history import PAGE, Filing, HistoryIndex, page_rows
 from tacit.device.ranking.attention import Attention, QueryWords
 from tacit.device.sending.decision import Decision
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
 from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
-from tacit.text.vectors import WordTable, load_word_table
+from tacit.text.vectors import load_word_table
 
 SUPPORTS, SECOND = 0.55, 0.9
 """A page supports its best topic from this F on, and the second with this part of the best."""
@@ -71,17 +70,6 @@ def marked_topics(marks: Iterable[int]) -> Flags:
     if len(own):
         flags[topics.topics[(topics.matrix @ own.T).max(axis=1) >= TWIN]] = True
     return flags
-
-
-class JudgedPages(Protocol):
-    """Pages with their words, their best topics, and the sensitive concept that each was caught by."""
-
-    table: WordTable
-    bags: Bags
-    pages: npt.NDArray[np.void]
-    """Rows of type :data:`tacit.device.profile.history.PAGE`."""
-    generation: int
-    """Changes whenever all was read anew."""
 
 
 class JudgedTexts:
@@ -122,7 +110,7 @@ class PassedPages:
         passed: whether each page of the whole history passed.
     """
 
-    def __init__(self, index: JudgedPages) -> None:
+    def __init__(self, index: HistoryIndex | JudgedTexts) -> None:
         self._index = index
         self._made_for: tuple[int, frozenset[int]] | None = None
         self._marked: Flags | None = None

@@ -19,24 +19,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
-from tacit.web.engines.interface import (
-    FIRST_PAGE,
-    NOTHING_EXPOSED,
-    RESULTS_ASKED,
-    Aside,
-    Carriage,
-    EngineDescription,
-    Exposed,
-    InfoBox,
-    Outgoing,
-    SearchResult,
-    Upstream,
-    Wanted,
-    clean_result,
-    clean_results,
-    outgoing_request,
-    plain_text,
-)
+from tacit.web.engines import interface
 
 MEDIAWIKI: Mapping[str, Any] = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
@@ -88,16 +71,16 @@ def _at(tree: object, path: str) -> object:
     return tree
 
 
-def expanded(query: str, exposed: Exposed, carriage: Carriage) -> str:
+def expanded(query: str, exposed: interface.Exposed, carriage: interface.Carriage) -> str:
     """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
-    if carriage is not Carriage.EXPANSION:
+    if carriage is not interface.Carriage.EXPANSION:
         return query
     present = query.casefold()
     return " ".join([query, *(word for word in exposed.words if word.casefold() not in present)])
 
 
 @dataclass(frozen=True)
-class DescribedEngine(Upstream):
+class DescribedEngine(interface.Upstream):
     """An engine that answers in JSON."""
 
     description: Mapping[str, Any] = field(default_factory=dict)
@@ -123,7 +106,9 @@ class DescribedEngine(Upstream):
     def _template(self) -> str:
         return self.address + str(self.description.get("path", ""))
 
-    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
         """Put the query in its place in the address, or the body."""
         words = expanded(query, exposed, self.carriage)
         numbers = _numbers(wanted)
@@ -132,24 +117,24 @@ class DescribedEngine(Upstream):
             url = url.replace(name, str(number))
         headers = self.description.get("headers", {})
         if "body" not in self.description:
-            return outgoing_request("GET", url, headers)
+            return interface.outgoing_request("GET", url, headers)
         body = json.dumps(_filled(self.description["body"], words, numbers), ensure_ascii=False).encode()
-        return outgoing_request("POST", url, headers, body, "application/json")
+        return interface.outgoing_request("POST", url, headers, body, "application/json")
 
-    def takes(self, wanted: Wanted) -> bool:
+    def takes(self, wanted: interface.Wanted) -> bool:
         """The whole web, and further pages where the description has a place for their number."""
         written = self._template + json.dumps(self.description.get("body", ""))
         further = "{offset}" in written or "{page}" in written
         return wanted.category == "general" and (wanted.page == 1 or further)
 
-    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+    def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
         """Read the results; those without a usable address are left out."""
         found = _at(told, self.description.get("results", ""))
         if not isinstance(found, list):
             raise ValueError("no list of results where the description says")
         title, snippet = (self.description.get(name, name) for name in ("title", "snippet"))
         rows = ((self._link(one), _at(one, title), _at(one, snippet)) for one in found)
-        return clean_results(rows), Aside()
+        return interface.clean_results(rows), interface.Aside()
 
     def _link(self, item: object) -> object:
         link = str(self.description["link"])
@@ -165,9 +150,9 @@ class DescribedEngine(Upstream):
         return _PLACE.sub(fill, link)
 
 
-def _numbers(wanted: Wanted) -> dict[str, int]:
+def _numbers(wanted: interface.Wanted) -> dict[str, int]:
     """What stands for the numbers in an address or a body."""
-    count = RESULTS_ASKED
+    count = interface.RESULTS_ASKED
     return {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
 
 
@@ -184,7 +169,9 @@ def _filled(template: object, query: str, numbers: Mapping[str, int]) -> object:
 class SearXNG(DescribedEngine):
     """SearXNG, by its JSON interface: also pictures, news and films, filters, answers and boxes."""
 
-    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
         """Write the address with the query and whatever of the filters was chosen."""
         plain = super().request(query, exposed)
         chosen = {
@@ -197,33 +184,33 @@ class SearXNG(DescribedEngine):
         added = urlencode({name: value for name, value in chosen.items() if value})
         return replace(plain, url=f"{plain.url}&{added}") if added else plain
 
-    def takes(self, wanted: Wanted) -> bool:
+    def takes(self, wanted: interface.Wanted) -> bool:
         """Everything."""
         del wanted
         return True
 
-    def suggestions_request(self, typed: str) -> Outgoing:
+    def suggestions_request(self, typed: str) -> interface.Outgoing:
         """What asks for completions of what was typed."""
-        return outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
+        return interface.outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
 
-    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+    def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
         """Read the results with their dates, pictures and engines; and all that stands beside them."""
         rows = told.get("results") if isinstance(told, dict) else None
         if not isinstance(rows, list):
             raise ValueError("no list of results")
         found = []
-        for row in rows[: 4 * RESULTS_ASKED]:
+        for row in rows[: 4 * interface.RESULTS_ASKED]:
             fields = row if isinstance(row, dict) else {}
-            one = clean_result(fields.get("url"), fields.get("title"), fields.get("content"))
+            one = interface.clean_result(fields.get("url"), fields.get("title"), fields.get("content"))
             if one is not None:
                 found.append(_enriched(one, fields))
-        aside = Aside(
+        aside = interface.Aside(
             answers=tuple(filter(None, map(_answer, _listed(told, "answers")))),
             corrections=_lines(told, "corrections"),
             suggestions=_lines(told, "suggestions"),
             boxes=tuple(filter(None, map(_box, _listed(told, "infoboxes", 3)))),
             silent=tuple(
-                plain_text(one[0], 60)
+                interface.plain_text(one[0], 60)
                 for one in _listed(told, "unresponsive_engines")
                 if isinstance(one, list) and one and isinstance(one[0], str)
             ),
@@ -242,11 +229,11 @@ def _listed(told: object, name: str, most: int = _MOST_ASIDE) -> list[Any]:
 
 
 def _lines(told: object, name: str) -> tuple[str, ...]:
-    found = (plain_text(one, 200) for one in _listed(told, name))
+    found = (interface.plain_text(one, 200) for one in _listed(told, name))
     return tuple(dict.fromkeys(line for line in found if line))
 
 
-def _enriched(one: SearchResult, row: Mapping[str, Any]) -> SearchResult:
+def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.SearchResult:
     """A result with what else SearXNG says of it."""
     date = row.get("publishedDate")
     try:
@@ -258,9 +245,11 @@ def _enriched(one: SearchResult, row: Mapping[str, Any]) -> SearchResult:
     if picture.startswith("//"):
         picture = f"https:{picture}"
     inside = picture.startswith("data:image/") and len(picture) <= _LONGEST_PICTURE
-    if not inside and clean_result(picture, "", "") is None:
+    if not inside and interface.clean_result(picture, "", "") is None:
         picture = ""
-    notes = (plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source"))
+    notes = (
+        interface.plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source")
+    )
     return replace(
         one,
         date=moment,
@@ -273,51 +262,55 @@ def _enriched(one: SearchResult, row: Mapping[str, Any]) -> SearchResult:
 def _answer(told: object) -> tuple[str, str] | None:
     """A direct answer and the address of its source; older versions give the text alone."""
     fields = told if isinstance(told, dict) else {"answer": told}
-    text = plain_text(fields.get("answer"), 600)
-    source = clean_result(fields.get("url"), "", "")
+    text = interface.plain_text(fields.get("answer"), 600)
+    source = interface.clean_result(fields.get("url"), "", "")
     return (text, source.url if source else "") if text else None
 
 
-def _box(told: object) -> InfoBox | None:
-    title = plain_text(told.get("infobox"), 200) if isinstance(told, dict) else ""
+def _box(told: object) -> interface.InfoBox | None:
+    title = interface.plain_text(told.get("infobox"), 200) if isinstance(told, dict) else ""
     if not isinstance(told, dict) or not title:
         return None
     facts = [
-        (plain_text(one.get("label"), 80), plain_text(str(one.get("value") or ""), 200))
+        (interface.plain_text(one.get("label"), 80), interface.plain_text(str(one.get("value") or ""), 200))
         for one in _listed(told, "attributes")
         if isinstance(one, dict)
     ]
     rows = [one for one in _listed(told, "urls") if isinstance(one, dict)]
-    links = clean_results((one.get("url"), one.get("title"), "") for one in rows)
-    return InfoBox(
+    links = interface.clean_results((one.get("url"), one.get("title"), "") for one in rows)
+    return interface.InfoBox(
         title,
-        plain_text(told.get("content"), 800),
+        interface.plain_text(told.get("content"), 800),
         tuple(fact for fact in facts if all(fact)),
         tuple(links),
-        plain_text(told.get("engine"), 60),
+        interface.plain_text(told.get("engine"), 60),
     )
 
 
-class TacitServer(Upstream):
+class TacitServer(interface.Upstream):
     """A server of this project, by its address."""
 
-    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
+    def request(
+        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+    ) -> interface.Outgoing:
         """Write query and profile into the body, where they do not end up in a server's log of addresses."""
         del wanted
-        message: dict[str, Any] = {"query": query, "count": RESULTS_ASKED}
-        if self.carriage is Carriage.PROFILE and exposed.topics:
+        message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
+        if self.carriage is interface.Carriage.PROFILE and exposed.topics:
             message["topics"] = list(exposed.topics)
         body = json.dumps(message, ensure_ascii=False).encode()
-        return outgoing_request("POST", self.address.rstrip("/") + "/search", None, body, "application/json")
+        return interface.outgoing_request(
+            "POST", self.address.rstrip("/") + "/search", None, body, "application/json"
+        )
 
-    def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
+    def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
         """Read the results in the server's order, with their places before it personalised."""
         try:
             fields = ("title", "content", "plain_place")
             rows = [(row["url"], *(row.get(name) for name in fields)) for row in told["results"]]
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
-        return clean_results(rows), Aside()
+        return interface.clean_results(rows), interface.Aside()
 
 
 EMBEDDED = "embedded"
@@ -329,7 +322,7 @@ class EngineKind:
     """A kind of engine, for the person to choose."""
 
     title: str
-    carriages: tuple[Carriage, ...] = (Carriage.NOTHING, Carriage.EXPANSION)
+    carriages: tuple[interface.Carriage, ...] = (interface.Carriage.NOTHING, interface.Carriage.EXPANSION)
     """How it can carry a profile, the default first."""
     description: Mapping[str, Any] = field(default_factory=dict)
     """How its JSON interface is asked and read, where that is known."""
@@ -338,11 +331,11 @@ class EngineKind:
 
 
 KINDS: Mapping[str, EngineKind] = {
-    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (Carriage.HERE,)),
-    "tacit": EngineKind("A Tacit search server", (Carriage.PROFILE, Carriage.NOTHING)),
+    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
+    "tacit": EngineKind("A Tacit search server", (interface.Carriage.PROFILE, interface.Carriage.NOTHING)),
     "pool": EngineKind(
         "A pool: a query goes out only under a region of yours that k people share, and waits for them",
-        (Carriage.PROFILE, Carriage.NOTHING),
+        (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
     ),
     "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
@@ -360,7 +353,7 @@ def _kind(name: str) -> EngineKind:
     return KINDS[name]
 
 
-def upstream_of(engine: EngineDescription) -> Upstream:
+def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
     """The upstream that writes requests to the engine and reads its answers."""
     kind = _kind(engine.kind)
     match engine.kind:
@@ -373,7 +366,7 @@ def upstream_of(engine: EngineDescription) -> Upstream:
     return described(address, engine.carriage, kind.description)
 
 
-def check_engine(engine: EngineDescription) -> EngineDescription:
+def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
     """The same engine, if it can be used.
 
     Raises:
@@ -394,11 +387,11 @@ def check_engine(engine: EngineDescription) -> EngineDescription:
             raise InputError(
                 "the address must not hold a name or password.", "Use a header in a JSON description."
             )
-        upstream_of(engine).request("words", NOTHING_EXPOSED)
+        upstream_of(engine).request("words", interface.NOTHING_EXPOSED)
     return engine
 
 
-def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
+def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     """An engine from decoded JSON, as :func:`parse_engine` reads it from a file."""
     unknown = sorted(set(data) - _FIELDS)
     if unknown:
@@ -409,11 +402,11 @@ def engine_from_data(data: Mapping[str, Any]) -> EngineDescription:
     kind = _kind(name)
     try:
         return check_engine(
-            EngineDescription(
+            interface.EngineDescription(
                 name=str(data.get("name") or _host_and_port(address) or name),
                 kind=name,
                 address=address,
-                carriage=Carriage(data.get("carries", kind.carriages[0])),
+                carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
                 local=bool(data.get("local", False)),
                 timeout=float(data.get("timeout", 30.0 if name == "pool" else 4.0)),
                 description=dict(data.get("description", {})),
@@ -431,7 +424,9 @@ def _host_and_port(address: str) -> str:
     return host if not host or parts.port is None else f"{host}:{parts.port}"
 
 
-def named_apart(engine: EngineDescription, others: Iterable[EngineDescription]) -> EngineDescription:
+def named_apart(
+    engine: interface.EngineDescription, others: Iterable[interface.EngineDescription]
+) -> interface.EngineDescription:
     """The engine under a name that no other one has: ``name 2``, if another address has its own."""
     taken = {one.name: one.address for one in others}
     names = (engine.name, *(f"{engine.name[:55]} {number}" for number in range(2, len(taken) + 3)))
@@ -439,7 +434,7 @@ def named_apart(engine: EngineDescription, others: Iterable[EngineDescription]) 
     return replace(engine, name=next(free))
 
 
-def parse_engine(text: str) -> EngineDescription:
+def parse_engine(text: str) -> interface.EngineDescription:
     """An engine as ``embedded``, as ``KIND=ADDRESS``, or as a file of JSON that describes it."""
     kind, equals, address = text.partition("=")
     if text == EMBEDDED:

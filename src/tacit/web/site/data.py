@@ -156,9 +156,11 @@ class _DataPage:
 
     def _erased(self) -> None:
         with self._site.state.transaction() as connection:
-            for table in ("page_engine", "page_sent", "page_query"):
+            for table in ("page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
-            connection.execute("DELETE FROM page_setting WHERE key IN ('settings', 'lenses', 'rules')")
+            connection.execute(
+                "DELETE FROM page_setting WHERE key IN ('settings', 'engines', 'lenses', 'rules')"
+            )
         try:
             self._site.guard.forget(everything=True)  # writes the file anew
         finally:
@@ -244,10 +246,7 @@ def _everything(site: Site) -> dict[str, Any]:
             for query, last, times in state.rows("SELECT query, time, times FROM page_query ORDER BY time")
         ],
         "settings": json.loads(state.setting("settings") or "{}"),
-        "engines": [
-            json.loads(str(text))
-            for (text,) in state.rows("SELECT description FROM page_engine ORDER BY place")
-        ],
+        "engines": json.loads(state.setting("engines") or "[]"),
         "lenses": lenses(state),
         "rules": site.rules.rules,
     }

@@ -108,17 +108,15 @@ class _ResultPages:
         wanted = _wanted(asked | ({"category": bang.category} if bang.category else {}), site)
         page = site.service.known(query, wanted, bang.handed) if "again" not in asked else None
         if page is None:
-            page = await site.service.search(
-                query, site.engines, site.rules, site.settings, wanted, bang.handed
-            )
-        page = await site.service.fresh(page, site.rules, site.settings)
+            page = await site.service.search(query, site.choices, wanted, bang.handed)
+        page = await site.service.fresh(page, site.choices)
         if bang.first and page.personal:
             await self._record(page, page.personal[0])
             return self._away(request, self._target(page, page.personal[0]).direct)
         size = _PICTURES_ON_A_PAGE if wanted.category == "images" else _ON_A_PAGE
         choice = _Choice(asked.get("order") == "plain", _part(asked.get("page")), size, lens)
         if choice.part > max(1, -(-len(page.plain) // size)) and page.more:
-            page = await site.service.more(page, site.engines, site.rules, site.settings)
+            page = await site.service.more(page, site.choices)
         return self._draw(request, typed, page, choice)
 
     def _away(self, request: Request, address: str) -> Response:

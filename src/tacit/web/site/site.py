@@ -28,7 +28,7 @@ from tacit.pages import templates
 from tacit.web.engines.catalogue import named_apart
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
 from tacit.web.rules import RuleBook
-from tacit.web.search import SearchService
+from tacit.web.search import Choices, SearchService
 from tacit.web.site.door import Admission
 from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings, stored_rules
 from tacit.web.suggestions import Suggestions
@@ -135,6 +135,11 @@ class Site:
         if self._rules is None:
             self._rules = RuleBook(stored_rules(self.state))
         return self._rules
+
+    @property
+    def choices(self) -> Choices:
+        """All that a search goes by."""
+        return Choices(self.engines, self.rules, self.settings)
 
     def changed(self) -> None:
         """Drop what is cached: something was changed that it depends on."""
