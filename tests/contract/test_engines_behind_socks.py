@@ -16,7 +16,7 @@ from tests.local_server import http_answer, local_server
 
 from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient, Limits
-from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription
+from tacit.web.engines.interface import Answer, EngineDescription
 
 GOOD = json.dumps({"results": [{"url": "https://a.example/", "title": "A", "content": "text"}]})
 
@@ -59,7 +59,7 @@ def ask(address: str, port: int) -> tuple[Answer, int]:
     async def run() -> Answer:
         client = EngineClient(Limits(first_pause=0.01), proxy=f"socks5://127.0.0.1:{port}")
         try:
-            return await client.ask(engine, upstream, upstream.request("java", NOTHING_EXPOSED), record)
+            return await client.ask(engine, upstream, upstream.request("java"), record)
         finally:
             await client.close()
 

@@ -14,7 +14,7 @@ from tests.local_server import http_answer, local_server
 
 from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient, Limits, is_local, names_local_address
-from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription
+from tacit.web.engines.interface import Answer, EngineDescription
 
 GOOD = json.dumps({"results": [{"url": "https://a.example/", "title": "A", "content": "text"}]})
 QUICK = Limits(first_pause=0.01, body=100_000)
@@ -41,7 +41,7 @@ def ask(
         try:
             for _ in range(times):
                 answer = await client.ask(
-                    engine, upstream, upstream.request("what I asked", NOTHING_EXPOSED), record or Record()
+                    engine, upstream, upstream.request("what I asked"), record or Record()
                 )
             return answer
         finally:

@@ -15,7 +15,7 @@ from tests.local_server import LocalServer, http_answer, local_server
 from tests.page_server import ServedPage, served_page
 
 from tacit.web.engines.catalogue import parse_engine, upstream_of
-from tacit.web.engines.interface import NOTHING_EXPOSED, EngineDescription, Wanted
+from tacit.web.engines.interface import EngineDescription, Wanted
 
 SUBJECTS = {
     "coffee": "Roasting arabica beans for espresso, a dark beverage with crema",
@@ -248,16 +248,14 @@ def test_engines_complete_what_is_typed_only_when_told_to(tmp_path: Path) -> Non
         assert [one.wire for one in page.site.sent.all()] == engine.requests
 
 
-@pytest.mark.parametrize("kind", ["mediawiki", "opensearch", "json", "tacit"])
+@pytest.mark.parametrize("kind", ["mediawiki", "json", "tacit"])
 def test_which_engines_have_further_pages(kind: str) -> None:
     address = "http://a.example/?q={query}&p={page}" if kind == "json" else "http://a.example"
     described = {"link": "url"} if kind == "json" else {}
     upstream = upstream_of(EngineDescription("a", kind, address, description=described))
     second = Wanted(page=2)
     assert upstream.takes(second) is (kind != "tacit")
-    request = upstream.request("tea", NOTHING_EXPOSED, second)
+    request = upstream.request("tea", (), second)
     written = request.url + request.body.decode()
-    assert {"mediawiki": "sroffset=50", "opensearch": '"from": 50', "json": "p=2", "tacit": "tea"}[
-        kind
-    ] in written
+    assert {"mediawiki": "sroffset=50", "json": "p=2", "tacit": "tea"}[kind] in written
     assert not upstream.takes(Wanted(category="images"))

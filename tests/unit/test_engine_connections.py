@@ -26,7 +26,7 @@ from tests.local_server import http_answer, local_server
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient, Limits
-from tacit.web.engines.interface import NOTHING_EXPOSED, Answer, EngineDescription
+from tacit.web.engines.interface import Answer, EngineDescription
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 LIMITS = Limits(first_pause=0.01, body=100_000, attempts=1)
@@ -79,7 +79,7 @@ def ask(
                 may = local if isinstance(local, bool) else local[place]
                 engine = EngineDescription(f"engine {place}", "searxng", address, timeout=timeout, local=may)
                 upstream = upstream_of(engine)
-                request = upstream.request("java", NOTHING_EXPOSED)
+                request = upstream.request("java")
                 asked.answers.append(await client.ask(engine, upstream, request, record))
                 pause()
         finally:
@@ -288,7 +288,7 @@ def test_what_cannot_be_recorded_is_not_sent() -> None:
         upstream = upstream_of(engine)
         try:
             with pytest.raises(TacitError, match="full"):
-                await client.ask(engine, upstream, upstream.request("java", NOTHING_EXPOSED), full)
+                await client.ask(engine, upstream, upstream.request("java"), full)
         finally:
             await client.close()
 

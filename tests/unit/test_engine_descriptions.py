@@ -11,12 +11,12 @@ import pytest
 from tests.local_server import http_answer, local_server
 
 from tacit.errors import InputError
-from tacit.web.engines.catalogue import parse_engine, upstream_of
+from tacit.web.engines.catalogue import DescribedEngine, parse_engine, upstream_of
 from tacit.web.engines.client import EngineClient
-from tacit.web.engines.interface import Answer, Carriage, EngineDescription, Exposed, SearchResult
+from tacit.web.engines.interface import Answer, Carriage, EngineDescription, SearchResult, Wanted
 from tacit.web.search import canonical_address, fuse
 
-TOLD = Exposed(("entity.n.01", "entity.n.01/beverage.n.01"), ("beverage",))
+TOLD = ("entity.n.01", "entity.n.01/beverage.n.01")
 
 MEDIAWIKI = {  # the shape of action=query&list=search&formatversion=2
     "batchcomplete": True,
@@ -80,13 +80,18 @@ def test_mediawiki() -> None:
     assert answer.results[0].snippet == "an island & sea"
 
 
-def test_opensearch_is_asked_by_post() -> None:
-    request, answer = answered("opensearch", "/pages/_search", json.dumps(OPENSEARCH))
-    head, _, body = request.partition(b"\r\n\r\n")
-    assert head.startswith(b"POST /pages/_search HTTP/1.1\r\n")
-    assert json.loads(body)["query"]["multi_match"]["query"] == "java & tea"
-    assert json.loads(body)["size"] == 50
-    assert answer.results == (SearchResult("https://a.example/1", "One", "t"),)
+def test_a_description_with_a_body_is_asked_by_post() -> None:
+    asked = {"size": "{count}", "from": "{offset}", "query": {"match": {"text": "{query}"}}}
+    fields = {"title": "_source.title", "link": "_source.url", "snippet": "_source.text"}
+    upstream = DescribedEngine(
+        "http://127.0.0.1:1/pages/_search",
+        Carriage.NOTHING,
+        {"body": asked, "results": "hits.hits", **fields},
+    )
+    request = upstream.request("java & tea", (), Wanted(page=2))
+    assert (request.method, request.target) == ("POST", "/pages/_search")
+    assert json.loads(request.body) == {"size": 50, "from": 50, "query": {"match": {"text": "java & tea"}}}
+    assert upstream.read(OPENSEARCH)[0] == [SearchResult("https://a.example/1", "One", "t")]
 
 
 def test_words_of_exposed_topics_expand_the_query_only_where_that_was_chosen() -> None:
@@ -102,7 +107,7 @@ def test_a_tacit_server_gets_the_profile_in_the_body() -> None:
     assert json.loads(body) == {
         "query": "java & tea",
         "count": 50,
-        "topics": list(TOLD.topics),
+        "topics": list(TOLD),
     }
     alone = json.loads(answered("tacit", "", '{"results": []}', "nothing")[0].partition(b"\r\n\r\n")[2])
     assert alone == {"query": "java & tea", "count": 50}
@@ -127,7 +132,7 @@ def test_a_described_engine(tmp_path: Path) -> None:
     )
     engine = parse_engine(str(file))
     upstream = upstream_of(engine)
-    request = upstream.request("ä b", Exposed())
+    request = upstream.request("ä b")
     assert (request.method, request.target) == ("GET", "/find?words=%C3%A4+b")
     assert request.headers[0] == ("Host", "127.0.0.1:1")
     assert ("Authorization", "Bearer key") in request.headers

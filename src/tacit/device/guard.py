@@ -128,11 +128,11 @@ class Guard(Displayed):
         self._history = History(self._store)
         self._table = load_word_table()
         self._index = HistoryIndex(self._store, self._table)
-        attention = Attention(self._table)
+        self._attention = Attention(self._table)
         self._people = name == PEOPLE
         self._pages = PassedPages(self._index)
-        self._personal = PersonalOrder(self._store, self._pages, attention)
-        self._chooser = InterestChooser(self._pages, attention)
+        self._personal = PersonalOrder(self._store, self._pages, self._attention)
+        self._chooser = InterestChooser(self._pages, self._attention)
 
     def __enter__(self) -> Guard:
         return self
@@ -278,7 +278,7 @@ class Guard(Displayed):
         """Load tables and compiled loops, which the first search would otherwise wait for."""
         read = Bags.of_texts(self._table, ["the dog barks at the cat", "a cat and a dog"])
         with self._lock:
-            self._personal.warm_up("dog", read)
+            self._attention.attend("dog", read, read)
             self.preview("dog")
 
     # -- what its owner decides ----------------------------------------------------------------------
@@ -328,7 +328,7 @@ class Guard(Displayed):
             return {self._tree.label(topic): weight for topic, weight in self._store.sensitivity().items()}
 
     def topic(self, label: str | None = None) -> TopicNode:
-        """One topic of the taxonomy; the root, if none is named."""
+        """Look up a topic of the taxonomy; the root, if none is named."""
         with self._lock:
             return self._node(0 if label is None else self._tree.named(label), self._store.profile())
 

@@ -59,12 +59,7 @@ class Bang(NamedTuple):
 
 
 def read_bang(typed: str, *, handed_on: bool) -> Bang:
-    """What a query with a bang asks for.
-
-    Args:
-        typed: the query.
-        handed_on: whether an engine is asked that reads bangs itself.
-    """
+    """What a query with a bang asks for."""
     found = _BANG.search(typed)
     if found is None:
         return Bang(typed)

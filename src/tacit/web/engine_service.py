@@ -82,12 +82,7 @@ _DEPTH = 100
 
 
 class EngineService:
-    """Answers queries over documents, personalised by the profile that was sent along, if any.
-
-    Args:
-        documents: what is searched, numbered from 0; WordNet's entries, if none are given.
-        engine: a search engine over exactly these documents.
-    """
+    """Answers queries over documents, personalised by the profile that was sent along, if any."""
 
     def __init__(
         self, documents: Sequence[Document] | None = None, engine: SearchEngine | None = None
@@ -155,21 +150,18 @@ async def _question(request: Request) -> tuple[str, list[str], dict[str, float],
         asked: dict[str, Any] = dict(request.query_params) | {"query": request.query_params.get("q", "")}
     else:
         asked = await read_object(request, _LARGEST_BODY)
-    defaults: dict[str, Any] = {"query": None, "topics": [], "preferences": {}, "person": {}}
-    query, topics, preferences, person = (asked.get(name, usual) for name, usual in defaults.items())
+    query: Any = asked.get("query")
+    topics, person = asked.get("topics", []), asked.get("person", {})
+    preferences: Any = asked.get("preferences", {})
+    weights = preferences.values() if isinstance(preferences, dict) else [None]
     if not _is_text(query):
         raise InputError(f"query must be text of at most {_LONGEST_QUERY:,} characters.")
     if not isinstance(topics, list) or len(topics) > _MOST_TOPICS or not all(map(_is_text, topics)):
         raise InputError(f"topics must be a list of at most {_MOST_TOPICS:,} labels.")
-    if not isinstance(preferences, dict) or any(
-        isinstance(share, bool) or not isinstance(share, int | float) for share in preferences.values()
-    ):
+    if not all(type(one) in (int, float) for one in weights):
         raise InputError("preferences must name a number for each label.")
-    if (
-        not isinstance(person, dict)
-        or len(person) > _MOST_ATTRIBUTES
-        or not all(map(_is_text, person.values()))
-    ):
+    known = isinstance(person, dict) and len(person) <= _MOST_ATTRIBUTES
+    if not known or not all(map(_is_text, person.values())):
         raise InputError(f"person must name a text for each of at most {_MOST_ATTRIBUTES} attributes.")
     try:
         count = int(asked.get("count", 20))

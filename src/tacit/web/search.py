@@ -33,7 +33,6 @@ from tacit.web.engines.client import EngineClient
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
-from tacit.web.topics import leaf_names
 
 _DAMPING = 60
 
@@ -64,9 +63,7 @@ def canonical_address(url: str) -> str:
 def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
     """Fuse the results of all answers, best first; ties go to the engine that comes first.
 
-    Args:
-        answers: what the engines answered.
-        unpersonalised: use the ranks before engines personalised, where they give them.
+    Unpersonalised, the ranks before engines personalised count, where they give them.
     """
     found: dict[str, FusedResult] = {}
     for answer in answers:
@@ -188,15 +185,7 @@ class Choices(NamedTuple):
 
 
 class SearchService:
-    """Runs searches.
-
-    Args:
-        guard: the person's guard.
-        sent: where every request is recorded.
-        suggestions: where the person's queries are remembered.
-        local: the engine in this process.
-        proxy: a SOCKS proxy that all requests go through, such as ``socks5://127.0.0.1:9050``.
-    """
+    """Runs searches."""
 
     def __init__(
         self,
@@ -330,9 +319,8 @@ class SearchService:
         protection = await to_thread.run_sync(self._decide, engine, query)
         turn.protection = protection
         upstream = upstream_of(engine)
-        exposed = interface.Exposed(protection.topics, leaf_names(protection.topics))
         words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
-        request = upstream.request(words, exposed, wanted)
+        request = upstream.request(words, protection.topics, wanted)
 
         async def record(address: str, wire: bytes) -> None:
             await to_thread.run_sync(self._sent.record, engine.name, protection.exposure, address, wire)

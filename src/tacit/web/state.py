@@ -66,14 +66,9 @@ class PageState:
 
     @contextmanager
     def transaction(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes or none.
+        """Make all of the block's changes or none; a TacitError says that the file could not be changed.
 
-        Args:
-            synced: whether to wait for the disk. Without it, the changes survive the end of this process but
-                may be lost when the machine loses power.
-
-        Raises:
-            TacitError: the disk is full, or another process holds the file too long.
+        Not synced, they survive the end of this process but may be lost when the machine loses power.
         """
         with self._lock:
             try:

@@ -28,13 +28,7 @@ def is_sensitive(query: str) -> bool:
 
 
 class Suggestions:
-    """What may be meant by the beginning of a query.
-
-    Args:
-        state: the person's own queries.
-        phrases: public phrases, such as the entries of WordNet.
-        asked: queries of released logs, and how often each was asked.
-    """
+    """What may be meant by the beginning of a query."""
 
     def __init__(
         self,

@@ -47,13 +47,7 @@ class MappedQuery:
 
 
 def query_topics(tree: TopicTree, prior: Floats, retrieved: Integers) -> tuple[Integers, Floats, float]:
-    """T(q) without overlap, the relevance of each topic, and DP(q, R), the query's own discriminating power.
-
-    Args:
-        tree: the taxonomy.
-        prior: Pr(t) of its topics.
-        retrieved: the topic of each retrieved document.
-    """
+    """Find T(q) without overlap, the relevance of each topic, and DP(q, R), the power of the query alone."""
     topics, relevance = np.empty(len(retrieved), np.int32), np.empty(len(retrieved))
     size, power = loops.query_topics(np.sort(retrieved), tree.parent, tree.end, prior, topics, relevance)
     return topics[:size], relevance[:size], power

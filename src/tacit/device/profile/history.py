@@ -67,23 +67,15 @@ class History:
         numbers: list[int] = []
         counts: defaultdict[int, float] = defaultdict(float)
         with self._store.transaction() as connection:
-            for document in documents:
-                filing = document.filing if document.filing is not None else np.empty(0, FILING)
+            for one in documents:
+                filing = one.filing if one.filing is not None else np.empty(0, FILING)
+                moment, topics = utc_text(one.time), filing.tobytes()
+                values = (one.digest, moment, one.query, one.url, one.title, one.text, one.features, topics)
                 added = connection.execute(
                     "INSERT OR IGNORE INTO document "
                     "(digest, time, query, url, title, text, features, topics, concept) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        document.digest,
-                        utc_text(document.time),
-                        document.query,
-                        document.url,
-                        document.title,
-                        document.text,
-                        document.features,
-                        filing.tobytes(),
-                        document.concept,
-                    ),
+                    (*values, one.concept),
                 )
                 if added.rowcount == 0:
                     continue

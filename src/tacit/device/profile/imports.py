@@ -24,19 +24,8 @@ from tacit.errors import InputError
 
 _SEARCH_WORDS = ("q", "query", "p", "wd", "text", "search_query")
 _SEARCH_HOSTS = (
-    "google.",
-    "bing.",
-    "duckduckgo.",
-    "search.yahoo.",
-    "yandex.",
-    "baidu.",
-    "ecosia.",
-    "startpage.",
-    "search.brave.",
-    "qwant.",
-    "kagi.",
-    "127.0.0.1",
-    "localhost",
+    "google. bing. duckduckgo. search.yahoo. yandex. baidu. ecosia. startpage. search.brave. qwant. kagi. "
+    "127.0.0.1 localhost".split()
 )
 
 

@@ -80,16 +80,11 @@ class ProfileStore:
             connection = _connect(path)
             connection.execute(_JOURNAL)
             with _transaction(connection):
-                _execute(connection, TABLES)
-                connection.executemany(
-                    "INSERT INTO meta VALUES (?, ?)",
-                    [
-                        ("format", FORMAT),
-                        ("taxonomy", taxonomy),
-                        ("fingerprint", _fingerprint(tree)),
-                        ("digest key", secrets.token_hex(16)),
-                    ],
-                )
+                for statement in TABLES.strip().split(";\n"):
+                    connection.execute(statement)
+                told = {"format": FORMAT, "taxonomy": taxonomy, "fingerprint": _fingerprint(tree)}
+                told["digest key"] = secrets.token_hex(16)
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -99,7 +94,7 @@ class ProfileStore:
     def open(cls, path: str | Path, tree: TopicTree) -> ProfileStore:
         """Open a profile file; its permissions are tightened if they had been loosened."""
         path = Path(path)
-        connection = _connect_existing(path)
+        connection = _connect(path)
         try:
             store = cls(path, tree, connection)
             if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
@@ -130,7 +125,7 @@ class ProfileStore:
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
         """The name of the taxonomy that a profile was built with."""
-        connection = _connect_existing(Path(path))
+        connection = _connect(Path(path))
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'taxonomy'").fetchone()
         except sqlite3.DatabaseError as error:
@@ -307,23 +302,14 @@ def _fingerprint(tree: TopicTree) -> str:
     return identity.hexdigest()[:16]
 
 
-def _execute(connection: sqlite3.Connection, statements: str) -> None:
-    for statement in statements.strip().split(";\n"):
-        connection.execute(statement)
-
-
 def _connect(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
     connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # what is removed must not linger in the file
     connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL_PAGES}")
     return connection
-
-
-def _connect_existing(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
-    return _connect(path)
 
 
 @contextmanager

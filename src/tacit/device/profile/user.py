@@ -165,11 +165,6 @@ def cost_layer(tree: TopicTree, support: Floats, sensitivity: Mapping[int, float
 
     Equation 6 unrolled: on the way up, a sensitive topic s adds sen(s) times the product of the
     conditional probabilities, which is Pr(s | t), to every topic t above it.
-
-    Args:
-        tree: the taxonomy.
-        support: the user's support of every topic; above 0 where the topic is in the profile.
-        sensitivity: sen(s) of every sensitive topic.
     """
     check_requirements(tree, sensitivity)
     cost = np.zeros(len(tree))

@@ -111,12 +111,7 @@ class _Cleaned(NamedTuple):
 
 
 class Attention:
-    """Attention over a history. Not for several threads at once: it keeps scratch tables.
-
-    Args:
-        table: the word table.
-        parameters: how much each part counts.
-    """
+    """Attention over a history. Not for several threads at once: it keeps scratch tables."""
 
     def __init__(self, table: WordTable, parameters: AttentionParameters | None = None) -> None:
         self.table = table
@@ -129,14 +124,7 @@ class Attention:
     def attend(
         self, query: str | QueryWords, results: Bags, history: Bags, density: Density | None = None
     ) -> Attended:
-        """What the history says about the results of a query.
-
-        Args:
-            query: the query.
-            results: its results.
-            history: what the person has read.
-            density: of that history, if its dense part is to help where the query's words are new to it.
-        """
+        """What the history says about the results of a query."""
         with self._marked(query) as words:
             try:
                 attended = self._attend(words, results, history)
@@ -323,10 +311,6 @@ class PersonalOrder:
             self._counted, self._density = self._pages.bags, Density()
         attended = self._attention.attend(query, bags, self._pages.bags, self._density)
         return self._attention.order(attended).tolist(), attended
-
-    def warm_up(self, query: str, read: Bags) -> None:
-        """Load the loops that ordering and explaining need, by texts that stand for history and results."""
-        _strongest(self._attention.attend(query, read, read), np.arange(len(read)))
 
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order, each with the documents and the words that raise it most."""

@@ -92,13 +92,7 @@ class Density:
 
 
 def lift(results: _Float32, pages: _Float32, density: Density) -> Lift:
-    """How far results move.
-
-    Args:
-        results: the vectors of the results without the query's words, not of length 1 yet.
-        pages: those of the pages that count.
-        density: how dense the history is around each of these.
-    """
+    """Say how far results move, from their vectors and those of pages, without the query's words."""
     nothing = Lift(
         np.zeros(len(results), np.float32),
         np.empty(0, np.int64),

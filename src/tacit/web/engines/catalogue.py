@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
 from tacit.web.engines import interface
+from tacit.web.topics import leaf_names
 
 MEDIAWIKI: Mapping[str, Any] = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
@@ -30,30 +31,6 @@ MEDIAWIKI: Mapping[str, Any] = {
     "snippet": "snippet",
 }
 """MediaWiki's search, under the address of its script path (for Wikipedia: https://en.wikipedia.org/w)."""
-
-OPENSEARCH: Mapping[str, Any] = {
-    "path": "/_search",
-    "body": {
-        "size": "{count}",
-        "from": "{offset}",
-        "_source": ["url", "title", "text"],
-        "query": {"multi_match": {"query": "{query}", "fields": ["title^2", "text"]}},
-    },
-    "results": "hits.hits",
-    "title": "_source.title",
-    "link": "_source.url",
-    "snippet": "_source.text",
-}
-"""OpenSearch's ``_search``, under the address of an index whose documents have url, title and text."""
-
-SEARXNG: Mapping[str, Any] = {
-    "path": "/search?q={query}&format=json",
-    "results": "results",
-    "title": "title",
-    "link": "url",
-    "snippet": "content",
-}
-"""SearXNG's JSON interface; its settings must list ``json`` among ``search.formats``."""
 
 _KNOWN = {"path", "body", "headers", "results", "title", "link", "snippet"}
 _PLACE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
@@ -71,12 +48,12 @@ def _at(tree: object, path: str) -> object:
     return tree
 
 
-def expanded(query: str, exposed: interface.Exposed, carriage: interface.Carriage) -> str:
-    """The words that are sent: the query, with the exposed topics' names where the engine carries those."""
+def expanded(query: str, topics: Sequence[str], carriage: interface.Carriage) -> str:
+    """Add the names of exposed topics to the query where the engine carries those."""
     if carriage is not interface.Carriage.EXPANSION:
         return query
     present = query.casefold()
-    return " ".join([query, *(word for word in exposed.words if word.casefold() not in present)])
+    return " ".join([query, *(name for name in leaf_names(topics) if name.casefold() not in present)])
 
 
 @dataclass(frozen=True)
@@ -107,10 +84,10 @@ class DescribedEngine(interface.Upstream):
         return self.address + str(self.description.get("path", ""))
 
     def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+        self, query: str, topics: Sequence[str] = (), wanted: interface.Wanted = interface.FIRST_PAGE
     ) -> interface.Outgoing:
         """Put the query in its place in the address, or the body."""
-        words = expanded(query, exposed, self.carriage)
+        words = expanded(query, topics, self.carriage)
         numbers = _numbers(wanted)
         url = self._template.replace("{query}", quote_plus(words))
         for name, number in numbers.items():
@@ -166,23 +143,27 @@ def _filled(template: object, query: str, numbers: Mapping[str, int]) -> object:
     return template
 
 
-class SearXNG(DescribedEngine):
-    """SearXNG, by its JSON interface: also pictures, news and films, filters, answers and boxes."""
+class SearXNG(interface.Upstream):
+    """SearXNG, by its JSON interface: also pictures, news and films, filters, answers and boxes.
+
+    Its settings must list ``json`` among ``search.formats``.
+    """
 
     def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+        self, query: str, topics: Sequence[str] = (), wanted: interface.Wanted = interface.FIRST_PAGE
     ) -> interface.Outgoing:
         """Write the address with the query and whatever of the filters was chosen."""
-        plain = super().request(query, exposed)
-        chosen = {
+        asked = {
+            "q": expanded(query, topics, self.carriage),
+            "format": "json",
             "categories": "" if wanted.category == "general" else wanted.category,
             "time_range": wanted.time,
             "language": wanted.language,
             "safesearch": wanted.safe,
             "pageno": str(wanted.page) if wanted.page > 1 else "",
         }
-        added = urlencode({name: value for name, value in chosen.items() if value})
-        return replace(plain, url=f"{plain.url}&{added}") if added else plain
+        given = urlencode({name: value for name, value in asked.items() if value})
+        return interface.outgoing_request("GET", f"{self.address}/search?{given}")
 
     def takes(self, wanted: interface.Wanted) -> bool:
         """Everything."""
@@ -291,13 +272,13 @@ class TacitServer(interface.Upstream):
     """A server of this project, by its address."""
 
     def request(
-        self, query: str, exposed: interface.Exposed, wanted: interface.Wanted = interface.FIRST_PAGE
+        self, query: str, topics: Sequence[str] = (), wanted: interface.Wanted = interface.FIRST_PAGE
     ) -> interface.Outgoing:
         """Write query and profile into the body, where they do not end up in a server's log of addresses."""
         del wanted
         message: dict[str, Any] = {"query": query, "count": interface.RESULTS_ASKED}
-        if self.carriage is interface.Carriage.PROFILE and exposed.topics:
-            message["topics"] = list(exposed.topics)
+        if self.carriage is interface.Carriage.PROFILE and topics:
+            message["topics"] = list(topics)
         body = json.dumps(message, ensure_ascii=False).encode()
         return interface.outgoing_request(
             "POST", self.address.rstrip("/") + "/search", None, body, "application/json"
@@ -337,9 +318,8 @@ KINDS: Mapping[str, EngineKind] = {
         "A pool: a query goes out only under a region of yours that k people share, and waits for them",
         (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
     ),
-    "searxng": EngineKind("SearXNG", description=SEARXNG, suffix="/search"),
+    "searxng": EngineKind("SearXNG", suffix="/search"),
     "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
-    "opensearch": EngineKind("An OpenSearch index", description=OPENSEARCH, suffix="/_search"),
     "json": EngineKind("Any JSON search API"),
 }
 
@@ -362,8 +342,9 @@ def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
         case "json":
             return DescribedEngine(engine.address, engine.carriage, engine.description)
     address = engine.address.rstrip("/").removesuffix(kind.suffix)
-    described = SearXNG if engine.kind == "searxng" else DescribedEngine
-    return described(address, engine.carriage, kind.description)
+    if engine.kind == "searxng":
+        return SearXNG(address, engine.carriage)
+    return DescribedEngine(address, engine.carriage, kind.description)
 
 
 def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
@@ -387,7 +368,7 @@ def check_engine(engine: interface.EngineDescription) -> interface.EngineDescrip
             raise InputError(
                 "the address must not hold a name or password.", "Use a header in a JSON description."
             )
-        upstream_of(engine).request("words", interface.NOTHING_EXPOSED)
+        upstream_of(engine).request("words")
     return engine
 
 

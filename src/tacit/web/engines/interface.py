@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -262,20 +262,6 @@ class EngineDescription:
     """For an engine described in JSON: where things stand in its answer."""
 
 
-@dataclass(frozen=True)
-class Exposed:
-    """What of a profile goes to one engine with one query."""
-
-    topics: tuple[str, ...] = ()
-    """Labels of the exposed topics, from the root down."""
-    words: tuple[str, ...] = ()
-    """Readable names of the exposed leaves, to expand a query by."""
-
-
-NOTHING_EXPOSED = Exposed()
-"""The query goes alone."""
-
-
 FIRST_PAGE = Wanted()
 """The first results of the whole web."""
 
@@ -287,8 +273,8 @@ class Upstream:
     address: str
     carriage: Carriage = Carriage.NOTHING
 
-    def request(self, query: str, exposed: Exposed, wanted: Wanted = FIRST_PAGE) -> Outgoing:
-        """Write what to send for ``query`` with what is exposed of the profile."""
+    def request(self, query: str, topics: Sequence[str] = (), wanted: Wanted = FIRST_PAGE) -> Outgoing:
+        """Write what to send for ``query`` with the labels of the exposed topics, from the root down."""
         raise NotImplementedError
 
     def takes(self, wanted: Wanted) -> bool:

@@ -89,16 +89,12 @@ def _browser_routes(site: Site) -> list[Route]:
         answer.set_cookie(name, token, max_age=age, httponly=True, samesite="strict", path=f"{place}/")
         return answer
 
-    async def describe(request: Request) -> Response:
+    def describe(request: Request) -> Response:
         if not site.admission.is_suggestion_key(request.path_params["key"]):
             return PlainTextResponse("Not known.\n", 404)
-        description = site.fragment(
-            "opensearch.xml",
-            origin=f"http://{request.headers['host']}",
-            place=site.admission.place,
-            key=site.admission.suggestion_key,
-            post=site.settings.post,
-        )
+        origin, key = f"http://{request.headers['host']}", site.admission.suggestion_key
+        place, post = site.admission.place, site.settings.post
+        description = site.fragment("opensearch.xml", origin=origin, place=place, key=key, post=post)
         return Response(description, media_type="application/opensearchdescription+xml")
 
     async def suggest(request: Request) -> Response:

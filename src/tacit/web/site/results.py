@@ -74,20 +74,19 @@ class _ResultPages:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    async def front(self, request: Request) -> Response:
-        """The box, and for a newcomer what to do first."""
-        root = await to_thread.run_sync(self._site.guard.topic)
+    def front(self, request: Request) -> Response:
+        """Show the box, and to a newcomer what to do first."""
         return self._site.render(
             request,
             "front.html",
-            documents=round(root.documents),
+            documents=round(self._site.guard.topic().documents),
             confirmed=self._site.guard.confirmed,
             requests=sum(self._site.sent.count().values()),
             engines=[engine for engine in self._site.engines if engine.enabled],
         )
 
     async def search(self, request: Request) -> Response:
-        """The results of a query."""
+        """Show the results of a query."""
         asked = dict(request.query_params)
         if request.method == "POST":
             asked |= {name: str(value) for name, value in (await request.form(max_files=0)).items()}
@@ -114,7 +113,7 @@ class _ResultPages:
             await self._record(page, page.personal[0])
             return self._away(request, self._target(page, page.personal[0]).direct)
         size = _PICTURES_ON_A_PAGE if wanted.category == "images" else _ON_A_PAGE
-        choice = _Choice(asked.get("order") == "plain", _part(asked.get("page")), size, lens)
+        choice = _Choice(asked.get("order") == "plain", _part(asked.get("page", "")), size, lens)
         if choice.part > max(1, -(-len(page.plain) // size)) and page.more:
             page = await site.service.more(page, site.choices)
         return self._draw(request, typed, page, choice)
@@ -178,9 +177,9 @@ class _ResultPages:
         if one.result.picture and one.turn is not None:
             allowed = may_be_shown(one.result.picture, one.turn.engine, from_anywhere=settings.pictures)
             picture = f"{base}/picture/{by_way}" if allowed else ""
-        if not settings.remember_clicks:
-            return _Target(address, address, "", steps, not name, picture)
         recorded, beacon = f"{base}/go/{by_way}", f"{base}/clicked/{by_way}"
+        if not settings.remember_clicks:
+            recorded, beacon = address, ""
         return _Target(address, recorded, beacon, steps, not name, picture)
 
     async def go(self, request: Request) -> Response:
@@ -314,10 +313,8 @@ def _day(text: str) -> str:
     return f"{date.fromisoformat(text):%-d %b %Y}"
 
 
-def _part(text: str | None) -> int:
-    return (
-        max(1, int(text)) if text is not None and text.isascii() and text.isdigit() and len(text) < 4 else 1
-    )
+def _part(text: str) -> int:
+    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 4 else 1
 
 
 def _entry_name(url: str) -> str | None:

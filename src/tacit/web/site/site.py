@@ -50,16 +50,7 @@ class Notice:
 
 
 class Site:
-    """A running search page.
-
-    Args:
-        guard: the person's guard.
-        state: the page's tables in the profile file.
-        port: where the page is served.
-        given: engines from the command line, used instead of the stored ones.
-        proxy: a SOCKS proxy for all requests to engines.
-        asked: queries of released logs with their counts, for suggestions.
-    """
+    """A running search page."""
 
     def __init__(
         self,
