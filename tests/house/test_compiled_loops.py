@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-ROOMS = ("device", "pool", "world")
+ROOMS = ("device", "world")
 LOOPS = sorted(path for room in ROOMS for path in (SOURCE / "tacit" / room).rglob("loops/*.py"))
 
 

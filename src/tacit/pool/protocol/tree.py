@@ -28,26 +28,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InputError
+from tacit.pool.protocol.cuts import Codes, Cut, LookAhead, cut_region, halves
 from tacit.pool.protocol.template import Record, Region, Template
-
-Codes = npt.NDArray[np.uint16]
-"""Records as codes: one row per record, one column per attribute."""
 
 Corners = npt.NDArray[np.int64]
 """Regions as an array: (how many, low or high, attributes)."""
 
 Floats = npt.NDArray[np.float64]
 
-Cut = tuple[int, int]
-"""The attribute a node is cut in, and the last code of its lower half."""
-
 ROOT = 0
 """The node of the whole domain, d*."""
 
 VERSION = 1
 _MOST_NODES = 1 << 16
-_VOLUME_WEIGHT = 32.0
-"""How much a cell's share of the domain's volume counts beside the shares of its attributes' widths."""
 
 
 def headroom(k: int) -> int:
@@ -93,11 +86,12 @@ class Tree:
             if cut is None:
                 continue
             attribute, last = cut
-            low, high = list(region.low), list(region.high)
-            if not 0 <= attribute < len(low) or not low[attribute] <= last < high[attribute]:
+            if (
+                not 0 <= attribute < len(region.low)
+                or not region.low[attribute] <= last < region.high[attribute]
+            ):
                 raise InputError("a tree cuts a node outside its region.")
-            high[attribute], low[attribute] = last, last + 1
-            waiting += [Region(tuple(low), region.high), Region(region.low, tuple(high))]
+            waiting += reversed(halves(region, cut))
         return tuple(found)
 
     @cached_property
@@ -237,11 +231,10 @@ class Tree:
 
     def split(self, records: Codes, least: int) -> Tree:
         """This tree with each leaf cut further while both halves keep ``least`` of the records."""
-        leaf_of = self.leaves_of(records)
-        cuts: list[Cut | None] = []
+        leaf_of, choose, cuts = self.leaves_of(records), LookAhead(self.template, least), list[Cut | None]()
         for node, cut in enumerate(self.cuts):
-            inside = records[leaf_of == node]
-            cuts += [cut] if cut is not None else _cut(inside, self.template, least, self.regions[node])
+            below = [] if cut else cut_region(records[leaf_of == node], self.regions[node], choose)
+            cuts += [cut] if cut else [each for _, each in below]
         return Tree(self.template, tuple(cuts))
 
     def follows(self, before: Tree) -> bool:
@@ -274,21 +267,6 @@ class Tree:
         return Tree(self.template, tuple(cuts))
 
 
-def _cut(records: Codes, template: Template, least: int, within: Region) -> list[Cut | None]:
-    """The cuts of a region, in preorder."""
-    if len(records) < 2 * least:
-        return [None]
-    from tacit.pool.loops.cuts import cut_tree  # numba takes a moment to load
-
-    sizes = np.array(template.sizes, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rows, order = np.array(records, np.uint16, order="C"), np.arange(len(records))
-    low, high = np.array(within.low), np.array(within.high)
-    *_, cut_in, cut_at = cut_tree(rows, order, sizes, offsets, low, high, least, _VOLUME_WEIGHT, True)
-    pairs = zip(cut_in.tolist(), cut_at.tolist(), strict=True)
-    return [None if attribute < 0 else (attribute, last) for attribute, last in pairs]
-
-
 def grow_tree(records: Codes, template: Template, k: int, people: float, before: Tree | None = None) -> Tree:
     """Make a tree from public records for a pool in which ``people`` ask within a window.
 
@@ -297,10 +275,8 @@ def grow_tree(records: Codes, template: Template, k: int, people: float, before:
     """
     share = min(1.0, headroom(k) / max(people, 1.0))
     least = max(k, math.ceil(share * len(records)))
-    if before is not None:
-        finer = before.split(records, least)
-        return finer.merged(finer.counts(records), least)
-    return Tree(template, tuple(_cut(records, template, least, template.domain)))
+    finer = (before or Tree(template, (None,))).split(records, least)
+    return finer.merged(finer.counts(records), least)
 
 
 def template_records(template: Template, number: int = 20_000) -> Codes:

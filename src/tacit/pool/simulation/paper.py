@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.pool.loops.cuts import cut_tree, locate
+from tacit.pool.protocol.cuts import Codes, cut_region, median_cut
 from tacit.pool.protocol.template import Region, Template
-from tacit.pool.protocol.tree import Codes, Corners, losses
+from tacit.pool.protocol.tree import Corners, losses
 from tacit.pool.simulation.population import Population
 from tacit.pool.simulation.traffic import Floats, Numbers, Simulated, SimulationSetting, Stream
 from tacit.pool.simulation.verification import AuditedLog, verify_log
@@ -29,27 +30,23 @@ Flags = npt.NDArray[np.bool_]
 
 def split(records: Codes, template: Template, k: int, within: Region | None = None) -> Corners:
     """SPLIT: cut a region at medians into cells with at least k of the records; none for fewer than k."""
-    if len(records) < k:
-        return np.empty((0, 2, len(template.attributes)), np.int64)
-    within = within or template.domain
-    sizes = np.array(template.sizes, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rows, order = np.array(records, np.uint16, order="C"), np.arange(len(records))
-    low, high = np.array(within.low), np.array(within.high)
-    lows, highs, _, _, cut_in, _ = cut_tree(rows, order, sizes, offsets, low, high, k, 0.0, False)
-    cells: Corners = np.stack([lows, highs], axis=1)[cut_in < 0]
-    return cells
+    nodes = (
+        cut_region(records, within or template.domain, partial(median_cut, least=k))
+        if len(records) >= k
+        else []
+    )
+    cells = [(region.low, region.high) for region, cut in nodes if cut is None]
+    return np.array(cells, np.int64).reshape(-1, 2, len(template.attributes))
 
 
 def smallest_regions(records: Codes, corners: Corners) -> Numbers:
     """The smallest region that contains each record, or :data:`UNGROUPED`."""
     volumes = (corners[:, 1] - corners[:, 0] + 1).astype(np.float64).prod(axis=1)
-    order = np.argsort(volumes, kind="stable")
-    found = np.empty(len(records), np.int64)
-    lows, highs = np.ascontiguousarray(corners[order, 0]), np.ascontiguousarray(corners[order, 1])
-    locate(records, lows, highs, found)
-    groups: Numbers = np.append(order, UNGROUPED)[found]  # a place of -1 is the last: none
-    return groups
+    found = np.full(len(records), UNGROUPED)
+    for place in np.argsort(volumes, kind="stable")[::-1].tolist():
+        low, high = corners[place]
+        found[((low <= records) & (records <= high)).all(axis=1)] = place
+    return found
 
 
 @dataclass(frozen=True)

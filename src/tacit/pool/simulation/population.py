@@ -13,8 +13,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError
+from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.template import Template, named_template, read_template
-from tacit.pool.protocol.tree import Codes, template_records
+from tacit.pool.protocol.tree import template_records
 
 
 @dataclass(frozen=True)

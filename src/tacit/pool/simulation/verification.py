@@ -12,6 +12,8 @@ record.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,9 +26,9 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
-from tacit.pool.loops.matching import count_companions
 from tacit.validation import real, whole
 
+Numbers = npt.NDArray[np.int64]
 _COLUMNS = ("time", "sender", "record", "low", "high", "guarded")
 
 
@@ -43,10 +45,10 @@ class AuditedLog:
     """
 
     time: npt.NDArray[np.float64]
-    sender: npt.NDArray[np.int64]
-    record: npt.NDArray[np.int64]
-    low: npt.NDArray[np.int64]
-    high: npt.NDArray[np.int64]
+    sender: Numbers
+    record: Numbers
+    low: Numbers
+    high: Numbers
     guarded: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -57,7 +59,7 @@ def write_audited_log(log: AuditedLog, path: str | Path) -> None:
     """Write the log as Parquet, for its owner only."""
     width = log.record.shape[1]
 
-    def lists(codes: npt.NDArray[np.int64]) -> pa.Array:
+    def lists(codes: Numbers) -> pa.Array:
         return pa.FixedSizeListArray.from_arrays(pa.array(codes.astype(np.uint16).ravel()), width)
 
     lists_of = [lists(codes) for codes in (log.record, log.low, log.high)]
@@ -80,7 +82,7 @@ def read_audited_log(path: str | Path) -> AuditedLog:
             f"{path} has no column {missing[0]!r}.", f"An audited log has {', '.join(_COLUMNS)}."
         )
 
-    def codes(name: str) -> npt.NDArray[np.int64]:
+    def codes(name: str) -> Numbers:
         column = table.column(name).combine_chunks()
         width = column.type.list_size
         return np.asarray(column.flatten().to_numpy(), np.int64).reshape(-1, width)
@@ -141,30 +143,40 @@ class AnonymityAudit:
         }
 
 
-def companions(log: AuditedLog, k: int, window: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def companions(log: AuditedLog, k: int, window: float) -> tuple[Numbers, Numbers]:
     """For each entry, how many people (up to k) asked under the same d', and under any d' that matches d."""
-    number, width = log.record.shape
-    if not number:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
     corners, region = np.unique(np.hstack([log.low, log.high]), axis=0, return_inverse=True)
-    _, sender = np.unique(log.sender, return_inverse=True)
+    low, high = np.hsplit(corners, 2)
     order = np.lexsort((log.time, region.ravel()))
-    same, match = np.empty(number, np.int64), np.empty(number, np.int64)
-    count_companions(
-        log.time[order],
-        sender.ravel()[order],
-        region.ravel()[order],
-        np.ascontiguousarray(log.record[order]),
-        np.ascontiguousarray(corners[:, :width]),
-        np.ascontiguousarray(corners[:, width:]),
-        window * (1 + 1e-12),
-        k,
-        same,
-        match,
-    )
-    placed_same, placed_match = np.empty_like(same), np.empty_like(match)
-    placed_same[order], placed_match[order] = same, match
-    return placed_same, placed_match
+    groups = np.split(order, np.searchsorted(region.ravel()[order], np.arange(1, len(corners))))
+    times, senders = ([of[group].tolist() for group in groups] for of in (log.time, log.sender))
+    reach = window * (1 + 1e-12)
+    same = np.zeros(len(log), np.int64)
+    for group, moments, people in zip(groups, times, senders, strict=True):
+        near: Counter[int] = Counter()
+        first = last = 0
+        for entry, moment in zip(group.tolist(), moments, strict=True):
+            while last < len(moments) and moments[last] <= moment + reach:
+                near[people[last]] += 1
+                last += 1
+            while moments[first] < moment - reach:
+                near[people[first]] -= 1
+                if not near[people[first]]:
+                    del near[people[first]]
+                first += 1
+            same[entry] = min(len(near), k)
+    match, short = same.copy(), np.flatnonzero(same < k)
+    records, which = np.unique(log.record[short], axis=0, return_inverse=True)
+    matching = [np.flatnonzero(((low <= d) & (d <= high)).all(axis=1)).tolist() for d in records]
+    for entry, record in zip(short.tolist(), which.ravel().tolist(), strict=True):
+        moment, found = float(log.time[entry]), set[int]()
+        for place in matching[record]:
+            begin = bisect_left(times[place], moment - reach)
+            found.update(senders[place][begin : bisect_right(times[place], moment + reach)])
+            if len(found) >= k:
+                break
+        match[entry] = min(len(found), k)
+    return same, match
 
 
 def verify_log(log: AuditedLog | str | Path, k: int = 30, window: float = 50.0) -> AnonymityAudit:
