@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import Simulated, SimulationSetting, simulate
 
 RATES = (10.0, 60.0, 200.0, 600.0, 3_600.0)
@@ -32,7 +32,6 @@ def cell(found: Simulated) -> str:
         return "none"
     said = f"{found.answered:.0%}"
     if found.setting.mode == "paper":
-        assert found.log is not None
         return f"{said}, {found.breaches / max(int(found.log.guarded.sum()), 1):.1%} breached"
     wait = f" after {found.delay_median:.0f} s" if found.delay_median >= 0.5 else ""
     breached = f" {found.breaches} BREACHED" if found.breaches else ""
@@ -48,7 +47,7 @@ def table(base: SimulationSetting, rates: tuple[float, ...], people: tuple[int, 
         for number in people:
             windows = round(min(60, max(3, queries / (number * base.window / every))))
             setting = replace(base, every=every, people=number, windows=windows)
-            cells.append(cell(simulate(setting, adult(), keep_log=True)))
+            cells.append(cell(simulate(setting, adult())))
         print(f"| {every:g} s | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -63,7 +62,7 @@ def main() -> None:
     table(replace(BASE, mode="paper", failing=0.0), RATES[1:], people, queries)
     print("\nthe paper's traffic (k = 30, w = 50, 50 arrivals, stays of 50), by time between queries\n")
     for every in (12.5, 25.0, 50.0):
-        found = simulate(SimulationSetting(every=every, windows=3 if quick else 8), adult(), keep_log=True)
+        found = simulate(SimulationSetting(every=every, windows=3 if quick else 8), adult())
         print(f"| {every:g} | {cell(found)} | {found.people:,.0f} people ask in a window |", flush=True)
 
 

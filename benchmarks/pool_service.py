@@ -31,7 +31,7 @@ import numpy as np
 
 from tacit.pool.agent.agent import Agent, HeldError
 from tacit.pool.channel.join import JoinFile
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 
 ENGINE = """
 import uvicorn

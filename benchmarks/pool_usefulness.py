@@ -15,7 +15,7 @@ import argparse
 from dataclasses import replace
 
 from tacit.evaluate.guards.pool import topic_kinds, usefulness
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting, simulate
 from tacit.world import wordnet_corpus, wordnet_engine
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -47,26 +47,54 @@ def _unfolded(table: Table) -> RenderableType:
     return Group(*rows[:-1])
 
 
-def stdout() -> Console:
-    """The console for results (made anew each time, so that tests may replace ``sys.stdout``)."""
-    return ResultsConsole(file=sys.stdout, highlight=False)
+def stdout(*, markup: bool = True) -> Console:
+    """Return the console for results (made anew each time, so that tests may replace ``sys.stdout``)."""
+    return ResultsConsole(file=sys.stdout, highlight=False, markup=markup)
 
 
 def stderr() -> Console:
-    """The console for progress and errors."""
+    """Return the console for progress and errors."""
     return Console(file=sys.stderr, highlight=False)
 
 
-def emit(result: Mapping[str, Any], *, as_json: bool, render: Callable[[Console], None]) -> None:
-    """Print ``result`` as JSON, or let ``render`` draw it for a person.
+def emit(
+    result: Mapping[str, Any],
+    *shown: RenderableType,
+    as_json: bool,
+    render: Callable[[Console], None] | None = None,
+) -> None:
+    """Print ``result`` as JSON, or show it to a person; both must say the same.
 
-    Both must say the same: ``render`` draws from the same values that ``result`` holds.
+    Args:
+        result: the JSON document.
+        shown: text, printed as it is (the terminal wraps it), and tables or trees.
+        as_json: print the document.
+        render: draws what ``shown`` cannot hold, such as what depends on the console's width.
     """
     if as_json:
         sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         sys.stdout.flush()
-    else:
+        return
+    for each in shown:
+        stdout(markup=False).print(each, soft_wrap=isinstance(each, str | Text))
+    if render is not None:
         render(stdout())
+
+
+def table(headings: Sequence[str], rows: Iterable[Iterable[Any]], *, right: bool = False) -> Table:
+    """Lay rows out in columns, without a frame.
+
+    Args:
+        headings: one for each column; empty ones show none.
+        rows: their cells, each text or anything that rich can draw.
+        right: align all columns but the first to the right, as figures are.
+    """
+    made = Table(*headings, box=None, pad_edge=False, show_header=any(headings))
+    for column in made.columns[1:] if right else ():
+        column.justify = "right"
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))
+    return made
 
 
 def give_up_on_stdout() -> None:

@@ -45,7 +45,7 @@ def test_every_parameter_is_named_documented_and_offered_by_the_command(name: st
 def test_the_command_has_the_librarys_defaults(name: str) -> None:
     library = inspect.signature(EVALUATIONS[name]).parameters
     for option, offered in inspect.signature(getattr(commands, name)).parameters.items():
-        if option in library and option != "output" and offered.default is not None:
+        if option in library and option != "to" and offered.default is not None:
             assert offered.default == library[option].default, option
 
 

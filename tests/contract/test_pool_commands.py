@@ -27,7 +27,7 @@ from tests.redis_server import free_port
 
 from tacit.pool.agent.agent import Agent
 from tacit.pool.channel.join import JoinFile
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-pool.md"
 PLANTED = "127.0.0.77"

@@ -20,7 +20,10 @@ from tacit.pool.channel import tokens
 from tacit.pool.channel.join import Identity, JoinFile, token_challenge
 from tacit.pool.protocol.tree import Tree
 from tacit.pool.server.issuer import IssuerFile
+from tacit.pool.server.pool import Pool, _Worker, merge_small_leaves
+from tacit.pool.server.store import MemoryStore
 
+RUNNER = CliRunner()
 ME: dict[str, object] = {"age": 30, "place": "Redmond"}
 
 
@@ -81,6 +84,37 @@ def test_a_device_refuses_a_tree_that_was_cut_anew(tmp_path: Path) -> None:
     Agent(make_join(tmp_path, tree=root), ME, memory=memory)
     with pytest.raises(InputError, match="cut anew"):  # what was shown before the merge is not forgotten
         Agent(make_join(tmp_path, tree=other), ME, memory=memory)
+
+
+def test_leaves_of_too_few_people_are_merged_and_devices_go_on(tmp_path: Path) -> None:
+    join = make_join(tmp_path, period=600.0)
+    Agent(join, ME, memory=tmp_path / "memory.json")
+    noon, clock = 43_200.0, [43_200.0]
+    busy, quiet = join.tree.leaves[0], join.tree.leaves[1:]
+
+    async def drive(counted: dict[int, int]) -> None:
+        store = MemoryStore()
+        worker = _Worker(Pool(join, tmp_path / "pool.secret"), store, None, lambda: clock[0])
+        for _ in range(2):
+            await worker._step()
+            period = worker._counter.period if worker._counter else 0
+            for leaf, number in counted.items():
+                for one in range(number):
+                    await store.post(["deposit", f"{leaf} {one}", f"{leaf} {one}", period, leaf, ""])
+            await worker._step()
+            clock[0] += 600.0
+
+    asyncio.run(drive({busy: 2 * join.rules.k, quiet[0]: 2 * join.rules.k - 1}))
+    with pytest.raises(InputError, match="no whole day"):
+        merge_small_leaves(tmp_path / "pool.join", tmp_path / "pool.secret")
+    clock[0] = noon + 86_400.0
+    asyncio.run(drive({}))
+    made = RUNNER.invoke(application(), ["pool", "merge", str(tmp_path / "pool.join"), "--json",
+                                         "--secret", str(tmp_path / "pool.secret")])  # fmt: skip
+    merged = JoinFile.read(tmp_path / "pool.join")
+    assert json.loads(made.stdout)["leaves"] == len(merged.tree.leaves) < len(join.tree.leaves)
+    assert merged.tree == join.tree.merged({busy: 2 * join.rules.k}, 2 * join.rules.k)
+    Agent(merged, ME, memory=tmp_path / "memory.json")
 
 
 def test_a_device_refuses_earlier_periods_and_changed_keys(tmp_path: Path) -> None:

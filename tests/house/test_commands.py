@@ -54,6 +54,7 @@ def test_every_verb_has_a_page() -> None:
 
 def test_every_command_speaks_json_and_explains_every_option() -> None:
     for words, command in LEAVES:
+        command.explain()
         options = {option: parameter for parameter in command.params for option in parameter.opts}
         assert "--json" in options, f"tacit {' '.join(words)}"
         unexplained = [

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 from tacit.release.mechanisms.click import BUNDLED_SIZE
 from tacit.searchlog.sessions import SESSION_GAP
 from tacit.text.vectors import load_word_table

@@ -10,7 +10,7 @@ import pytest
 from tests.pool_chaos import Chaos, World, judge
 
 from tacit.pool.protocol.gateway import GatewayLog, Logged
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting, simulate
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
@@ -52,7 +52,7 @@ def test_the_regions_of_a_person_are_nested_over_a_day() -> None:
     setting = SimulationSetting(
         k=5, window=300.0, people=200, every=600.0, windows=287, stay=14_400.0, away=14_400.0
     )
-    log = simulate(setting, adult(), keep_log=True).log
+    log = simulate(setting, adult()).log
     assert log is not None and log.time.max() - log.time.min() > 80_000
     several = 0
     for person in np.unique(log.sender):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tacit.errors import InputError
 from tacit.pool.protocol.cuts import Codes
+from tacit.pool.protocol.population import adult
 from tacit.pool.protocol.template import Template, parse_template
 from tacit.pool.protocol.tree import ROOT, Tree, grow_tree, headroom, template_records
-from tacit.pool.simulation.population import adult
 
 
 @st.composite

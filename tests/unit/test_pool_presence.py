@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tacit.pool.protocol.counting import Actions, QueryCounter
+from tacit.pool.protocol.population import adult
 from tacit.pool.protocol.tree import Tree
-from tacit.pool.simulation.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting, Stream, draw_stream, simulate
 
 EPOCH = 59.0

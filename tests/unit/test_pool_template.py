@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
+from tacit.pool.protocol.population import adult, read_population
 from tacit.pool.protocol.template import (
     Region,
     Template,
@@ -17,7 +18,6 @@ from tacit.pool.protocol.template import (
     without_values,
 )
 from tacit.pool.protocol.tree import losses
-from tacit.pool.simulation.population import adult, read_population
 
 FIGURE_4 = {
     "attribute": [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.evaluate.guards.pool import topic_kinds, usefulness
-from tacit.pool.simulation.population import adult
+from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting
 from tacit.retrieval import average_precision
 from tacit.world import wordnet_corpus, wordnet_engine

@@ -17,10 +17,10 @@ import pkgutil
 import re
 import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from tacit import __version__
 from tacit.commands.verbs import Panel, VerbGroup, shape
@@ -44,7 +44,7 @@ _REMEDIES = {
     errno.EPERM: _UNWRITABLE,
     errno.EROFS: _UNWRITABLE,
     errno.ENOSPC: "Make room there, or choose another place.",
-    errno.ENOMEM: "Allow the process more memory, or give a smaller --memory where the command has it.",
+    errno.ENOMEM: "Allow it more memory (ulimit -v), or give a smaller --memory where the command has it.",
 }
 
 
@@ -120,31 +120,18 @@ def main() -> None:
     try:
         application()()
     except TacitError as error:
-        console = stderr()
-        console.print(f"[bold red]error:[/] {escape(error.problem)}", soft_wrap=True)
-        if error.remedy:
-            console.print(escape(error.remedy), soft_wrap=True)
-        sys.exit(WRONG_USAGE if isinstance(error, ParameterError) else 1)
+        _end(error.problem, error.remedy, WRONG_USAGE if isinstance(error, ParameterError) else 1)
     except OSError as error:
-        stderr().print(
-            f"[bold red]error:[/] {escape(error.strerror or type(error).__name__)}"
-            f"{': ' + escape(str(error.filename)) if error.filename else ''}",
-            soft_wrap=True,
-        )
-        if error.errno in _REMEDIES:
-            stderr().print(_REMEDIES[error.errno], soft_wrap=True)
-        sys.exit(1)
+        where = f": {error.filename}" if error.filename else ""
+        _end(f"{error.strerror or type(error).__name__}{where}", _REMEDIES.get(error.errno or 0, ""))
     except MemoryError:
-        stderr().print("[bold red]error:[/] the memory that this process may take is used up.")
-        stderr().print("Allow it more (ulimit -v), or give a smaller --memory where the command has it.")
-        sys.exit(1)
+        _end("the memory that this process may take is used up.", _REMEDIES[errno.ENOMEM])
     except ModuleNotFoundError as error:
         extra = _extra_with(error.name or "")
         if extra is None:
             raise
-        stderr().print(f"[bold red]error:[/] this command needs {error.name}, which is not installed here.")
-        stderr().print(f"Install tacit\\[{extra}], or tacit\\[all].")
-        sys.exit(1)
+        remedy = f"Install tacit[{extra}], or tacit[all]."
+        _end(f"this command needs {error.name}, which is not installed here.", remedy)
     except SystemExit as stop:  # Typer turns Ctrl-C into an exit with 130
         if stop.code == STOPPED:
             stderr().print("stopped; nothing half-written was left")
@@ -152,3 +139,11 @@ def main() -> None:
     except KeyboardInterrupt:
         stderr().print("stopped; nothing half-written was left")
         sys.exit(STOPPED)
+
+
+def _end(problem: str, remedy: str, code: int = 1) -> NoReturn:
+    """Say on stderr what is wrong and what to do about it, and exit."""
+    stderr().print(Text.assemble(("error:", "bold red"), f" {problem}"), soft_wrap=True)
+    if remedy:
+        stderr().print(remedy, markup=False, soft_wrap=True)
+    sys.exit(code)

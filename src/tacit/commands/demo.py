@@ -10,23 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.rule import Rule
+from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, stdout
 
 PANEL = Panel.WORLD
 
 _MARK = ".made-by-tacit-demo"
 _USERS = 3000
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    app.command(epilog="Example: tacit demo -o demo")(demo)
 
 
 def demo(
@@ -92,16 +87,17 @@ def demo(
     seconds = time.monotonic() - begun
     result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
 
-    def render(console: Console) -> None:
-        console.print(Rule(f"[bold]done in {seconds:.0f} s"))
-        console.print("Open the life of a query, made from what was just computed:")
-        console.print(f"  {escape(page.as_uri())}", soft_wrap=True)
-        console.print("Open a private search page with the profile that was just built:")
-        console.print(
-            f"  {escape(shlex.join(['tacit', 'serve', '--profile', str(profile)]))}", soft_wrap=True
-        )
+    emit(
+        result,
+        Rule(Text(f"done in {seconds:.0f} s", "bold")),
+        f"Open the life of a query, made from what was just computed:\n  {page.as_uri()}",
+        "Open a private search page with the profile that was just built:",
+        f"  {shlex.join(['tacit', 'serve', '--profile', str(profile)])}",
+        as_json=as_json,
+    )
 
-    emit(result, as_json=as_json, render=render)
+
+register = verb(demo, "-o demo")
 
 
 class _Stage:

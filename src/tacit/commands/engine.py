@@ -11,21 +11,10 @@ import typer
 
 from tacit.commands.options import Host, JsonFlag, Port
 from tacit.commands.servers import announcement, listen, run
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import progress
 
 PANEL = Panel.WORLD
-
-
-def register(app: typer.Typer) -> None:
-    """Add the group of verbs."""
-    group = typer.Typer(
-        help="A search server that takes a generalised profile with a query.",
-        epilog="Example: tacit engine serve --port 8480",
-        no_args_is_help=True,
-    )
-    group.command("serve", epilog="Example: tacit engine serve --port 8480")(serve)
-    app.add_typer(group, name="engine")
 
 
 def serve(
@@ -60,3 +49,10 @@ def serve(
             server,
             announcement(title, server, {"address": address}, [], as_json),
         )
+
+
+register = verb_group(
+    "engine",
+    "A search server that takes a generalised profile with a query.",
+    [verb(serve, "--port 8480")],
+)

@@ -10,17 +10,10 @@ from typing import Annotated, Literal
 import typer
 
 from tacit.commands.options import ForceFlag, JsonFlag, LogFile
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, stderr
 
-ExportFormat = Literal["aol", "tsv", "jsonl"]
-
 PANEL = Panel.LOG
-
-
-def register(app: typer.Typer) -> None:
-    """Add ``export``."""
-    app.command("export", epilog="Example: tacit export log.parquet -o log.txt.gz --format aol")(export)
 
 
 def export(
@@ -30,7 +23,8 @@ def export(
         typer.Option("--output", "-o", help="The file to write, gzipped if it ends in .gz; - is stdout."),
     ],
     format_name: Annotated[
-        ExportFormat, typer.Option("--format", help="AOL's columns, tab-separated values or JSON Lines.")
+        Literal["aol", "tsv", "jsonl"],
+        typer.Option("--format", help="AOL's columns, tab-separated values or JSON Lines."),
     ] = "aol",
     force: ForceFlag = False,
     as_json: JsonFlag = False,
@@ -70,4 +64,7 @@ def export(
     if to_stdout:
         stderr().print(said, markup=False, soft_wrap=True)
         return
-    emit(result, as_json=as_json, render=lambda console: console.print(said, markup=False, soft_wrap=True))
+    emit(result, said, as_json=as_json)
+
+
+register = verb(export, "log.parquet -o log.txt.gz --format aol")

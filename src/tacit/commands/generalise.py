@@ -6,42 +6,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress
 
 PANEL = Panel.DEVICE
-
-AlgorithmName = Literal["greedy-ratio", "greedy-il", "greedy-dp"]
-
-_Delta = Annotated[
-    float, typer.Option(help="Highest acceptable risk: the share of your total sensitivity, from 0 to 1.")
-]
-_Algorithm = Annotated[AlgorithmName, typer.Option(help="How to look for the best profile within the bound.")]
-_Upstream = Annotated[
-    str | None,
-    typer.Option(help="Record the exposure in the profile as sent to this upstream."),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command(
-        "generalise",
-        epilog='Example: tacit generalise "java" --profile me.profile --delta 0.1 --json',
-    )(generalise)
 
 
 def generalise(
     query: Annotated[str, typer.Argument(help="The query, as you would type it.")],
     profile: Annotated[Path, typer.Option("--profile", help="The profile file.")],
-    delta: _Delta = 0.1,
-    algorithm: _Algorithm = "greedy-ratio",
-    upstream: _Upstream = None,
+    delta: float = 0.1,
+    algorithm: Literal["greedy-ratio", "greedy-il", "greedy-dp"] = "greedy-ratio",
+    upstream: Annotated[
+        str | None, typer.Option(help="Record the exposure in the profile as sent to this upstream.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show which topics of your profile would go out with a query, and which stay hidden.
@@ -68,20 +50,17 @@ def generalise(
         "algorithm": algorithm,
     }
 
-    def render(console: Console) -> None:
-        drawn: dict[str, Tree] = {}
-        for label in sorted((*found.topics, *found.hidden)):
-            above, _, name = label.rpartition("/")
-            hidden = Text.assemble((name, "dim strike"), ("  hidden", "dim"))
-            line = Text(name, "bold green") if label in found.topics else hidden
-            drawn[label] = drawn[above].add(line) if above else Tree(line)
-        if drawn:
-            console.print(next(iter(drawn.values())))
-        console.print(
-            f"[bold]{len(found.topics)} of {len(drawn)} topics stay[/]  risk {found.risk:.4f} of at most "
-            f"{delta:g}  utility {found.utility:+.3f}"
-            if found.sent
-            else f"[bold]No profile is sent:[/] {found.reason}."
-        )
+    drawn: dict[str, Tree] = {}
+    for label in sorted((*found.topics, *found.hidden)):
+        above, _, name = label.rpartition("/")
+        hidden = Text.assemble((name, "dim strike"), ("  hidden", "dim"))
+        line = Text(name, "bold green") if label in found.topics else hidden
+        drawn[label] = drawn[above].add(line) if above else Tree(line)
+    kept = (f"{len(found.topics)} of {len(drawn)} topics stay", "bold")
+    figures = f"  risk {found.risk:.4f} of at most {delta:g}  utility {found.utility:+.3f}"
+    alone = Text.assemble(("No profile is sent:", "bold"), f" {found.reason}.")
+    said = Text.assemble(kept, figures) if found.sent else alone
+    emit(summary, *list(drawn.values())[:1], said, as_json=as_json)
 
-    emit(summary, as_json=as_json, render=render)
+
+register = verb(generalise, '"java" --profile me.profile --delta 0.1 --json', by="tacit.device:Guard")

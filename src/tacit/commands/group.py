@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperGroup
 
 from tacit.commands import options as o
-from tacit.commands.verbs import Panel
-from tacit.terminal import emit, progress
+from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.terminal import emit, progress, table
 
 PANEL = Panel.GROUPS
 
@@ -31,97 +31,33 @@ class _BundleUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``group`` with its verbs."""
-    group = typer.Typer(
-        cls=_BundleUnlessNamed,
-        no_args_is_help=True,
-        help="Put people into groups whose profiles serve them, and run a service on them.",
-        epilog="Example: tacit group log.parquet -o groups",
-    )
-    for verb, example in (
-        (bundle, "bundle log.parquet --epsilon 2 --budget-epsilon 8 -o groups"),
-        (lookup, "lookup groups 217"),
-        (assign, "assign groups newcomers.jsonl"),
-        (remove, "remove groups 217"),
-        (rerank, "rerank groups 217 results.json --query java"),
-        (rebundle, "rebundle groups"),
-    ):
-        group.command(verb.__name__, epilog=f"Example: tacit group {example}")(verb)
-    app.add_typer(group, name="group")
-
-
 Folder = Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")]
 User = Annotated[str, typer.Argument(help="The user's name, as in the log or profiles.")]
 
 
-def _in_panel(panel: str, help: str, **more: Any) -> Any:
-    return typer.Option(help=help, rich_help_panel=panel, **more)
-
-
-_cohorts = partial(_in_panel, "Cohorts: what they show of people")
-_words = partial(_in_panel, "Groups of words, for comparison")
-
-ProfilesFile = Annotated[
-    Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
-]
-Criterion = Annotated[
-    Literal["cohorts", "strict", "paper"] | None,
-    typer.Option(help="Public cohorts (the default), or groups of words (strict where --p is given)."),
-]
-Epsilon = Annotated[
-    float | None,
-    _cohorts("ε of the words of one generation; none are shown unless given. 2 suits 1,000 people, 1 5,000."),
-]
-Delta = Annotated[float, _cohorts("δ of these words.")]
-Clicks = Annotated[
-    Path | None,
-    _cohorts('Past requests as JSON lines {"user", "query", "results", "clicked"}: people vote for λ.'),
-]
-VoteEpsilon = Annotated[float, _cohorts("ε of that vote.")]
-Strength = Annotated[
-    float | None, _cohorts("λ where nobody votes: 0 is the engine's order, 12 the strongest. [default: 2]")
-]
-LedgerFile = Annotated[
-    Path | None, _cohorts("The population's ledger (default: where it is known, or beside the input).")
-]
-BudgetEpsilon = Annotated[
-    float | None, _cohorts("Open the ledger, if there is none, with this ε for all that is ever released.")
-]
-BudgetDelta = Annotated[float, _cohorts("δ of the budget, with --budget-epsilon.")]
-Probability = Annotated[
-    float | None, _words("Bound on an attacker's belief that a member holds a shown term. [default: 0.4]")
-]
-Augment = Annotated[int, _words("Steps of WordNet hypernyms added to compare users; 0 is synonyms only.")]
-Plain = Annotated[bool, _words("Compare words as they are, without WordNet.")]
-FewestHolders = Annotated[int, _words("Show only terms that at least this many users have.")]
-FewestInGroup = Annotated[int, _words("Show only terms that at least this many members of the group have.")]
-Weights = Annotated[
-    Literal["count", "binary", "tf-idf"],
-    _words("Weights of a user's terms: in how many queries, all the same, or rarer terms more."),
-]
-MaxTerms = Annotated[int | None, _words("Keep at most this many terms of each user, by weight.", min=1)]
-
-
 def bundle(
-    profiles: ProfilesFile,
-    output: o.OutputFolder,
-    criterion: Criterion = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 1e-6,
-    clicks: Clicks = None,
-    vote_epsilon: VoteEpsilon = 0.25,
-    strength: Strength = None,
-    ledger: LedgerFile = None,
-    budget_epsilon: BudgetEpsilon = None,
-    budget_delta: BudgetDelta = 1e-5,
-    p: Probability = None,
-    augment: Augment = 1,
-    plain: Plain = False,
-    fewest_holders: FewestHolders = 2,
-    fewest_in_group: FewestInGroup = 3,
-    weights: Weights = "count",
-    max_terms: MaxTerms = None,
+    profiles: Annotated[
+        Path, typer.Argument(help='A search log, or profiles as JSON lines: {"user": …, "terms": {term: 1}}.')
+    ],
+    to: o.OutputFolder,
+    criterion: Literal["cohorts", "strict", "paper"] | None = None,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    clicks: Path | None = None,
+    vote_epsilon: float = 0.25,
+    strength: float | None = None,
+    ledger: Path | None = None,
+    budget_epsilon: float | None = None,
+    budget_delta: float = 1e-5,
+    p: Annotated[float | None, typer.Option("--p")] = None,
+    augment: int = 1,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")
+    ] = False,
+    fewest_holders: int = 2,
+    fewest_in_group: int = 3,
+    weights: Literal["count", "binary", "tf-idf"] = "count",
+    max_terms: Annotated[int | None, typer.Option(min=1)] = None,
     scrub: o.ScrubFlag = True,
     since: o.Since = None,
     until: o.Until = None,
@@ -134,68 +70,43 @@ def bundle(
     The folder holds representatives.jsonl, which names no user, and apart from it operator/ (readable by
     you alone), which says who is where and what was measured.
     """
+    options = {name: value for name, value in locals().items() if name not in ("plain", "as_json")}
     from tacit.groups import Groups
 
-    with Groups.bundle(
-        profiles,
-        output,
-        criterion=criterion,
-        epsilon=epsilon,
-        delta=delta,
-        clicks=clicks,
-        vote_epsilon=vote_epsilon,
-        strength=strength,
-        ledger=ledger,
-        budget_epsilon=budget_epsilon,
-        budget_delta=budget_delta,
-        p=p,
-        fewest_holders=fewest_holders,
-        fewest_in_group=fewest_in_group,
-        augment=None if plain else augment,
-        seed=seed,
-        weights=weights,
-        max_terms=max_terms,
-        scrub=scrub,
-        since=since,
-        until=until,
-        force=force,
-        progress=progress,
-    ) as groups:
+    options["augment"] = None if plain else augment
+    with Groups.bundle(**options, progress=progress) as groups:
         measured = groups.report
-    result = {"output": str(output), **measured}
-    emit(result, as_json=as_json, render=lambda console: _render(console, measured, output))
+    emit({"output": str(to), **measured}, *_shown(measured, str(to)), as_json=as_json)
 
 
-def _render(console: Console, measured: dict[str, Any], output: Path) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    place = escape(str(output))
+def _shown(measured: dict[str, Any], place: str) -> list[str | Text | Table]:
     cohorts = measured["criterion"] == "cohorts"
-    lines = _of_cohorts(measured, place) if cohorts else _of_words(measured, place)
+    lines: list[str | Text | Table] = [*(_of_cohorts if cohorts else _of_words)(measured, place)]
     found = measured["singled_out"]
     gain = found["by_language"] - found["without"]
     lines.insert(
         1,
-        f"{'[bold red]high[/] ' if found['high'] else ''}somebody who knows one term of a person, and which "
-        f"words go together, names another rightly for {found['by_language']:.1%}; without these groups for "
-        f"{found['without']:.1%}: {gain:+.1%} is what they give away",
+        Text.assemble(
+            ("high ", "bold red") if found["high"] else "",
+            "somebody who knows one term of a person, and which words go together, names another rightly for "
+            f"{found['by_language']:.1%}; without these groups for {found['without']:.1%}: {gain:+.1%} is "
+            "what they give away",
+        ),
     )
     if without := measured["users_without_terms"]:
         lines.append(f"{without:,} more users have no usable query and are in no group")
     if scrubbed := measured["scrubbed_queries"]:
         lines.append(f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number")
-    console.print("\n".join(lines), soft_wrap=True)
-    table = Table("knows", "right", "without", "gain, 95 %", "surest tenth", "without")
-    for line in measured["language"]:
-        low, high = line["gain_interval"]
-        table.add_row(
+    rows = [
+        (
             f"{line['known_terms']}, {line['knows']}",
             *(f"{line[key]:.3f}" for key in ("right", "without")),
-            f"{line['gain']:+.3f} [{low:.3f}, {high:.3f}]",
+            "{:+.3f} [{:.3f}, {:.3f}]".format(line["gain"], *line["gain_interval"]),
             *(f"{line[key]:.3f}" for key in ("surest", "surest_without")),
         )
-    console.print(table)
+        for line in measured["language"]
+    ]
+    return [*lines, table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)]
 
 
 def _of_cohorts(measured: dict[str, Any], place: str) -> list[str]:
@@ -262,7 +173,7 @@ def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
     found: dict[str, Any] = {"known": place is not None, "group": group, "member": member}
     if places:
         found |= {"places": list(places), "about": about}
-    emit(found, as_json=as_json, render=lambda console: console.print(said, soft_wrap=True, highlight=False))
+    emit(found, said, as_json=as_json)
 
 
 def assign(
@@ -287,15 +198,11 @@ def assign(
         "guests": sum(not place.member and place.group is not None for place in places),
         "waiting": sum(place.group is None for place in places),
     }
-    emit(
-        result,
-        as_json=as_json,
-        render=lambda console: console.print(
-            f"{result['assigned']:,} newcomers: {result['members']:,} in groups, "
-            f"{result['guests']:,} guests of groups, {result['waiting']:,} without a similar group",
-            soft_wrap=True,
-        ),
+    said = (
+        f"{result['assigned']:,} newcomers: {result['members']:,} in groups, {result['guests']:,} guests of "
+        f"groups, {result['waiting']:,} without a similar group"
     )
+    emit(result, said, as_json=as_json)
 
 
 def remove(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
@@ -305,8 +212,7 @@ def remove(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
     with Groups.open(folder) as groups:
         groups.remove(user)
         left = len(groups)
-    result = {"removed": 1, "users": left}
-    emit(result, as_json=as_json, render=lambda console: console.print(f"erased; {left:,} users are left"))
+    emit({"removed": 1, "users": left}, f"erased; {left:,} users are left", as_json=as_json)
 
 
 def rerank(
@@ -332,16 +238,11 @@ def rerank(
         raise InputError("the results are not a JSON list of objects.", 'Give [{"url": …, "title": …}, …].')
     with Groups.open(folder) as groups:
         ranked = groups.rerank(user, given, query)
-
-    def render(console: Console) -> None:
-        for place, result in enumerate(ranked, start=1):
-            shown = result.get("title") or result.get("url") or ""
-            console.print(f"{place:3}  {shown}", markup=False, soft_wrap=True)
-
-    emit({"results": ranked}, as_json=as_json, render=render)
+    names = [result.get("title") or result.get("url") or "" for result in ranked]
+    emit({"results": ranked}, *(f"{place:3}  {name}" for place, name in enumerate(names, 1)), as_json=as_json)
 
 
-def rebundle(folder: Folder, clicks: Clicks = None, as_json: o.JsonFlag = False) -> None:
+def rebundle(folder: Folder, clicks: Path | None = None, as_json: o.JsonFlag = False) -> None:
     """Release another generation of cohorts' words, charged to the ledger; groups of words are stable."""
     from tacit.groups import Groups
 
@@ -349,8 +250,29 @@ def rebundle(folder: Folder, clicks: Clicks = None, as_json: o.JsonFlag = False)
         groups.rebundle(clicks)
         shown = sum(len(each.terms) for each in groups.representatives())
         result = {"users": len(groups), "groups": groups.count_groups(), "words_shown": shown}
-    emit(
-        result,
-        as_json=as_json,
-        render=lambda console: console.print(f"a new generation: {shown:,} words are shown"),
-    )
+    emit(result, f"a new generation: {shown:,} words are shown", as_json=as_json)
+
+
+_HEADINGS = {
+    "Cohorts: what they show of people": "epsilon delta clicks vote_epsilon strength ledger budget_epsilon "
+    "budget_delta",
+    "Groups of words, for comparison": "p augment plain fewest_holders fewest_in_group weights max_terms",
+}
+register = verb_group(
+    "group",
+    "Put people into groups whose profiles serve them, and run a service on them.",
+    [
+        verb(
+            bundle,
+            "log.parquet --epsilon 2 --budget-epsilon 8 -o groups",
+            by="tacit.groups:Groups.bundle",
+            headings=_HEADINGS,
+        ),
+        verb(lookup, "groups 217"),
+        verb(assign, "groups newcomers.jsonl"),
+        verb(remove, "groups 217"),
+        verb(rerank, "groups 217 results.json --query java"),
+        verb(rebundle, "groups", by="tacit.groups:Groups.bundle"),
+    ],
+    cls=_BundleUnlessNamed,
+)

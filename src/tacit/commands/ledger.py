@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.verbs import Panel
-from tacit.terminal import emit
+from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.terminal import emit, stdout, table
 
 if TYPE_CHECKING:
     from tacit.privacy.ledger.entries import LedgerState
@@ -24,25 +23,6 @@ PANEL = Panel.RELEASE
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.", show_default=False)]
 
 _BAR = 32
-
-CompositionName = Literal["basic", "pld", "renyi"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    ledger = typer.Typer(
-        help="The privacy budget of a data set: open it, see what was spent, check that it is sound.",
-        epilog="Example: tacit ledger show log.ledger",
-        no_args_is_help=True,
-    )
-    example = "tacit ledger init log.ledger --budget-epsilon 4 --budget-delta 1e-6 --log log.parquet"
-    ledger.command("init", epilog=f"Example: {example}")(init)
-    ledger.command("show", epilog="Example: tacit ledger show log.ledger")(show)
-    ledger.command("verify", epilog="Example: tacit ledger verify log.ledger --head 3f9c…")(verify)
-    ledger.command("about", epilog="Example: tacit ledger about log.ledger")(about)
-    ledger.command("known", epilog="Example: tacit ledger known")(known)
-    ledger.command("adopt", epilog="Example: tacit ledger adopt restored.ledger --log log.parquet")(adopt)
-    app.add_typer(ledger, name="ledger")
 
 
 def init(
@@ -59,24 +39,12 @@ def init(
         Literal["add-remove", "replace"],
         typer.Option(help="Whom ε and δ compare: add-remove (a user) or replace (a user's history)."),
     ] = "add-remove",
-    composition: Annotated[
-        CompositionName,
-        typer.Option(
-            help="How releases add up: sums (basic), tighter for repetitions of one release (pld), or for "
-            "many that differ (renyi)."
-        ),
-    ] = "basic",
-    label: Annotated[str, typer.Option(help="What people call the data set.")] = "",
+    composition: Literal["basic", "pld", "renyi"] = "basic",
+    label: str = "",
     log: Annotated[
-        Path | None,
-        typer.Option(help="Bind the ledger to this log: no other is charged to it.", show_default=False),
+        Path | None, typer.Option(help="Bind the ledger to this log: no other is charged to it.")
     ] = None,
-    instead_of_lost: Annotated[
-        bool,
-        typer.Option(
-            "--instead-of-lost", help="The data set's ledger is lost for good: open this one in its place."
-        ),
-    ] = False,
+    instead_of_lost: Annotated[bool, typer.Option("--instead-of-lost")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Open the ledger of a data set. Its budget is fixed from then on.
@@ -92,12 +60,13 @@ def init(
     )
     state = ledger.state()
 
-    def render(console: Console) -> None:
-        console.print(f"opened {escape(str(path))}{' for ' + escape(label) if label else ''}", soft_wrap=True)
-        console.print(f"budget: {budget}, {composition} composition", markup=False, soft_wrap=True)
-        console.print("Keep it with the data set, and keep copies: it is the memory of what was released.")
-
-    emit(_summary(path, state), as_json=as_json, render=render)
+    emit(
+        _summary(path, state),
+        f"opened {path}{' for ' + label if label else ''}",
+        f"budget: {budget}, {composition} composition",
+        "Keep it with the data set, and keep copies: it is the memory of what was released.",
+        as_json=as_json,
+    )
 
 
 def adopt(
@@ -115,16 +84,11 @@ def adopt(
     state = ledger.state()
     result = _summary(path, state) | {"entries_lost": lost}
 
-    def render(console: Console) -> None:
-        console.print(f"{path} is the data set's ledger from now on", markup=False, soft_wrap=True)
-        if lost:
-            console.print(
-                f"[bold red]{lost} entries are lost[/] that it had: what they charged was published all the "
-                "same, and the totals here leave it out.",
-                soft_wrap=True,
-            )
-
-    emit(result, as_json=as_json, render=render)
+    shown: list[str | Text] = [f"{path} is the data set's ledger from now on"]
+    if lost:
+        said = " that it had: what they charged was published all the same, and the totals here leave it out."
+        shown.append(Text.assemble((f"{lost} entries are lost", "bold red"), said))
+    emit(result, *shown, as_json=as_json)
 
 
 def about(path: LedgerFile, as_json: JsonFlag = False) -> None:
@@ -138,13 +102,9 @@ def about(path: LedgerFile, as_json: JsonFlag = False) -> None:
     made = write_about(path, Ledger(path).state().label)
     stated = read_about(path, {})
 
-    def render(console: Console) -> None:
-        console.print(f"{made}: fill it in with any editor", markup=False, soft_wrap=True)
-        for title, said in stated.rows():
-            console.print(f"  {title}: {said or 'not stated'}", markup=False, soft_wrap=True)
-
+    shown = [f"  {title}: {said or 'not stated'}" for title, said in stated.rows()]
     result = {"file": str(made), "about": stated.to_dict(), "missing": stated.missing}
-    emit(result, as_json=as_json, render=render)
+    emit(result, f"{made}: fill it in with any editor", *shown, as_json=as_json)
 
 
 def known(as_json: JsonFlag = False) -> None:
@@ -162,23 +122,11 @@ def known(as_json: JsonFlag = False) -> None:
         for entry in Register().all()
     ]
 
-    def render(console: Console) -> None:
-        if not rows:
-            console.print("no ledger is known here yet")
-            return
-        table = Table("ledger", "label", "opened", "entries", "in its place", box=None, pad_edge=False)
-        for row in rows:
-            there = "yes" if row["in_place"] else "[bold red]gone[/]"
-            table.add_row(
-                escape(str(row["ledger"])),
-                escape(str(row["label"])),
-                str(row["opened"]),
-                str(row["entries"]),
-                there,
-            )
-        console.print(table)
-
-    emit({"ledgers": rows}, as_json=as_json, render=render)
+    cells = [
+        (*list(row.values())[:-1], "yes" if row["in_place"] else Text("gone", "bold red")) for row in rows
+    ]
+    listed = table(("ledger", "label", "opened", "entries", "in its place"), cells)
+    emit({"ledgers": rows}, listed if rows else "no ledger is known here yet", as_json=as_json)
 
 
 def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
@@ -206,16 +154,16 @@ def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
     ]
     result = _summary(path, state) | {"repetitions_left": left, "releases": entries, "entries_missing": older}
 
-    def render(console: Console) -> None:
-        if older:
-            console.print(
-                f"[bold red]This is not the newest copy of this ledger:[/] at least {older} of its entries "
-                "are missing that this machine has seen. More was spent, and less is left, than it says.",
-                soft_wrap=True,
+    shown: list[str | Text | Table] = []
+    if older:
+        shown.append(
+            Text.assemble(
+                ("This is not the newest copy of this ledger:", "bold red"),
+                f" at least {older} of its entries are missing that this machine has seen. More was spent, "
+                "and less is left, than it says.",
             )
-        _render(console, path, state, left)
-
-    emit(result, as_json=as_json, render=render)
+        )
+    emit(result, *shown, *_shown(path, state, left), as_json=as_json)
 
 
 def verify(
@@ -241,21 +189,21 @@ def verify(
     require_newest(ledger)
     result = _summary(path, state) | {"valid": True, "head_found": head is not None}
 
-    def render(console: Console) -> None:
-        charges = f"{len(state.account.charged)} charges within the budget"
-        console.print(f"[green]sound[/]: {state.length} entries, {charges}")
-        if head is None:
-            console.print(
-                "The chain shows changes inside it. Whether its end was cut off, or all of it rewritten, "
-                "shows only against a hash published earlier: --head.",
-                soft_wrap=True,
-            )
-        else:
-            console.print("The published hash is in the chain: nothing up to it was changed.")
-        _warn(console, state)
-        console.print(f"head: {state.head}", soft_wrap=True)
-
-    emit(result, as_json=as_json, render=render)
+    unseen = (
+        "The chain shows changes inside it. Whether its end was cut off, or all of it rewritten, shows only "
+        "against a hash published earlier: --head."
+    )
+    emit(
+        result,
+        Text.assemble(
+            ("sound", "green"),
+            f": {state.length} entries, {len(state.account.charged)} charges within the budget",
+        ),
+        unseen if head is None else "The published hash is in the chain: nothing up to it was changed.",
+        *_warnings(state),
+        f"head: {state.head}",
+        as_json=as_json,
+    )
 
 
 def _summary(path: Path, state: LedgerState) -> dict[str, Any]:
@@ -287,47 +235,57 @@ def _bar(name: str, spent: float, budget: float, narrow: bool) -> Text:
     return bar.append(f"{spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left")
 
 
-def _render(console: Console, path: Path, state: LedgerState, left: int | None) -> None:
+def _shown(path: Path, state: LedgerState, left: int | None) -> Iterator[str | Text | Table]:
     account = state.account
-    spent, budget, narrow = account.spent(), account.budget, console.width < 80
-    console.print(f"[bold]{escape(state.label or path.name)}[/]  opened {state.opened}")
-    console.print(f"budget  {budget}, {account.rule.value} composition", markup=False, soft_wrap=True)
-    console.print(_bar("epsilon", spent.epsilon, budget.epsilon, narrow), soft_wrap=True)
+    spent, budget, narrow = account.spent(), account.budget, stdout().width < 80
+    yield Text.assemble((state.label or path.name, "bold"), f"  opened {state.opened}")
+    yield f"budget  {budget}, {account.rule.value} composition"
+    yield _bar("epsilon", spent.epsilon, budget.epsilon, narrow)
     if budget.delta:
-        console.print(_bar("delta", spent.delta, budget.delta, narrow), soft_wrap=True)
+        yield _bar("delta", spent.delta, budget.delta, narrow)
     if left is not None:
-        console.print(f"At the price of the last release, {left:,} more fit.")
-    _warn(console, state)
-    if state.entries:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("entry", "time", "purpose", "epsilon", "delta", "state"):
-            table.add_column(column, justify="right" if column in ("entry", "epsilon", "delta") else "left")
-        for entry in state.entries:
-            promise = entry.guarantee
-            prices = ("–", "–") if promise.k else (f"{promise.epsilon:.6g}", f"{promise.delta:.3g}")
-            table.add_row(str(entry.number), entry.time, escape(entry.purpose), *prices, entry.standing)
-        console.print(table)
-    console.print(f"head: {state.head}", soft_wrap=True)
+        yield f"At the price of the last release, {left:,} more fit."
+    yield from _warnings(state)
+    rows = []
+    for entry in state.entries:
+        promise = entry.guarantee
+        prices = ("–", "–") if promise.k else (f"{promise.epsilon:.6g}", f"{promise.delta:.3g}")
+        rows.append((entry.number, entry.time, entry.purpose, *prices, entry.standing))
+    if rows:
+        yield table(("entry", "time", "purpose", "epsilon", "delta", "state"), rows)
+    yield f"head: {state.head}"
 
 
-def _warn(console: Console, state: LedgerState) -> None:
+def _warnings(state: LedgerState) -> Iterator[Text]:
     if state.unprotected:
-        console.print(
-            f"[bold red]{len(state.unprotected)} unprotected[/] (k-query) release(s): the totals say nothing "
-            "about what such a release reveals.",
-            soft_wrap=True,
-        )
+        said = " (k-query) release(s): the totals say nothing about what such a release reveals."
+        yield Text.assemble((f"{len(state.unprotected)} unprotected", "bold red"), said)
     noted = [str(entry.number) for entry in state.entries if entry.standing == "noted"]
     if noted:
-        console.print(
-            f"[yellow]noted, not released:[/] {', '.join(noted)}. The run ended after its note and before "
-            "(or just as) its folder came into place. If there is no such folder, nothing was published for "
-            "the charge, which stays; if there is one, `tacit verify FOLDER --ledger` says whether it is "
-            "whole.",
-            soft_wrap=True,
+        yield Text.assemble(
+            ("noted, not released:", "yellow"),
+            f" {', '.join(noted)}. The run ended after its note and before (or just as) its folder came into "
+            "place. If there is no such folder, nothing was published for the charge, which stays; if there "
+            "is one, `tacit verify FOLDER --ledger` says whether it is whole.",
         )
     if state.torn:
-        console.print(
-            f"[yellow]{state.torn} torn[/]: a crash cut an entry short before anything was released for it.",
-            soft_wrap=True,
-        )
+        said = ": a crash cut an entry short before anything was released for it."
+        yield Text.assemble((f"{state.torn} torn", "yellow"), said)
+
+
+register = verb_group(
+    "ledger",
+    "The privacy budget of a data set: open it, see what was spent, check that it is sound.",
+    [
+        verb(
+            init,
+            "log.ledger --budget-epsilon 4 --budget-delta 1e-6 --log log.parquet",
+            by="tacit.privacy.ledger:Ledger.create",
+        ),
+        verb(show, "log.ledger"),
+        verb(verify, "log.ledger --head 3f9c…"),
+        verb(about, "log.ledger"),
+        verb(known, ""),
+        verb(adopt, "restored.ledger --log log.parquet"),
+    ],
+)

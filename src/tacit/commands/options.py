@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -124,42 +124,43 @@ def bytes_of(memory: str) -> int:
 def declared_command(
     parameters: type[Any],
     run: Callable[..., None],
+    meaning: str = "",
+    without: Collection[str] = (),
     *,
     before: Sequence[inspect.Parameter] = (),
     after: Sequence[inspect.Parameter] = (),
 ) -> Callable[..., None]:
-    """A function for Typer with an option for each declared parameter.
+    """Make a function for Typer with an option for each declared parameter, among those of ``run``.
 
     Args:
         parameters: the class that declares them.
-        run: called with what was given for them as a mapping, then with all others by name.
-        before: arguments and options that the help lists first.
-        after: those that it lists last.
+        run: called with what was given for them as a mapping, then with all it takes by keyword. In the help
+            its required ones come first, and the others last.
+        meaning: the help.
+        without: what is left out of those that ``run`` takes.
+        before: more arguments and options, listed first.
+        after: more options, listed last.
     """
-    names = {field.name for field in dataclasses.fields(parameters)}
+    fields = dataclasses.fields(parameters)
+    names = {field.name for field in fields}
+    taken = inspect.signature(run, eval_str=True).parameters.values()
+    own = [each for each in taken if each.kind is each.KEYWORD_ONLY and each.name not in names | {*without}]
+    required = [each for each in own if each.default is each.empty]
 
     def command(**words: Any) -> None:
-        asked = {name: value for name, value in words.items() if name in names}
         others = {name: value for name, value in words.items() if name not in names}
-        run({name: _as_declared(value) for name, value in asked.items()}, **others)
+        run({name: _as_declared(words[name]) for name in names}, **others)
 
-    listed = [*before, *(_option(parameters, field) for field in dataclasses.fields(parameters)), *after]
+    declared = [_option(parameters, field) for field in fields]
+    listed = [*required, *before, *declared, *own[len(required) :], *after]
     command.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in listed}
+    command.__doc__ = meaning
     return command
 
 
-def users_option(mechanism: type[Any]) -> list[inspect.Parameter]:
-    """``--users``, for mechanisms whose parameters do not have it already."""
-    if any(field.name == "users" for field in dataclasses.fields(mechanism)):
-        return []
-    says = "About how many users the log has (public knowledge): say how many rows to expect."
-    kind = Annotated[int | None, typer.Option("--users", min=1, help=says)]
-    return [inspect.Parameter("log_users", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)]
-
-
 def json_flag() -> inspect.Parameter:
-    """The ``--json`` option that every command takes."""
+    """Return the ``--json`` option that every command takes, for :func:`declared_command`."""
     return inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonFlag)
 
 

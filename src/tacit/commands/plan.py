@@ -1,16 +1,17 @@
-"""``tacit plan``: parameters of a release mechanism for a guarantee that is asked for."""
+"""``tacit plan`` and ``tacit guarantee``: parameters for a guarantee, and what given ones guarantee."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from tacit.commands.options import declared_command, json_flag, users_option
-from tacit.commands.verbs import Panel
+from tacit.commands.options import JsonFlag, declared_command
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.release.parameters import refuse_noise_off
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, stderr
@@ -21,43 +22,35 @@ if TYPE_CHECKING:
 
 PANEL = Panel.RELEASE
 
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    group = typer.Typer(
-        help="Parameters of a release for a guarantee that is asked for: what they mean and cost, in words.",
-        epilog="Example: tacit plan click --epsilon 1 --queries-per-user 5",
-        no_args_is_help=True,
-    )
-    for name in MECHANISMS:
-        parameters = mechanism_class(name)
-        command = declared_command(parameters, _plan(name), after=[*users_option(parameters), json_flag()])
-        example = f"Example: tacit plan {name} {parameters.example}"
-        group.command(name, help=parameters.summary, epilog=example)(command)
-    app.add_typer(group, name="plan")
+_USERS = "About how many users the log has (public knowledge): say how many rows to expect."
 
 
-def _plan(name: str) -> Any:
-    def plan(asked: Mapping[str, Any], *, as_json: bool, log_users: int | None = None) -> None:
-        from tacit.release.document.statement import state_plan
-        from tacit.release.forecast import foresee, in_words
+def plan(
+    name: str,
+    asked: Mapping[str, Any],
+    *,
+    users: Annotated[int | None, typer.Option(min=1, help=_USERS)] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what parameters give the guarantee that is asked for, what they mean and cost."""
+    from tacit.release.document.statement import state_plan
+    from tacit.release.forecast import foresee, in_words
 
-        made = planned(name, asked)
-        stated = state_plan(made)
-        users = log_users or asked.get("users")
-        if not users:
-            emit(stated.document, as_json=as_json, render=lambda console: draw(console, stated))
-            return
+    made = planned(name, asked)
+    stated, users = state_plan(made), users or asked.get("users")
+    document, more = stated.document, []
+    if users:
         expected = foresee(made, users, lambda stage: stderr().print(f"{stage} …", markup=False))
-        document = {**stated.document, **expected.to_dict()}
+        document, more = {**document, **expected.to_dict()}, [in_words(expected)]
+    emit(document, *_shown(stated), *more, as_json=as_json)
 
-        def render(console: Console) -> None:
-            draw(console, stated)
-            console.print(in_words(expected), markup=False, soft_wrap=True)
 
-        emit(document, as_json=as_json, render=render)
+def guarantee(name: str, asked: Mapping[str, Any], *, as_json: JsonFlag = False) -> None:
+    """Say what given parameters provably guarantee."""
+    from tacit.release.document.statement import state_guarantee
 
-    return plan
+    stated = state_guarantee(planned(name, asked))
+    emit(stated.document, *_shown(stated), as_json=as_json)
 
 
 def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:
@@ -67,18 +60,35 @@ def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:
     return mechanism.plan()
 
 
-def draw(console: Console, stated: Statement) -> None:
-    """Draw a statement: a table of ours beside the paper's, then the words."""
-    console.print(stated.title, style="bold", markup=False)
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("")
-    table.add_column(stated.ours, justify="right")
-    table.add_column("paper", justify="right", style="dim")
+def _shown(stated: Statement) -> Iterator[str | Text | Table]:
+    """Show a statement: a table of ours beside the paper's, then the words."""
+    yield Text(stated.title, "bold")
+    table = Table("", stated.ours, "paper", show_edge=False, pad_edge=False)
+    table.columns[2].style = "dim"
+    for column in table.columns[1:]:
+        column.justify = "right"
     for row in stated.rows:
         table.add_row(*row)
-    console.print(table)
-    console.print()
-    for line in stated.words:
-        console.print(f"• {line}", markup=False)
+    yield table
+    yield ""
+    yield from (f"• {line}" for line in stated.words)
     if stated.why:
-        console.print(f"\nWhy the paper differs: {stated.why}", markup=False, style="dim")
+        yield Text(f"\nWhy the paper differs: {stated.why}", "dim")
+
+
+def _verbs(run: Callable[..., None], example: str) -> list[Callable[[typer.Typer], None]]:
+    """Make a verb for each mechanism, with its parameters as options."""
+    made = []
+    for name in MECHANISMS:
+        mechanism = mechanism_class(name)
+        command = declared_command(mechanism, partial(run, name), mechanism.summary)
+        made.append(verb(command, getattr(mechanism, example) or mechanism.example, name))
+    return made
+
+
+def register(app: typer.Typer) -> None:
+    """Add both verbs."""
+    meaning = "Parameters of a release for a guarantee that is asked for: what they mean and cost, in words."
+    verb_group("plan", meaning, _verbs(plan, "example"))(app)
+    meaning = "What given parameters of a release mechanism provably guarantee, beside the paper's figure."
+    verb_group("guarantee", meaning, _verbs(guarantee, "given_example"))(app)

@@ -2,95 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag, Host, JsonFlag, Port
 from tacit.commands.servers import announcement, listen, run
-from tacit.commands.verbs import Panel
-from tacit.terminal import emit
-
-if TYPE_CHECKING:
-    from tacit.pool.channel.join import JoinFile
+from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.terminal import emit, table
 
 JoinPath = Annotated[
     Path, typer.Argument(metavar="JOIN", help="The join file of the pool.", show_default=False)
 ]
 Secret = Annotated[Path, typer.Option(help="The file with this party's identity.")]
 Workers = Annotated[int, typer.Option(help="Number of processes.", min=1)]
-OtherwiseName = Literal["hold", "direct"]
-"""As :data:`tacit.pool.agent.agent.Otherwise`, which takes long to load."""
 PANEL = Panel.POOL
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of verbs."""
-    group = typer.Typer(
-        help="Personal data coarsened until k people who ask share it.",
-        epilog="Example: tacit pool create pool.join --k 30 --window 120",
-        no_args_is_help=True,
-    )
-    for verb, example in (
-        (create, "pool.join --k 30 --window 120 --people 2000 --relay https://relay.example"),
-        (identity, "gateway.secret"),
-        (relay, "pool.join --port 8462"),
-        (serve, "pool.join --secret pool.secret"),
-        (gateway, "pool.join --secret gateway.secret --engine http://127.0.0.1:8480/search"),
-        (issuer, "pool.join --secret issuer.secret --accounts accounts.db --new alice.account"),
-        (join, "pool.join --record me.json"),
-        (verify, "log.parquet --k 30 --window 50"),
-    ):
-        name = verb.__name__
-        group.command(name, epilog=f"Example: tacit pool {name} {example}")(verb)
-    app.add_typer(group, name="pool")
-
-
 def create(
-    output: Annotated[Path, typer.Argument(metavar="JOIN", help="The join file to write.")],
-    k: Annotated[int, typer.Option(help="How many people must share the region of a query.", min=2)] = 30,
-    window: Annotated[
-        float, typer.Option(help="w: within how many seconds they must have asked.", min=1)
-    ] = 120.0,
-    period: Annotated[
-        float, typer.Option(help="Seconds for which the pool can link one token's queries; 0: four windows.")
-    ] = 0.0,
-    people: Annotated[
-        int, typer.Option(help="How many people ask within a window; the tree is made for them.", min=1)
-    ] = 2000,
-    users: Annotated[
-        str, typer.Option(help="Public records to cut the tree from: a CSV or Parquet file, or adult.")
-    ] = "adult",
-    template: Annotated[
-        Path | None, typer.Option(help="The template of records (TOML), beside --users.")
-    ] = None,
-    relay: Annotated[str, typer.Option(help="The relay's address.")] = "http://127.0.0.1:8462",
-    pool: Annotated[str, typer.Option(help="The pool's address.")] = "http://127.0.0.1:8460",
-    gateway: Annotated[
-        str, typer.Option(help="The address of the service's gateway.")
-    ] = "http://127.0.0.1:8464",
-    issuer: Annotated[
-        str | None, typer.Option(help="The issuer's address; without one anybody can pose as k people.")
-    ] = None,
-    keys: Annotated[
-        str | None, typer.Option(help="Where the one copy of all keys is, if not at RELAY/keys.")
-    ] = None,
-    direct: Annotated[
-        str | None, typer.Option(help="The engine's own address, for people who say --otherwise direct.")
-    ] = None,
-    gateway_identity: Annotated[
-        str | None, typer.Option(help="The gateway's public identity; made in gateway.secret unless given.")
-    ] = None,
-    issuer_identity: Annotated[
-        str | None, typer.Option(help="The issuer's public identity; made in issuer.secret unless given.")
-    ] = None,
-    secret: Annotated[
-        Path | None, typer.Option(help="The pool's identity; made in pool.secret unless given.")
-    ] = None,
+    path: Annotated[Path, typer.Argument(metavar="JOIN", help="The join file to write.")],
+    k: Annotated[int, typer.Option(min=2)] = 30,
+    window: Annotated[float, typer.Option(min=1)] = 120.0,
+    period: float = 0.0,
+    people: Annotated[int, typer.Option(min=1)] = 2000,
+    users: str = "adult",
+    template: Path | None = None,
+    relay: str = "http://127.0.0.1:8462",
+    pool: str = "http://127.0.0.1:8460",
+    gateway: str = "http://127.0.0.1:8464",
+    issuer: str | None = None,
+    keys: str | None = None,
+    direct: str | None = None,
+    gateway_identity: str | None = None,
+    issuer_identity: str | None = None,
+    secret: Path | None = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -100,65 +48,47 @@ def create(
     gives. Each party should make its own identity (`tacit pool identity`) and send its public half; those not
     given are made here, for a pool on one machine.
     """
-    from tacit.files import check_output
-    from tacit.pool.channel.join import Identity, JoinFile
-    from tacit.pool.protocol.counting import Rules
-    from tacit.pool.protocol.tree import grow_tree
-    from tacit.pool.simulation.population import read_population
+    options = {name: value for name, value in locals().items() if name != "as_json"}
+    from tacit.pool import create_pool
+    from tacit.pool.protocol.population import read_population
 
-    check_output(output, force=force)
-    population = read_population(users, template)
-    before = JoinFile.read(output).tree if output.exists() else None  # devices refuse a tree cut anew
-    if before is not None and before.template.digest != population.template.digest:
-        before = None
-    tree = grow_tree(population.records, population.template, k, people, before)
-    signing = Identity.kept(secret or output.with_name("pool.secret"), make=True)
+    made, records = create_pool(**options), read_population(users, template).records
+    fewest = min(made.tree.counts(records).values())
+    result = _made(path, made) | {"fewest_in_a_leaf": fewest, "public_records": len(records)}
+    says = [
+        f"{path}: give it to everybody; its identity {made.identities['pool'][:16]}… signed it",
+        f"{result['leaves']:,} leaves; the smallest holds {fewest:,} of {len(records):,} public records",
+        f"queries go out only while {k} people or more ask within {window:g} s: with fewer, none does",
+    ]
+    if issuer is None:
+        says.append("no issuer: anybody can pose as any number of people")
+    emit(result, *says, as_json=as_json)
 
-    def public(given: str | None, name: str) -> str:
-        return given or Identity.kept(output.with_name(f"{name}.secret"), make=True).public
 
-    identities = {"pool": signing.public, "gateway": public(gateway_identity, "gateway")}
-    if issuer is not None:
-        identities["issuer"] = public(issuer_identity, "issuer")
-    made = JoinFile(
-        Rules(k, window, period),
-        tree,
-        people,
-        relay,
-        pool,
-        gateway,
-        identities,
-        issuer,
-        keys or "",
-        direct,
-    )
-    made.write(output, signing, force=force)
-    fewest = min(tree.counts(population.records).values())
-    result = {
-        "join": str(output),
-        "digest": made.digest,
-        "k": k,
-        "window": window,
-        "period": made.rules.period,
-        "leaves": len(tree.leaves),
-        "fewest_in_a_leaf": fewest,
-        "public_records": len(population.records),
-        "identities": identities,
+def merge(join: JoinPath, secret: Secret = Path("pool.secret"), as_json: JsonFlag = False) -> None:
+    """Merge leaves of the tree that fewer than 2 k people a day use, as `tacit pool serve` counted them.
+
+    A leaf is what whoever sees leaves learns of a person. The join file is signed anew: give it to everybody,
+    and start the parties again. Devices accept it, since a merge cuts nothing anew.
+    """
+    from tacit.pool.channel.join import JoinFile
+    from tacit.pool.server.pool import merge_small_leaves
+
+    before = len(JoinFile.read(join).tree.leaves)
+    made = merge_small_leaves(join, secret)
+    result = _made(join, made) | {"leaves_before": before}
+    said = f"{before:,} leaves before, {len(made.tree.leaves):,} now"
+    emit(result, f"{said}; each was used by at least {2 * made.rules.k} people a day", as_json=as_json)
+
+
+def _made(path: Path, made: Any) -> dict[str, Any]:
+    rules = made.rules
+    said = {"join": str(path), "digest": made.digest, "k": rules.k, "window": rules.window}
+    return said | {
+        "period": rules.period,
+        "leaves": len(made.tree.leaves),
+        "identities": dict(made.identities),
     }
-
-    def render(console: Console) -> None:
-        console.print(f"{output}: give it to everybody; its identity {signing.public[:16]}… signed it")
-        console.print(
-            f"{len(tree.leaves):,} leaves; the smallest holds {fewest:,} of {len(population.records):,} "
-            f"public records"
-        )
-        console.print(
-            f"queries go out only while {k} people or more ask within {window:g} s: with fewer, none does"
-        )
-        if issuer is None:
-            console.print("no issuer: anybody can pose as any number of people")
-
-    emit(result, as_json=as_json, render=render)
 
 
 def identity(
@@ -169,7 +99,7 @@ def identity(
     from tacit.pool.channel.join import Identity
 
     public = Identity.kept(secret, make=True).public
-    emit({"identity": public}, as_json=as_json, render=lambda console: console.print(public))
+    emit({"identity": public}, public, as_json=as_json)
 
 
 def relay(
@@ -186,22 +116,17 @@ def relay(
     """
     import tempfile
 
+    from tacit.pool.channel.join import JoinFile
     from tacit.pool.server.relay import relay_app
 
-    found = _read(join)
+    found = JoinFile.read(join)
     says = [
         f"passes sealed requests on to {found.pool}; addresses stay here, content stays encrypted",
         "whoever runs it must not run the pool or the service",
     ]
     with tempfile.TemporaryDirectory(prefix="tacit-relay-") as folder:
-        _run(
-            "Relay",
-            lambda: relay_app(found, folder=Path(folder)),
-            (host, port, workers),
-            {"pool": found.pool},
-            says,
-            as_json,
-        )
+        where, said = (host, port, workers), {"pool": found.pool}
+        _run("Relay", lambda: relay_app(found, folder=Path(folder)), where, said, says, as_json)
 
 
 def serve(
@@ -250,27 +175,15 @@ def gateway(
 
     A batch of the pool is logged whole or not at all. Nothing is written down here.
     """
-    from tacit.pool.channel.join import Identity
-    from tacit.pool.server.gateway import Gateway, GatewayState, shared_state
+    from tacit.pool.channel.join import Identity, JoinFile
+    from tacit.pool.server.gateway import Gateway, gateway_state
 
-    def nothing() -> None:
-        pass
-
-    found, own = _read(join), Identity.kept(secret)
-    state, end = (GatewayState(), nothing) if workers == 1 else shared_state()
+    found, own = JoinFile.read(join), Identity.kept(secret)
     says = [f"asks {engine} with a query and the region that k people share, in words"]
-    Gateway(found, own, engine, state=state)  # what is wrong with them is said before anything listens
-    try:
-        _run(
-            "Gateway",
-            lambda: Gateway(found, own, engine, state=state).app(),
-            (host, port, workers),
-            {"engine": engine},
-            says,
-            as_json,
-        )
-    finally:
-        end()
+    Gateway(found, own, engine)  # what is wrong with them is said before anything listens
+    with gateway_state(workers) as state:
+        where, said = (host, port, workers), {"engine": engine}
+        _run("Gateway", lambda: Gateway(found, own, engine, state=state).app(), where, said, says, as_json)
 
 
 def issuer(
@@ -292,23 +205,16 @@ def issuer(
 
     Tokens are blind signatures (RFC 9578): the issuer sees who gets them, and never where they are used.
     """
-    from tacit.errors import InputError
-    from tacit.pool.channel.join import Identity, read_secret
-    from tacit.pool.server.front import KeyRing
+    from tacit.pool.channel.join import Identity, JoinFile
     from tacit.pool.server.issuer import Issuer, IssuerFile
 
-    found, own, file = _read(join), Identity.kept(secret), IssuerFile(accounts)
+    found, own, file = JoinFile.read(join), Identity.kept(secret), IssuerFile(accounts)
     if new is not None:
-        if new.exists():
-            raise InputError(f"{new} exists already.", "Name a new file for the account's secret.")
-        Identity.kept(new, make=True)
-        number = file.add_account(read_secret(new))
+        number = file.new_account(new)
         said = f"account in {new}, for its person only; {number:,} account{'' if number == 1 else 's'} in all"
-        result = {"account": str(new), "accounts": number}
-        emit(result, as_json=as_json, render=lambda console: console.print(said, markup=False))
+        emit({"account": str(new), "accounts": number}, said, as_json=as_json)
         return
-    ring = KeyRing()
-    made = Issuer(found, own, file, ring=ring, ahead=ahead * 86_400)
+    made = Issuer(found, own, file, ahead=ahead * 86_400)
     says = [f"gives {file.accounts:,} accounts one token each for every {found.rules.period:g} s"]
     result = {"accounts": file.accounts, "period": found.rules.period, "keys_ahead": made.ahead}
     _run("Issuer", made.app, (host, port, workers), result, says, as_json)
@@ -317,31 +223,14 @@ def issuer(
 def join(
     join: JoinPath,
     record: Annotated[Path, typer.Option(help="Your own values: a JSON file with the pool's attributes.")],
-    account: Annotated[
-        Path | None, typer.Option(help="The file with the secret of your account, if the pool has an issuer.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(help="The least k you accept. Default: what was promised before.")
-    ] = None,
-    window: Annotated[
-        float | None, typer.Option(help="The longest w you accept, in seconds. Default: likewise.")
-    ] = None,
-    patience: Annotated[float, typer.Option(help="For how many seconds a query waits for k people.")] = 60.0,
-    delay: Annotated[
-        float, typer.Option(help="Send after a random time of at most so many seconds.", min=0)
-    ] = 1.0,
-    otherwise: Annotated[
-        OtherwiseName,
-        typer.Option(
-            help="A query that k people did not share in time: hold it, or ask the engine directly."
-        ),
-    ] = "hold",
-    proxy: Annotated[
-        str | None, typer.Option(help="Reach the relay through this SOCKS proxy: socks5://HOST:PORT.")
-    ] = None,
-    memory: Annotated[
-        Path | None, typer.Option(help="Where the device remembers this pool. Default: your data folder.")
-    ] = None,
+    account: Path | None = None,
+    k: int | None = None,
+    window: float | None = None,
+    patience: float = 60.0,
+    delay: Annotated[float, typer.Option(min=0)] = 1.0,
+    otherwise: Literal["hold", "direct"] = "hold",
+    proxy: str | None = None,
+    memory: Path | None = None,
     show: Annotated[bool, typer.Option("--show", help="Show what joining means, and exit.")] = False,
     port: Port = 8470,
     as_json: JsonFlag = False,
@@ -352,128 +241,42 @@ def join(
     it. Of your record only the number of a leaf of the public tree leaves this device. Refuses a pool whose k
     has fallen or whose w has grown.
     """
+    options = {name: value for name, value in locals().items() if name not in ("show", "port", "as_json")}
+    import asyncio
+
     from tacit.pool import Agent
 
-    found = checked_join(join)
-    person = Agent(
-        found,
-        record,
-        account=account,
-        patience=patience,
-        delay=delay,
-        otherwise=otherwise,
-        k=k,
-        window=window,
-        memory=memory,
-        proxy=proxy,
-    )
-    result = join_meaning(person)
+    person = Agent(**options)
+    result = asyncio.run(person.meaning())
+    if show or not as_json:
+        emit(result, *meaning_shown(result), as_json=as_json)
     if show:
-        emit(result, as_json=as_json, render=lambda console: show_meaning(console, found, result))
         return
-    if not as_json:
-        show_meaning(Console(), found, result)
     where = "from your own address" if otherwise == "direct" else "and never directly"
     says = [f"/search asks through the pool; what is not shared in {patience:g} s: {otherwise}, {where}"]
     _run("Agent", person.app, ("127.0.0.1", port, 1), result, says, as_json)
 
 
-def join_meaning(person: Any) -> dict[str, Any]:
-    """Say who can learn what of this person, and how many people ask now."""
-    import asyncio
-
-    now = asyncio.run(_now(person))
-    return {**_meaning(person.join), "now": now, "leaf": person.words(person.leaf)}
-
-
-async def _now(person: Any) -> dict[str, Any]:
-    """What the pool says of itself; that it cannot be reached does not keep an agent from starting."""
-    from tacit.pool.channel.oblivious import RelayedError
-
-    async with person:
-        try:
-            said: dict[str, Any] = await person.standing()
-        except RelayedError as error:
-            return {"trouble": error.problem}
-    return said
-
-
-def checked_join(path: Path) -> JoinFile:
-    """The join file, if the leaves of its tree hold enough of the public records, where these are at hand."""
-    from tacit.pool.simulation.population import adult
-
-    found, public = _read(path), adult()
-    if found.template.digest == public.template.digest:
-        found.tree.check(public.records, min(1.0, found.rules.k / found.people))
-    return found
-
-
-_TOGETHER = (
-    ("relay + pool", "your address with your leaf and times; not what you ask"),
-    ("pool + service", "the leaf of each text, and the texts of one token; not your address"),
-    ("relay + service", "your address with texts, by their times, if few people ask"),
-    ("issuer + pool or service", "your account with your leaf, or with linkable texts, within hours"),
-)
-
-
-def _meaning(found: JoinFile) -> dict[str, Any]:
-    """Who can learn what."""
-    minutes = f"{found.rules.period / 60:g} min"
-    learns = {
-        "relay": {"learns": "your address, when and how often you ask", "never": "leaf, text, token"},
-        "pool": {
-            "learns": f"your leaf, your token for {minutes}, when you ask",
-            "never": "address, text, record",
-        },
-        "service": {"learns": "text, region, when", "never": "address, leaf, token"},
-    }
-    addresses = {"relay": found.relay, "pool": found.pool, "service": found.gateway}
-    if found.issuer is not None:
-        learns["issuer"] = {"learns": "your account, that your agent runs", "never": "token, leaf, text"}
-        addresses["issuer"] = found.issuer
-    return {
-        "k": found.rules.k,
-        "window": found.rules.window,
-        "period": found.rules.period,
-        "signed_by": found.identities["pool"],
-        "parties": {name: {"address": addresses[name], **said} for name, said in learns.items()},
-        "together": dict(_TOGETHER),
-        "direct": found.direct,
-    }
-
-
-def show_meaning(console: Console, found: JoinFile, result: dict[str, Any]) -> None:
-    """Print what joining means."""
-    k, window = found.rules.k, found.rules.window
-    console.print(f"A query goes out only under a region that {k} people asked under within {window:g} s.")
-    now = result["now"]
+def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
+    """Show what joining a pool means, as :meth:`tacit.Agent.meaning` says it."""
+    k, window, now = result["k"], result["window"], result["now"]
+    yield f"A query goes out only under a region that {k} people asked under within {window:g} s."
     if "trouble" in now:
-        console.print(f"now: unknown; {now['trouble']}", markup=False)
+        yield f"now: unknown; {now['trouble']}"
     elif now["people"] < k:
-        console.print(f"now: fewer than {k} people ask; your queries will wait")
+        yield f"now: fewer than {k} people ask; your queries will wait"
     else:
-        console.print(f"now: at least {now['people']:,} people asked within {window:g} s")
+        yield f"now: at least {now['people']:,} people asked within {window:g} s"
     leaf = ", ".join(f"{name}: {said}" for name, said in result["leaf"].items()) or "anybody"
-    console.print(f"all that the pool learns of your record: {leaf}", markup=False)
-    table = Table("who", "at", "learns", "never", box=None, pad_edge=False)
-    for name, said in result["parties"].items():
-        table.add_row(name, said["address"], said["learns"], said["never"])
-    console.print()
-    console.print(table)
-    console.print()
-    for name, said in _TOGETHER:
-        if found.issuer is not None or not name.startswith("issuer"):
-            console.print(f"{name}, together: {said}", markup=False)
-    console.print("pool and service as one party: only your leaf protects you")
-    if found.issuer is None:
-        console.print("no issuer: somebody can pose as any number of the people around you")
-    console.print()
-
-
-def _read(path: Path) -> JoinFile:
-    from tacit.pool.channel.join import JoinFile
-
-    return JoinFile.read(path)
+    yield f"all that the pool learns of your record: {leaf}\n"
+    rows = [(name, *said.values()) for name, said in result["parties"].items()]
+    yield table(("who", "at", "learns", "never"), rows)
+    yield ""
+    yield from (f"{name}, together: {said}" for name, said in result["together"].items())
+    yield "pool and service as one party: only your leaf protects you"
+    if "issuer" not in result["parties"]:
+        yield "no issuer: somebody can pose as any number of the people around you"
+    yield ""
 
 
 def _run(
@@ -486,35 +289,49 @@ def _run(
 ) -> None:
     host, port, workers = where
     server = listen(host, port)
-    started = announcement(f"{name} at {server.address}", server, result, says, as_json)
-    run(make, server, started, workers)
+    run(make, server, announcement(f"{name} at {server.address}", server, result, says, as_json), workers)
 
 
 def verify(
     log: Annotated[
         Path, typer.Argument(help="A query log with senders, as `tacit simulate --log` writes it.")
     ],
-    k: Annotated[int, typer.Option(min=1, help="The least number of people who must match each entry.")] = 30,
-    window: Annotated[
-        float, typer.Option(min=0, help="How well an attacker knows the time, plus or minus.")
-    ] = 50.0,
+    k: Annotated[int, typer.Option(min=1)] = 30,
+    window: Annotated[float, typer.Option(min=0)] = 50.0,
     as_json: JsonFlag = False,
 ) -> None:
     """Check Definitions 2 and 3 for every entry of a query log; exit with 1 if somebody is identified."""
     from tacit.pool import verify_log
 
     verdict = verify_log(log, k, window)
-
-    def render(console: Console) -> None:
-        console.print(
-            f"{verdict.guarded:,} entries with a region: {verdict.identified:,} fail Definition 2 (sender "
-            f"is {k}-identified), {verdict.unequal:,} fail Definition 3"
-        )
-        console.print(
-            f"{verdict.entries - verdict.guarded:,} entries with d*: {verdict.identified_general:,} fail "
-            f"Definition 2, {verdict.unequal_general:,} fail Definition 3"
-        )
-
-    emit(verdict.as_dict(), as_json=as_json, render=render)
+    emit(
+        verdict.as_dict(),
+        f"{verdict.guarded:,} entries with a region: {verdict.identified:,} fail Definition 2 (sender is "
+        f"{k}-identified), {verdict.unequal:,} fail Definition 3",
+        f"{verdict.entries - verdict.guarded:,} entries with d*: {verdict.identified_general:,} fail "
+        f"Definition 2, {verdict.unequal_general:,} fail Definition 3",
+        as_json=as_json,
+    )
     if not verdict.holds:
         raise typer.Exit(1)
+
+
+register = verb_group(
+    "pool",
+    "Personal data coarsened until k people who ask share it.",
+    [
+        verb(
+            create,
+            "pool.join --k 30 --window 120 --people 2000 --relay https://relay.example",
+            by="tacit.pool:create_pool",
+        ),
+        verb(merge, "pool.join --secret pool.secret"),
+        verb(identity, "gateway.secret"),
+        verb(relay, "pool.join --port 8462"),
+        verb(serve, "pool.join --secret pool.secret"),
+        verb(gateway, "pool.join --secret gateway.secret --engine http://127.0.0.1:8480/search"),
+        verb(issuer, "pool.join --secret issuer.secret --accounts accounts.db --new alice.account"),
+        verb(join, "pool.join --record me.json", by="tacit.pool:Agent"),
+        verb(verify, "log.parquet --k 30 --window 50", by="tacit.pool:verify_log"),
+    ],
+)

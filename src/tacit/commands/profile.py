@@ -9,97 +9,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
 from tacit.commands.options import ForceFlag, JsonFlag, moment_option
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, progress
-
-
-def forget(
-    profile: Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile file.")],
-    click: Annotated[int | None, typer.Option(help="One document, by its number.")] = None,
-    topic: Annotated[str | None, typer.Option(help="Every document filed under a topic or below.")] = None,
-    since: Annotated[
-        datetime | None, moment_option("Documents and exposures from this day or time on (UTC).")
-    ] = None,
-    until: Annotated[datetime | None, moment_option("Documents and exposures up to then (UTC).")] = None,
-    exposure: Annotated[int | None, typer.Option(help="One entry of the exposure ledger.")] = None,
-    upstream: Annotated[
-        str | None, typer.Option(help="Every entry of the exposure ledger about one upstream.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--everything", help="The history, all exposures and all sensitive topics.")
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Forget a document, a topic, a period, an exposure, all that one upstream was told, or everything.
-
-    The file is written anew without it. What an upstream was told before, it still knows.
-    """
-    from tacit.device import Guard, ProfileStore
-
-    ProfileStore.taxonomy_of(profile)  # a guard would make a new one
-    with Guard(profile) as guard:
-        gone = guard.forget(
-            click=click,
-            topic=topic,
-            since=since.replace(tzinfo=UTC) if since else None,
-            until=until.replace(tzinfo=UTC) if until else None,
-            exposure=exposure,
-            upstream=upstream,
-            everything=everything,
-        )
-    summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}
-
-    def render(console: Console) -> None:
-        kinds = (
-            f"{gone.clicks:,} documents, {gone.exposures:,} exposures and {gone.topics:,} sensitive topics"
-        )
-        console.print(f"Forgot {kinds}.")
-        for warning in gone.warnings:
-            console.print(warning)
-
-    emit(summary, as_json=as_json, render=render)
-
 
 PANEL = Panel.DEVICE
 
 ProfileFile = Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile file.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of verbs."""
-    group = typer.Typer(
-        help="Build, look at, protect and export an interest profile, kept in one private file.",
-        epilog="Example: tacit profile build me.profile --log clicks.parquet --user 42",
-        no_args_is_help=True,
-    )
-    group.command("build", epilog="Example: tacit profile build me.profile --history pages.csv")(build)
-    group.command("show", epilog="Example: tacit profile show me.profile --top 20")(show)
-    group.command("find", epilog="Example: tacit profile find me.profile java")(find)
-    group.command("protect", epilog="Example: tacit profile protect me.profile Astronomy")(protect)
-    group.command("sensitive", epilog="Example: tacit profile sensitive me.profile")(sensitive)
-    group.command("export", epilog="Example: tacit profile export me.profile --output profile.json")(export)
-    group.command("forget", epilog="Example: tacit profile forget me.profile --topic Football")(forget)
-    app.add_typer(group, name="profile")
-
-
 def build(
     profile: ProfileFile,
-    log: Annotated[Path | None, typer.Option(help="A search log with your clicks (Parquet).")] = None,
-    user: Annotated[
-        str | None, typer.Option(help="Whose clicks in the log; needed if it has several.")
-    ] = None,
-    history: Annotated[
-        Path | None, typer.Option(help="A browsing history: CSV with url, title, text.")
-    ] = None,
-    taxonomy: Annotated[
-        str | None,
-        typer.Option(help="For a new profile: people (default), wordnet or a taxonomy file."),
-    ] = None,
+    log: Path | None = None,
+    user: str | None = None,
+    history: Path | None = None,
+    taxonomy: str | None = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Build a profile, or add to one: each document is filed under the topic it is about.
@@ -110,23 +37,14 @@ def build(
 
     with progress("Filing documents under topics", unit="documents") as bar:
         report = add_documents(
-            profile,
-            log=log,
-            user=user,
-            history=history,
-            taxonomy=taxonomy,
-            advance=bar.advance,
+            profile, log=log, user=user, history=history, taxonomy=taxonomy, advance=bar.advance
         )
-
-    def render(console: Console) -> None:
-        console.print(
-            f"{'Made' if report.created else 'Added to'} {profile}: {report.filed:,} documents filed, "
-            f"{report.known:,} known already, {report.unplaced:,} about no topic; "
-            f"{report.topics:,} topics in all.",
-            markup=False,
-        )
-
-    emit({"profile": str(profile), **asdict(report)}, as_json=as_json, render=render)
+    said = (
+        f"{'Made' if report.created else 'Added to'} {profile}: {report.filed:,} documents filed, "
+        f"{report.known:,} known already, {report.unplaced:,} about no topic; {report.topics:,} topics in "
+        "all."
+    )
+    emit({"profile": str(profile), **asdict(report)}, said, as_json=as_json)
 
 
 def sensitive(profile: ProfileFile, as_json: JsonFlag = False) -> None:
@@ -142,13 +60,12 @@ def sensitive(profile: ProfileFile, as_json: JsonFlag = False) -> None:
         listed = guard.concepts()
         guard.confirm()
 
-    def render(console: Console) -> None:
-        for concept in listed:
-            shares = ", ".join(f"{share:.0%} of {kind}" for kind, share in concept.recognised.items())
-            console.print(f"[bold]{concept.name}[/]  recognised: {shares}")
-            console.print(f"  {', '.join(concept.covers)}", markup=False)
-
-    emit({"concepts": [asdict(concept) for concept in listed]}, as_json=as_json, render=render)
+    shown: list[str | Text] = []
+    for concept in listed:
+        shares = ", ".join(f"{share:.0%} of {kind}" for kind, share in concept.recognised.items())
+        shown.append(Text.assemble((concept.name, "bold"), f"  recognised: {shares}"))
+        shown.append(f"  {', '.join(concept.covers)}")
+    emit({"concepts": [asdict(concept) for concept in listed]}, *shown, as_json=as_json)
 
 
 def show(
@@ -174,29 +91,24 @@ def show(
             line.append(f"  sensitive {loaded.sensitivity[topic]:g}", style="bold red")
         return line
 
-    def render(console: Console) -> None:
-        busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
-        shown = {
-            above for topic in [*busiest, *loaded.sensitive] for above in [*tree.ancestors(topic), topic]
-        }
-        drawn: dict[int, Tree] = {}
-        for topic in sorted(shown):
-            above = drawn.get(int(tree.parent[topic]))
-            drawn[topic] = Tree(describe(topic)) if above is None else above.add(describe(topic))
-        console.print(drawn.get(0, Text("(empty)", style="dim")))
-        console.print(
-            f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, "
-            f"{len(loaded.sensitivity)} sensitive topics ({len(loaded.sensitive)} in the profile)"
-            if len(loaded.topics)
-            else "This profile is empty."
-        )
-        for one in told:
-            console.print(
-                f"{one['upstream']}: {one['queries']:,} queries, {one['with_topics']:,} of them with topics",
-                markup=False,
-            )
-
-    emit(loaded.as_data() | {"upstreams": told}, as_json=as_json, render=render)
+    busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
+    shown = {above for topic in [*busiest, *loaded.sensitive] for above in [*tree.ancestors(topic), topic]}
+    drawn: dict[int, Tree] = {}
+    for topic in sorted(shown):
+        above = drawn.get(int(tree.parent[topic]))
+        drawn[topic] = Tree(describe(topic)) if above is None else above.add(describe(topic))
+    summary = (
+        f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, {len(loaded.sensitivity)} "
+        f"sensitive topics ({len(loaded.sensitive)} in the profile)"
+        if len(loaded.topics)
+        else "This profile is empty."
+    )
+    exposed = [
+        f"{one['upstream']}: {one['queries']:,} queries, {one['with_topics']:,} of them with topics"
+        for one in told
+    ]
+    root = drawn.get(0, Text("(empty)", style="dim"))
+    emit(loaded.as_data() | {"upstreams": told}, root, summary, *exposed, as_json=as_json)
 
 
 def find(
@@ -225,14 +137,8 @@ def find(
         }
         for topic in topics
     ]
-
-    def render(console: Console) -> None:
-        for row in rows:
-            console.print(Text(f"{row['topic']:<28}{row['documents']:>6g}  {row['gloss']}"), soft_wrap=True)
-        if not rows:
-            console.print("No topic has that name.")
-
-    emit({"topics": rows}, as_json=as_json, render=render)
+    shown = [f"{row['topic']:<28}{row['documents']:>6g}  {row['gloss']}" for row in rows]
+    emit({"topics": rows}, *(shown or ["No topic has that name."]), as_json=as_json)
 
 
 def protect(
@@ -263,14 +169,12 @@ def protect(
         "least_risk": alone,
     }
 
-    def render(console: Console) -> None:
-        state = "no longer sensitive" if remove else f"sensitive ({sensitivity:g})"
-        console.print(f"{loaded.tree.names[number]} is {state}.", markup=False)
-        if not remove and not summary["in_profile"]:
-            console.print("It is not in the profile yet; it will count once it is.")
-        console.print(f"Least risk of sending any profile at all: {alone:.4f}.")
-
-    emit(summary, as_json=as_json, render=render)
+    state = "no longer sensitive" if remove else f"sensitive ({sensitivity:g})"
+    shown = [f"{loaded.tree.names[number]} is {state}."]
+    if not remove and not summary["in_profile"]:
+        shown.append("It is not in the profile yet; it will count once it is.")
+    shown.append(f"Least risk of sending any profile at all: {alone:.4f}.")
+    emit(summary, *shown, as_json=as_json)
 
 
 def export(
@@ -292,7 +196,55 @@ def export(
     with Guard(profile) as guard:
         data = guard.export()
     if output is None:
-        emit(data, as_json=True, render=lambda _console: None)
+        emit(data, as_json=True)
         return
     with atomic_file(output, mode=0o600) as temporary:
         temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def forget(
+    profile: ProfileFile,
+    click: int | None = None,
+    topic: str | None = None,
+    since: Annotated[datetime | None, moment_option("Documents and exposures from then on (UTC).")] = None,
+    until: Annotated[datetime | None, moment_option("Documents and exposures up to then (UTC).")] = None,
+    exposure: int | None = None,
+    upstream: str | None = None,
+    everything: Annotated[bool, typer.Option("--everything")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Forget a document, a topic, a period, an exposure, all that one upstream was told, or everything.
+
+    The file is written anew without it. What an upstream was told before, it still knows.
+    """
+    from tacit.device import Guard, ProfileStore
+
+    ProfileStore.taxonomy_of(profile)  # a guard would make a new one
+    with Guard(profile) as guard:
+        gone = guard.forget(
+            click=click,
+            topic=topic,
+            since=since.replace(tzinfo=UTC) if since else None,
+            until=until.replace(tzinfo=UTC) if until else None,
+            exposure=exposure,
+            upstream=upstream,
+            everything=everything,
+        )
+    summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}
+    kinds = f"{gone.clicks:,} documents, {gone.exposures:,} exposures and {gone.topics:,} sensitive topics"
+    emit(summary, f"Forgot {kinds}.", *gone.warnings, as_json=as_json)
+
+
+register = verb_group(
+    "profile",
+    "Build, look at, protect and export an interest profile, kept in one private file.",
+    [
+        verb(build, "me.profile --log clicks.parquet --user 42", by="tacit.device:add_documents"),
+        verb(show, "me.profile --top 20"),
+        verb(find, "me.profile java"),
+        verb(protect, "me.profile Astronomy"),
+        verb(sensitive, "me.profile"),
+        verb(export, "me.profile --output profile.json"),
+        verb(forget, "me.profile --topic Football", by="tacit.device:Guard.forget"),
+    ],
+)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 from typer.core import TyperGroup
 
-from tacit.commands.options import (
-    LogFile,
-    Memory,
-    ScrubFlag,
-    SessionGap,
-    Sessions,
-    Since,
-    Threads,
-    Until,
-    declared_command,
-    json_flag,
-    users_option,
-)
-from tacit.commands.verbs import Panel
+from tacit.commands import options as o
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.errors import PrivacyWarning
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, give_up_on_stdout, stderr
@@ -38,72 +26,16 @@ if TYPE_CHECKING:
 
 PANEL = Panel.RELEASE
 
-_LEDGER = "The ledger"
-_ABOUT = "For the page"
 _HELP = """{summary}
 
 Give --epsilon (and --delta) to have the parameters planned, or the parameters to be charged what they cost.
 The data set's ledger is charged before any noise is drawn; a release that is interrupted stays charged, and
 the next run starts anew.
 """
-
-
-def _shared(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _said(name: str, kind: Any, default: Any, says: str, panel: str = _LEDGER) -> inspect.Parameter:
-    return _shared(name, Annotated[kind, typer.Option(help=says, rich_help_panel=panel)], default)
-
-
-_NewFolder = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="The folder to make; new, for a release is never overwritten."),
-]
-_FIRST = (_shared("log", LogFile), _shared("output", _NewFolder))
-_LAST = (
-    _said("ledger", Path | None, None, "The data set's ledger (default: where it is known, or LOG.ledger)."),
-    _said(
-        "budget_epsilon",
-        float | None,
-        None,
-        "Open the ledger, if there is none, with this ε for all releases.",
-    ),
-    _said("budget_delta", float, 0.0, "δ of the budget, with --budget-epsilon."),
-    _said("purpose", str, "", "What the release is for: in the ledger, the manifest and the page.", _ABOUT),
-    _said("data_set", str, "", "What people call the data set, for the page.", _ABOUT),
-    _said("controller", str, "", "Who is responsible for the data set, for the page.", _ABOUT),
-    _shared("since", Since, None),
-    _shared("until", Until, None),
-    _shared("scrub", ScrubFlag, True),
-    _shared("sessions", Sessions, "time"),
-    _shared("session_gap", SessionGap, None),
-    _shared("memory", Memory, None),
-    _shared("threads", Threads, None),
-    json_flag(),
-)
-
-
-_EvenIfEmpty = Annotated[
-    bool,
-    typer.Option("--even-if-empty", help="With --users: go on although next to nothing can be expected."),
-]
-_EVEN_IF_EMPTY = _shared("even_if_empty", _EvenIfEmpty, False)
-_MayShow = Annotated[
-    bool,
-    typer.Option(
-        "--a-person-may-be-shown",
-        help="Needed where δ, of all releases so far, may show a person: above 0.1 over the users, or 1e-5.",
-    ),
-]
-_MAY_SHOW = _shared("a_person_may_be_shown", _MayShow, False)
-_NotPrivate = Annotated[
-    bool,
-    typer.Option(
-        "--i-know-this-is-not-private", help="Needed: it protects against nobody who knows the method."
-    ),
-]
-_NOT_PRIVATE = _shared("unsafe_exact_counts", _NotPrivate, False)
+_HEADINGS = {
+    "The ledger": "ledger budget_epsilon budget_delta",
+    "For the page": "purpose data_set controller",
+}
 
 
 class _Mechanisms(TyperGroup):
@@ -119,58 +51,54 @@ class _Mechanisms(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    group = typer.Typer(
-        help="Publish a search log: tables, a manifest and a page, with a guarantee that anyone can check.",
-        epilog="Example: tacit release zealous log.parquet --epsilon 1 --delta 1e-6 --budget-epsilon 10 "
-        "--budget-delta 1e-5 -o week-01",
-        no_args_is_help=True,
-        cls=_Mechanisms,
-    )
-    for name in MECHANISMS:
-        parameters = mechanism_class(name)
-        last = (*_LAST, *users_option(parameters), _EVEN_IF_EMPTY, _MAY_SHOW)
-        agreed = "" if parameters.private else " --i-know-this-is-not-private"
-        last = last if parameters.private else (*last, _NOT_PRIVATE)
-        command = declared_command(parameters, _release(name), before=_FIRST, after=last)
-        example = f"Example: tacit release {name} log.parquet {parameters.example} -o week-01{agreed}"
-        group.command(name, help=_HELP.format(summary=parameters.summary), epilog=example)(command)
-    app.add_typer(group, name="release")
-
-
-def _release(name: str) -> Any:
-    def release(asked: Mapping[str, Any], **words: Any) -> None:
-        _publish(mechanism_class(name), asked, **words)
-
-    return release
-
-
 def _publish(
-    mechanism: Any,
+    mechanism: type[Any],
     asked: Mapping[str, Any],
     *,
-    log: Path,
-    output: Path,
-    as_json: bool,
-    log_users: int | None = None,
-    **words: Any,
+    log: o.LogFile,
+    to: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The folder to make; new, for a release is never overwritten."),
+    ],
+    ledger: Path | None = None,
+    budget_epsilon: float | None = None,
+    budget_delta: float = 0.0,
+    purpose: str = "",
+    data_set: str = "",
+    controller: str = "",
+    since: o.Since = None,
+    until: o.Until = None,
+    scrub: o.ScrubFlag = True,
+    sessions: o.Sessions = "time",
+    session_gap: o.SessionGap = None,
+    memory: o.Memory = None,
+    threads: o.Threads = None,
+    as_json: o.JsonFlag = False,
+    users: Annotated[int | None, typer.Option(min=1)] = None,
+    even_if_empty: Annotated[bool, typer.Option("--even-if-empty")] = False,
+    a_person_may_be_shown: Annotated[bool, typer.Option("--a-person-may-be-shown")] = False,
+    unsafe_exact_counts: Annotated[bool, typer.Option("--i-know-this-is-not-private")] = False,
 ) -> None:
+    options = {
+        name: value
+        for name, value in locals().items()
+        if name not in ("mechanism", "asked", "log", "as_json")
+    }
     from tacit.release.publication import publish
 
-    existed = output.exists()
+    existed = to.exists()
     try:
         with _stages() as report:
-            done = publish(log, mechanism(**asked), to=output, users=log_users, report=report, **words)
+            done = publish(log, mechanism(**asked), report=report, **options)
         result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
-        emit(result, as_json=as_json, render=lambda console: _render(console, done))
+        emit(result, *_shown(done), as_json=as_json)
     except (KeyboardInterrupt, SystemExit, OSError, ValueError):
         # Whoever runs this by a schedule runs it again if it fails, and pays again for what is there already.
-        if existed or not (output / "manifest.json").is_file():
+        if existed or not (to / "manifest.json").is_file():
             raise
         give_up_on_stdout()
         with suppress(OSError, ValueError):
-            said = f"{output} is published and charged; not all could be said about it."
+            said = f"{to} is published and charged; not all could be said about it."
             stderr().print(said, markup=False, soft_wrap=True)
 
 
@@ -206,32 +134,44 @@ def _stages() -> Iterator[Callable[[str], None]]:
             yield report
 
 
-def _render(console: Console, done: Release) -> None:
+def _shown(done: Release) -> Iterator[str | Text]:
     from tacit.privacy import Guarantee
     from tacit.release.document.words import but_for
 
-    console.print(f"[bold]{escape(str(done.folder))}[/]: {done.guarantee}")
+    yield Text.assemble((str(done.folder), "bold"), f": {done.guarantee}")
     verdict = done.verdict
-    style = "bold red" if verdict.warns else "bold"
-    console.print(
-        f"[{style}]{verdict.headline}[/], counting all releases so far: from an even chance to {verdict.sure}"
-        f"{but_for(verdict.chance)}",
-        soft_wrap=True,
+    yield Text.assemble(
+        (verdict.headline, "bold red" if verdict.warns else "bold"),
+        f", counting all releases so far: from an even chance to {verdict.sure}{but_for(verdict.chance)}",
     )
     for name, table in done.tables.items():
-        console.print(f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}")
+        yield f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}"
     if not any(table.num_rows for table in done.tables.values()):
-        console.print(
+        yield (
             f"Nothing was frequent enough to appear: `tacit plan {done.manifest['mechanism']}` says how many "
             "users it takes. More users, other items or a larger ε would show more."
         )
-    left = Guarantee.from_dict(done.manifest["budget"]["left"])
     if done.guarantee.k:
-        console.print(
+        yield (
             f"recorded as entry {done.entry.number}, not charged: no ε describes exact counts. What the "
-            "ledger says is left bounds nothing about this data set any more.",
-            soft_wrap=True,
+            "ledger says is left bounds nothing about this data set any more."
         )
     else:
-        console.print(f"charged as entry {done.entry.number}; left: {left}", markup=False)
-    console.print("Read release.html; check with `tacit verify`.", style="dim")
+        left = Guarantee.from_dict(done.manifest["budget"]["left"])
+        yield f"charged as entry {done.entry.number}; left: {left}"
+    yield Text("Read release.html; check with `tacit verify`.", "dim")
+
+
+def register(app: typer.Typer) -> None:
+    """Add a verb for each mechanism."""
+    verbs = []
+    for name in MECHANISMS:
+        mechanism = mechanism_class(name)
+        meaning, private = _HELP.format(summary=mechanism.summary), mechanism.private
+        without = ("unsafe_exact_counts",) if private else ()
+        command = o.declared_command(mechanism, partial(_publish, mechanism), meaning, without)
+        agreed = "" if private else " --i-know-this-is-not-private"
+        example = f"log.parquet {mechanism.example} -o week-01{agreed}"
+        verbs.append(verb(command, example, name, by="tacit.log:Log.release", headings=_HEADINGS))
+    meaning = "Publish a search log: tables, a manifest and a page, with a guarantee that anyone can check."
+    verb_group("release", meaning, verbs, cls=_Mechanisms)(app)

@@ -8,19 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from tacit.commands.options import JsonFlag, Port
 from tacit.commands.servers import listen
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, stderr
 
 PANEL = Panel.DEVICE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    app.command(epilog="Example: tacit serve --engine searxng=http://127.0.0.1:8888")(serve)
 
 
 def serve(
@@ -82,28 +76,31 @@ def serve(
         address = site.admission.address
         result = {"address": address, "profile": str(path), "engines": [one.name for one in site.engines]}
 
-        def render(console: Console) -> None:
-            console.print("Tacit is ready. Open this address in your browser:", markup=False)
-            console.print(f"  {address}", markup=False, soft_wrap=True)
-            console.print(f"Your profile: {path} (stop with Ctrl-C)", markup=False, soft_wrap=True)
+        said = f"Tacit is ready. Open this address in your browser:\n  {address}\n"
 
         def started() -> None:
-            emit(result, as_json=as_json, render=render)
+            emit(result, f"{said}Your profile: {path} (stop with Ctrl-C)", as_json=as_json)
             if not no_browser:
                 open_browser(address)
 
         run(page_application(site), opened, started)
 
 
+register = verb(serve, "--engine searxng=http://127.0.0.1:8888")
+
+
 def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | None, as_json: bool) -> Any:
     """The person's agent in a pool; who can learn what is said first."""
-    from tacit.commands.pool import checked_join, join_meaning, show_meaning
+    import asyncio
+
+    from tacit.commands.pool import meaning_shown
     from tacit.errors import ParameterError
     from tacit.pool import Agent
 
     if record is None:
         raise ParameterError("`pool` needs your own values.", "Name their file with `record`.")
-    member = Agent(checked_join(pool), record, account=account, patience=25.0, proxy=proxy)
+    member = Agent(pool, record, account=account, patience=25.0, proxy=proxy)
     if not as_json:
-        show_meaning(stderr(), member.join, join_meaning(member))
+        for said in meaning_shown(asyncio.run(member.meaning())):
+            stderr().print(said, markup=False)
     return member

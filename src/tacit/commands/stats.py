@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until
-from tacit.commands.verbs import Panel
-from tacit.terminal import emit, progress
-
-if TYPE_CHECKING:
-    from tacit.searchlog.statistics import LogStatistics
-
+from tacit.commands.verbs import Panel, verb
+from tacit.terminal import emit, progress, table
 
 PANEL = Panel.LOG
 _MEMORY = "2GB"
-
-
-def register(app: typer.Typer) -> None:
-    """Add ``stats``."""
-    app.command("stats", epilog="Example: tacit stats log.parquet --frequent-queries 20 --min-users 100")(
-        stats
-    )
 
 
 def stats(
@@ -53,8 +40,8 @@ def stats(
     cut = SessionCut.of(sessions, session_gap)
     check_frequent(1 if frequent_queries is None else frequent_queries, min_users, "frequent_queries")
     with opened_for_statistics(log, memory or _MEMORY, since, until) as source:
-        with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as shown:
-            found = source.statistics(cut, shown.advance)
+        with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as bar:
+            found = source.statistics(cut, bar.advance)
         result: dict[str, Any] = asdict(found) | {
             "first": found.first.isoformat(sep=" "),
             "last": found.last.isoformat(sep=" "),
@@ -66,21 +53,13 @@ def stats(
             shown_queries = source.frequent_queries(frequent_queries, min_users)
             result["min_users"] = min_users
             result["frequent_queries"] = [asdict(query) for query in shown_queries]
-    emit(result, as_json=as_json, render=lambda console: _render(console, found, result))
+    shown: list[str | Table] = [table(("", ""), found.rows(), right=True)]
+    if frequent_queries is not None:
+        rows = [(each.query, f"{each.users:,}", f"{each.searches:,}") for each in shown_queries]
+        few = f"\nno query was issued by at least {min_users:,} users"
+        shown.append(f"\nqueries issued by at least {min_users:,} users:" if rows else few)
+        shown += [table(("query", "users", "searches"), rows)] if rows else []
+    emit(result, *shown, as_json=as_json)
 
 
-def _render(console: Console, found: LogStatistics, result: dict[str, Any]) -> None:
-    figures = Table("figure", "value", box=None, pad_edge=False, show_header=False)
-    figures.columns[1].justify = "right"
-    for name, value in found.rows():
-        figures.add_row(name, value)
-    console.print(figures)
-    if "frequent_queries" in result:
-        if not result["frequent_queries"]:
-            console.print(f"\nno query was issued by at least {result['min_users']:,} users")
-            return
-        frequent = Table("query", "users", "searches", box=None, pad_edge=False)
-        for query in result["frequent_queries"]:
-            frequent.add_row(escape(query["query"]), f"{query['users']:,}", f"{query['searches']:,}")
-        console.print(f"\nqueries issued by at least {result['min_users']:,} users:")
-        console.print(frequent)
+register = verb(stats, "log.parquet --frequent-queries 20 --min-users 100")

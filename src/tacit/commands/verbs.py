@@ -7,10 +7,13 @@ The library's errors speak of its parameters: ``epsilon must be greater than 0``
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -72,6 +75,21 @@ _WIDEST, _NARROW = 100, 60
 """Longer lines are hard to read; on a narrower screen (a phone) a meaning stands below its name."""
 
 
+def described(documented: Any) -> dict[str, str]:
+    """Read what a docstring says of each parameter or attribute.
+
+    >>> described(described)
+    {'documented': 'a function or class of the library.'}
+
+    Args:
+        documented: a function or class of the library.
+    """
+    section = r"^(?:Args|Attributes):\n(.*?)(?:\n\n|\Z)"
+    listed = re.search(section, inspect.getdoc(documented) or "", re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {5,}.*)*)", listed[1] if listed else "", re.MULTILINE)
+    return {name: " ".join(said.split()) for names, said in entries for name in names.split(", ")}
+
+
 class _Headed:
     """Help in Click's layout, with options and verbs under their headings and nothing cut.
 
@@ -81,7 +99,38 @@ class _Headed:
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help for the terminal at hand."""
         formatter.width = min(shutil.get_terminal_size().columns, _WIDEST)
+        self.explain()
         super().format_help(ctx, formatter)  # type: ignore[misc]
+
+    def explain(self) -> None:
+        """Explain options as the library explains its parameters, and put them under their headings.
+
+        The library is loaded only when it is asked: it takes long.
+        """
+        callback: Any = self.callback  # type: ignore[attr-defined]
+        parameters: list[Any] = self.params  # type: ignore[attr-defined]
+        options: dict[str, str] = {each.name: max(each.opts, key=len) for each in parameters}
+        for place in getattr(callback, "explained_by", ()):
+            module, _, name = place.partition(":")
+            documented: Any = import_module(module)
+            for part in name.split("."):
+                documented = getattr(documented, part)
+            said, defaults = described(documented), inspect.signature(documented).parameters
+            for parameter in parameters:
+                text = next((said[name] for name in _names(parameter) if name in said), "")
+                if text and not parameter.help:
+                    if parameter.multiple:
+                        default = getattr(defaults.get(parameter.name), "default", None) or ()
+                        text += " Repeatable." + f"  [default: {', '.join(map(str, default))}]" * bool(
+                            default
+                        )
+                    text = re.sub(r"``?(\w+)``?", lambda found: options.get(found[1], found[1]), text)
+                    text = re.sub(r"``(.+?)``|:\w+:`~?([^`]+)`", r"\1\2", text)
+                    parameter.help = text[:1].upper() + text[1:] if text[0].isascii() else text
+        for heading, names in getattr(callback, "headings", {}).items():
+            for parameter in parameters:
+                if parameter.name in names.split():
+                    parameter.rich_help_panel = heading
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options in the order of their declaration, then verbs by guard and name."""
@@ -153,6 +202,48 @@ class Verb(_Headed, TyperCommand):
 
 class VerbGroup(_Headed, TyperGroup):
     """A command of commands."""
+
+
+def verb(
+    run: Callable[..., None],
+    example: str,
+    name: str = "",
+    *,
+    by: str = "",
+    headings: Mapping[str, str] | None = None,
+) -> Callable[[typer.Typer], None]:
+    """Make the ``register`` of a command.
+
+    Args:
+        run: the command; its docstring is the help.
+        example: what to type, after the command's name.
+        name: the command's, if not that of the function.
+        by: the parts of the library that explain the options, such as ``tacit.pool:Agent``.
+        headings: of the help, each with the names of options below it.
+    """
+    name = name or run.__name__
+    run.__dict__.update(explained_by=by.split(), headings=headings or {})
+
+    def register(app: typer.Typer) -> None:
+        group = "" if app.info.name == "tacit" else f"{app.info.name} "
+        app.command(name, epilog=f"Example: tacit {group}{name} {example}".rstrip())(run)
+
+    return register
+
+
+def verb_group(
+    name: str, meaning: str, verbs: Sequence[Callable[[typer.Typer], None]], **settings: Any
+) -> Callable[[typer.Typer], None]:
+    """Make the ``register`` of a command of commands; the first of ``verbs`` is its example."""
+
+    def register(app: typer.Typer) -> None:
+        group = typer.Typer(name=name, help=meaning, no_args_is_help=True, **settings)
+        for add in verbs:
+            add(group)
+        group.info.epilog = group.registered_commands[0].epilog
+        app.add_typer(group, name=name)
+
+    return register
 
 
 def shape(app: typer.Typer) -> None:

@@ -6,20 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb
 from tacit.errors import IntegrityError
 from tacit.terminal import emit
 
 PANEL = Panel.RELEASE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    app.command("verify", epilog="Example: tacit verify week-01 --ledger log.parquet.ledger")(verify)
 
 
 def verify(
@@ -47,21 +41,24 @@ def verify(
         "checks": [asdict(check) for check in checks],
     }
 
-    def render(console: Console) -> None:
-        for check in checks:
-            mark = "[green]holds[/]" if check.holds else "[bold red]FAILS[/]"
-            found = f" [dim]({escape(check.found)})[/]" if check.found else ""
-            console.print(f"{mark}  {check.what}{found}", soft_wrap=True)
-        if ledger is None:
-            console.print(
-                "Consistency only: whether this is the release that was charged shows with --ledger.",
-                style="dim",
-                soft_wrap=True,
-            )
-
-    emit(result, as_json=as_json, render=render)
+    shown = [
+        Text.assemble(
+            ("holds", "green") if check.holds else ("FAILS", "bold red"),
+            f"  {check.what}",
+            (f" ({check.found})" if check.found else "", "dim"),
+        )
+        for check in checks
+    ]
+    if ledger is None:
+        shown.append(
+            Text("Consistency only: whether this is the release that was charged shows with --ledger.", "dim")
+        )
+    emit(result, *shown, as_json=as_json)
     if not holds:
         failed = sum(not check.holds for check in checks)
         raise IntegrityError(
             f"{failed} of {len(checks)} checks failed.", "Do not rely on this copy; get the release again."
         )
+
+
+register = verb(verify, "week-01 --ledger log.parquet.ledger")

@@ -6,26 +6,14 @@ import time
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
+from rich.text import Text
 
 from tacit.commands.options import JsonFlag
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit
 
 PANEL = Panel.WORLD
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    world = typer.Typer(
-        help="The embedded world: WordNet's 82,115 noun synsets as a searchable corpus.",
-        epilog='Example: tacit world search "java coffee"',
-        no_args_is_help=True,
-    )
-    world.command("search", epilog='Example: tacit world search "golden eagle" --top 5')(search)
-    app.add_typer(world, name="world")
 
 
 def search(
@@ -56,15 +44,20 @@ def search(
         ],
     }
 
-    def render(console: Console) -> None:
-        for rank, (_, document) in enumerate(found, 1):
-            above = [
-                name.partition(".")[0].replace("_", " ") for name in corpus.tree.path(document.topic)[-4:-1]
-            ]
-            console.print(
-                f"[bold]{rank:>2}. {escape(document.title)}[/]  [dim]{escape(' › '.join(above))}[/]"
-            )
-            console.print(Padding(escape(document.text), (0, 0, 0, 4)))
-        console.print(f"[dim]{len(found)} results in {milliseconds:.2f} ms[/]" if found else "nothing found")
+    shown: list[Text | Padding] = []
+    for rank, (_, document) in enumerate(found, 1):
+        above = [name.partition(".")[0].replace("_", " ") for name in corpus.tree.path(document.topic)[-4:-1]]
+        title = (f"{rank:>2}. {document.title}", "bold")
+        shown += [
+            Text.assemble(title, "  ", (" › ".join(above), "dim")),
+            Padding(document.text, (0, 0, 0, 4)),
+        ]
+    said = f"{len(found)} results in {milliseconds:.2f} ms" if found else "nothing found"
+    emit(result, *shown, Text(said, "dim"), as_json=as_json)
 
-    emit(result, as_json=as_json, render=render)
+
+register = verb_group(
+    "world",
+    "The embedded world: WordNet's 82,115 noun synsets as a searchable corpus.",
+    [verb(search, '"golden eagle" --top 5')],
+)

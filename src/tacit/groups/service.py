@@ -112,9 +112,9 @@ class Groups(Displayed):
             clicks: past requests as JSON lines (``user``, ``query``, ``results`` and the places ``clicked``),
                 by which people vote for the strength of ranking.
             vote_epsilon: ε of that vote.
-            strength: of ranking by cohorts, 0 to 12, where nobody votes; 2 unless given.
-            ledger: of the population, charged before any noise is drawn; where it is known, or beside the
-                file of ``profiles``, unless given.
+            strength: λ where nobody votes: 0 is the engine's order, 12 the strongest; 2 unless given.
+            ledger: the population's ledger, charged before any noise is drawn; where it is known, or beside
+                the file of ``profiles``, unless given.
             budget_epsilon: open the ledger, if there is none, with this ε for all that is ever released.
             budget_delta: δ of that budget.
             p: the most sure an attacker may be that a member holds a shown term, in (0, 1); 0.4 for groups of

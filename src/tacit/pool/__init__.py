@@ -21,21 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.pool.agent.agent import Agent
+    from tacit.pool.channel.join import create_pool
     from tacit.pool.protocol.template import Region, Template
     from tacit.pool.server.pool import Pool
     from tacit.pool.simulation.traffic import PoolSimulation, simulate_pool
     from tacit.pool.simulation.verification import AnonymityAudit, verify_log
-
-__all__ = [
-    "Agent",
-    "AnonymityAudit",
-    "Pool",
-    "PoolSimulation",
-    "Region",
-    "Template",
-    "simulate_pool",
-    "verify_log",
-]
 
 _HOMES = {
     "Agent": "agent.agent",
@@ -44,10 +34,23 @@ _HOMES = {
     "PoolSimulation": "simulation.traffic",
     "Region": "protocol.template",
     "Template": "protocol.template",
+    "create_pool": "channel.join",
     "simulate_pool": "simulation.traffic",
     "verify_log": "simulation.verification",
 }
 """Loaded when they are first used: an agent needs no server, a server no simulation."""
+
+__all__ = [
+    "Agent",
+    "AnonymityAudit",
+    "Pool",
+    "PoolSimulation",
+    "Region",
+    "Template",
+    "create_pool",
+    "simulate_pool",
+    "verify_log",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -46,18 +46,24 @@ Watch = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class ImportOptions(Reading):
-    """How an import is to be done."""
+    """How an import is to be done, beside how a file is read.
+
+    Attributes:
+        format_name: the format of all files; inferred from each file's content if absent.
+        encoding: how the text is encoded.
+        strict: stop at the first bad line.
+        normalise: write queries in one form.
+        max_bad: the share of a file's lines that may be bad; if absent 0.05, judged from 100 lines on.
+        accept_unusual: keep a log that looks wrong: users with one record each, times in 1970, users like
+            queries.
+    """
 
     format_name: str | None = None
-    """The format of all files; inferred from each file's content when absent."""
     encoding: str = "utf-8"
     strict: bool = False
-    """Stop at the first bad line."""
     normalise: bool = True
     max_bad: float | None = None
-    """Stop when more of a file's lines are bad; when absent, at 5%, but only from 100 lines on."""
     accept_unusual: bool = False
-    """Keep a log that looks as if its columns had been mixed up."""
 
     def __post_init__(self) -> None:
         for name in ("time_format", "time_zone", "delimiter", "pattern", "query_parameter", "table"):

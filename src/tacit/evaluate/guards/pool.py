@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, no_progress
-from tacit.pool.simulation.population import Population, adult
+from tacit.pool.protocol.population import Population, adult
 from tacit.pool.simulation.traffic import SimulationSetting, simulate
 from tacit.pool.simulation.verification import AuditedLog
 from tacit.retrieval import SearchEngine, average_precision
@@ -204,8 +204,7 @@ def usefulness(
 
     ``kept`` is the share of the gain of d over d* that the region d' keeps.
     """
-    found = simulate(setting, population, keep_log=True)
-    assert found.log is not None
+    found = simulate(setting, population)
     log, sizes = found.log, population.template.sizes
     random = np.random.default_rng(seed)
     world = _World(engine, kind_of, sizes, seed)

@@ -97,6 +97,7 @@ class Agent:
             raise ParameterError(
                 f"this pool admits accounts of {self.join.issuer} only.", "Name yours with `account`."
             )
+        _ = self.join.leaves_checked
         values = read_record(record) if isinstance(record, str | Path) else dict(record)
         self._record = self.join.template.encode(values)
         self.leaf = self.join.tree.leaf_of(self._record)
@@ -180,6 +181,15 @@ class Agent:
         if isinstance(said.get("period"), int):
             self.memory.enter(said["period"])
         return said
+
+    async def meaning(self) -> dict[str, Any]:
+        """Say who can learn what of this person, and how many people ask now."""
+        async with self:
+            try:
+                now = await self.standing()
+            except oblivious.RelayedError as error:  # an agent starts all the same
+                now = {"trouble": error.problem}
+        return {**self.join.meaning(), "now": now, "leaf": self.words(self.leaf)}
 
     async def _token(self, period: int) -> bytes:
         """The token of a period: one a period, so that a person counts once."""

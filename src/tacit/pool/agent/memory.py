@@ -16,7 +16,7 @@ import platformdirs
 
 from tacit.errors import InputError
 from tacit.files import atomic_file
-from tacit.pool.channel.join import JoinFile, Promise
+from tacit.pool.channel.join import JoinFile
 from tacit.pool.protocol.counting import PeriodMemory
 from tacit.pool.protocol.tree import Tree
 
@@ -32,7 +32,8 @@ class DeviceMemory:
     """What was promised, the highest period, the digests of keys by period, and tokens by period."""
 
     path: Path
-    promise: Promise
+    k: int
+    window: float
     tree: Tree
     period: PeriodMemory = field(default_factory=PeriodMemory)
     keys: dict[int, str] = field(default_factory=dict)
@@ -48,13 +49,12 @@ class DeviceMemory:
             k: the least k that the person accepts; what was promised before unless given.
             window: the longest w that the person accepts, likewise.
         """
-        found = cls(path, Promise(join.rules.k, join.rules.window), join.tree)
-        before = join.tree
+        found = cls(path, join.rules.k, join.rules.window, join.tree)
         if path.exists():
             try:
                 given = json.loads(path.read_text(encoding="utf-8"))
-                found.promise = Promise(int(given["k"]), float(given["window"]))
-                before = Tree.parse(given["tree"], join.template)
+                found.k, found.window = int(given["k"]), float(given["window"])
+                found.tree = Tree.parse(given["tree"], join.template)
                 found.period = PeriodMemory(int(given["period"]), str(given["key"]))
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
@@ -62,15 +62,13 @@ class DeviceMemory:
                 raise InputError(
                     f"what is remembered of the pool in {path} cannot be read.", "Move it away to begin anew."
                 ) from error
-        least = found.promise.k if k is None else k
-        longest = found.promise.window if window is None else window
-        Promise(least, longest).check(join)
-        if not join.tree.follows(before):
+        _refuse_less(join, found.k if k is None else k, found.window if window is None else window)
+        if not join.tree.follows(found.tree):
             raise InputError(
                 "the pool's tree was cut anew since this device joined; old and new regions would intersect.",
                 f"A tree may only merge and split leaves. To join all the same, move {path} away.",
             )
-        found.promise, found.tree = Promise(join.rules.k, join.rules.window), before.united(join.tree)
+        found.k, found.window, found.tree = join.rules.k, join.rules.window, found.tree.united(join.tree)
         found.write()
         return found
 
@@ -107,8 +105,8 @@ class DeviceMemory:
         """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         said = {
-            "k": self.promise.k,
-            "window": self.promise.window,
+            "k": self.k,
+            "window": self.window,
             "tree": self.tree.as_dict(),
             "period": self.period.number,
             "key": self.period.key,
@@ -117,3 +115,14 @@ class DeviceMemory:
         }
         with atomic_file(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
+
+
+def _refuse_less(join: JoinFile, k: int, window: float) -> None:
+    """Refuse a pool whose k is below, or whose w above, what was promised before or asked for."""
+    said = "were promised before or asked for."
+    if join.rules.k < k:
+        problem = f"the pool promises that {join.rules.k} people share a region; {k} {said}"
+        raise InputError(problem, "If you accept less, say so with `k`.")
+    if join.rules.window > window:
+        problem = f"the pool counts people who ask within {join.rules.window:g} s; {window:g} s {said}"
+        raise InputError(problem, "If you accept a longer time, say so with `window`.")

@@ -5,8 +5,8 @@ tree. An **identity** is an Ed25519 key that stays the same; it signs the keys t
 start (:class:`Announcement`), so that whatever was sealed before a restart opens no more, and nobody on the
 way can put a key of their own in its place. Everybody gets announcements from one copy that the relay keeps.
 
-A person's device remembers what it was promised (:class:`Promise`), and refuses a later file of the same pool
-that promises less.
+A person's device remembers what it was promised, and refuses a later file of the same pool that promises less
+(:mod:`tacit.pool.agent.memory`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file, check_output
 from tacit.pool.channel.tokens import challenge
 from tacit.pool.protocol.counting import Rules
-from tacit.pool.protocol.template import Template, parse_template
-from tacit.pool.protocol.tree import Tree
+from tacit.pool.protocol.population import adult, read_population
+from tacit.pool.protocol.template import Template, named_template, parse_template
+from tacit.pool.protocol.tree import Tree, grow_tree
+from tacit.validation import whole
 
 VERSION = 2
 PARTIES = ("pool", "gateway", "issuer")
 """Who has an identity; a relay needs none."""
 
+_NAMED = ("people", "relay", "pool", "gateway", "identities", "issuer", "keys", "direct")
 _SECRET = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 4 << 20
 
@@ -147,12 +150,11 @@ class JoinFile:
     direct: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("relay", "pool", "gateway"):
-            object.__setattr__(self, name, _address(name, getattr(self, name)))
-        for name in ("issuer", "direct"):
-            if getattr(self, name) is not None:
+        object.__setattr__(self, "people", whole("people", self.people, 1))
+        object.__setattr__(self, "keys", self.keys or f"{self.relay.rstrip('/')}/keys")
+        for name in ("relay", "pool", "gateway", "keys", "issuer", "direct"):
+            if getattr(self, name) is not None or name not in ("issuer", "direct"):
                 object.__setattr__(self, name, _address(name, getattr(self, name)))
-        object.__setattr__(self, "keys", _address("keys", self.keys or f"{self.relay}/keys"))
         needed = [party for party in PARTIES if party != "issuer" or self.issuer is not None]
         if sorted(self.identities) != sorted(needed) or not all(
             isinstance(each, str) and _SECRET.fullmatch(each) for each in self.identities.values()
@@ -167,19 +169,12 @@ class JoinFile:
     @cached_property
     def content(self) -> dict[str, Any]:
         """What is signed."""
+        promised = {name: getattr(self.rules, name) for name in ("k", "window", "period")}
+        named = {name: getattr(self, name) for name in _NAMED}
         return {
             "tacit pool": VERSION,
-            "k": self.rules.k,
-            "window": self.rules.window,
-            "period": self.rules.period,
-            "people": self.people,
-            "relay": self.relay,
-            "keys": self.keys,
-            "pool": self.pool,
-            "gateway": self.gateway,
-            "issuer": self.issuer,
-            "direct": self.direct,
-            "identities": dict(self.identities),
+            **promised,
+            **named,
             "template": self.template.as_dict(),
             "tree": self.tree.as_dict(),
             "tree digest": self.tree.digest,
@@ -189,6 +184,41 @@ class JoinFile:
     def digest(self) -> str:
         """Names the file: what all parties mean by this pool."""
         return hashlib.sha256(_canonical(self.content)).hexdigest()
+
+    @cached_property
+    def leaves_checked(self) -> bool:
+        """Refuse a tree with a leaf of too few public records; False where these are not at hand."""
+        if self.template.digest != named_template("adult").digest:
+            return False
+        self.tree.check(adult().records, min(1.0, self.rules.k / self.people))
+        return True
+
+    def meaning(self) -> dict[str, Any]:
+        """Say what is promised, and which party can learn what."""
+        learns = {
+            "relay": (self.relay, "your address, when and how often you ask", "leaf, text, token"),
+            "pool": (
+                self.pool,
+                f"your leaf, your token for {self.rules.period / 60:g} min, when you ask",
+                "address, text, record",
+            ),
+            "service": (self.gateway, "text, region, when", "address, leaf, token"),
+        }
+        together = dict(_TOGETHER)
+        if self.issuer is None:
+            del together["issuer + pool or service"]
+        else:
+            learns["issuer"] = (self.issuer, "your account, that your agent runs", "token, leaf, text")
+        names = ("address", "learns", "never")
+        return {
+            "k": self.rules.k,
+            "window": self.rules.window,
+            "period": self.rules.period,
+            "signed_by": self.identities["pool"],
+            "parties": {party: dict(zip(names, said, strict=True)) for party, said in learns.items()},
+            "together": together,
+            "direct": self.direct,
+        }
 
     def write(self, path: Path, identity: Identity, *, force: bool = False) -> None:
         """Sign the file with the pool's identity and write it."""
@@ -207,18 +237,8 @@ class JoinFile:
         try:
             content = checked(given["identities"]["pool"], given, "the join file")
             tree = Tree.parse(content["tree"], parse_template(content["template"]))
-            found = cls(
-                Rules(content["k"], content["window"], content["period"]),
-                tree,
-                int(content["people"]),
-                content["relay"],
-                content["pool"],
-                content["gateway"],
-                content["identities"],
-                content["issuer"],
-                content["keys"],
-                content["direct"],
-            )
+            rules = Rules(content["k"], content["window"], content["period"])
+            found = cls(rules, tree, **{name: content[name] for name in _NAMED})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError("the join file lacks a part, or has one of the wrong kind.") from error
         if content["tree digest"] != tree.digest or found.content != content:
@@ -236,6 +256,79 @@ class JoinFile:
         except (ValueError, RecursionError):
             given = None
         return cls.parse(given)
+
+
+_TOGETHER = {
+    "relay + pool": "your address with your leaf and times; not what you ask",
+    "pool + service": "the leaf of each text, and the texts of one token; not your address",
+    "relay + service": "your address with texts, by their times, if few people ask",
+    "issuer + pool or service": "your account with your leaf, or with linkable texts, within hours",
+}
+
+
+def create_pool(
+    path: str | Path,
+    *,
+    k: int = 30,
+    window: float = 120.0,
+    period: float = 0.0,
+    people: int = 2000,
+    users: str | Path = "adult",
+    template: str | Path | Template | None = None,
+    relay: str = "http://127.0.0.1:8462",
+    pool: str = "http://127.0.0.1:8460",
+    gateway: str = "http://127.0.0.1:8464",
+    issuer: str | None = None,
+    keys: str | None = None,
+    direct: str | None = None,
+    gateway_identity: str | None = None,
+    issuer_identity: str | None = None,
+    secret: str | Path | None = None,
+    force: bool = False,
+) -> JoinFile:
+    """Set a pool up: cut its tree from public records, and write the join file, signed.
+
+    Where there is a join file already, its tree is merged and split, and never cut anew: devices would
+    refuse it.
+
+    Args:
+        path: the join file to write.
+        k: how many people must share the region of a query.
+        window: w, within how many seconds they must have asked.
+        period: seconds for which the pool can link one token's queries; 0: four windows.
+        people: how many people ask within a window; the tree is made for them.
+        users: public records to cut the tree from: a CSV or Parquet file, or ``adult``.
+        template: the template of these records (TOML); ``adult`` brings its own.
+        relay: the relay's address.
+        pool: the pool's address.
+        gateway: the address of the service's gateway.
+        issuer: the issuer's address; without one anybody can pose as k people.
+        keys: where the one copy of all keys is, if not at the relay's address, under /keys.
+        direct: the engine's own address, for people who say ``otherwise=direct``.
+        gateway_identity: the gateway's public identity; made in gateway.secret unless given.
+        issuer_identity: the issuer's public identity; made in issuer.secret unless given.
+        secret: the file with the pool's identity; made in pool.secret unless given.
+        force: replace a join file that is there.
+    """
+    path = Path(path)
+    check_output(path, force=force)
+    population = read_population(users, template)
+    before = JoinFile.read(path).tree if path.exists() else None
+    if before is not None and before.template.digest != population.template.digest:
+        before = None
+    rules = Rules(k, window, period)
+    tree = grow_tree(population.records, population.template, rules.k, people, before)
+    signing = Identity.kept(Path(secret or path.with_name("pool.secret")), make=True)
+
+    def public(given: str | None, name: str) -> str:
+        return given or Identity.kept(path.with_name(f"{name}.secret"), make=True).public
+
+    identities = {"pool": signing.public, "gateway": public(gateway_identity, "gateway")}
+    if issuer is not None:
+        identities["issuer"] = public(issuer_identity, "issuer")
+    made = JoinFile(rules, tree, people, relay, pool, gateway, identities, issuer, keys or "", direct)
+    made.write(path, signing, force=force)
+    return made
 
 
 def token_challenge(join: JoinFile, period: int) -> bytes:
@@ -288,30 +381,3 @@ class Announcement:
             return cls(party, join.digest, base64.b64decode(content["key"]), tokens)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the keys of the {party} cannot be read.") from error
-
-
-@dataclass(frozen=True)
-class Promise:
-    """The least that a person accepts of a pool: k must not fall, w must not grow."""
-
-    k: int
-    window: float
-
-    def check(self, join: JoinFile) -> None:
-        """Refuse a join file that promises less.
-
-        Raises:
-            InputError: what was promised before, and what this file promises.
-        """
-        if join.rules.k < self.k:
-            raise InputError(
-                f"the pool promises that {join.rules.k} people share a region; {self.k} were promised before "
-                "or asked for.",
-                "If you accept less, say so with `k`.",
-            )
-        if join.rules.window > self.window:
-            raise InputError(
-                f"the pool counts people who ask within {join.rules.window:g} s; {self.window:g} s were "
-                "promised before or asked for.",
-                "If you accept a longer time, say so with `window`.",
-            )

@@ -14,8 +14,8 @@ import json
 import signal
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from multiprocessing.managers import BaseManager
 from typing import Any
 
@@ -96,12 +96,18 @@ class _Shared(BaseManager):
 _Shared.register("GatewayState", GatewayState)
 
 
-def shared_state() -> tuple[GatewayState, Callable[[], None]]:
-    """A state for several workers, and what ends the process that holds it."""
+@contextmanager
+def gateway_state(workers: int) -> Iterator[GatewayState]:
+    """Hold the state of a gateway while it is served by so many workers."""
+    if workers == 1:
+        yield GatewayState()
+        return
     manager = _Shared()
     manager.start(signal.signal, (signal.SIGINT, signal.SIG_IGN))
-    found: GatewayState = manager.GatewayState()  # type: ignore[attr-defined]
-    return found, manager.shutdown
+    try:
+        yield manager.GatewayState()  # type: ignore[attr-defined]
+    finally:
+        manager.shutdown()
 
 
 def _question(template: Template, opened: bytes) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
-from tacit.pool.channel.join import Announcement, Identity, JoinFile
+from tacit.pool.channel.join import Announcement, Identity, JoinFile, read_secret
 from tacit.pool.channel.tokens import BATCH_SIZE, MOST_TOKENS, BlindSigner, sign_token
 from tacit.pool.server.front import HEADERS, TEXT, Endpoint, KeyRing, SealedFront, public_keys, server
 
@@ -72,6 +72,13 @@ class IssuerFile:
             found.execute("PRAGMA journal_mode = WAL")
             self._open[os.getpid()] = found
         return found
+
+    def new_account(self, path: Path) -> int:
+        """Make an account, with its secret in a new file; how many there are then."""
+        if path.exists():
+            raise InputError(f"{path} exists already.", "Name a new file for the account's secret.")
+        Identity.kept(path, make=True)
+        return self.add_account(read_secret(path))
 
     def add_account(self, secret: str) -> int:
         """Take an account in; how many there are then."""

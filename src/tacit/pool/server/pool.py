@@ -18,6 +18,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,33 @@ class TokenKeys:
         return self._keys.get(period)
 
 
+def _beside(secret: str | Path, what: str) -> Path:
+    """A file of the pool's own, beside that of its identity."""
+    return Path(secret).with_name(f"{Path(secret).name}.{what}")
+
+
+def merge_small_leaves(path: str | Path, secret: str | Path) -> JoinFile:
+    """Merge leaves that fewer than 2 k people a day use into their parents, and write the join file anew.
+
+    Args:
+        path: the join file.
+        secret: the file with the pool's identity; its pool counted beside it how many used each leaf.
+
+    Raises:
+        InputError: no whole day was counted yet, or for another tree.
+    """
+    join, counted = JoinFile.read(path), _beside(secret, "leaves")
+    said = json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {}
+    if said.get("tree") != join.tree.digest or not said["before"]:
+        raise InputError(
+            f"{counted} holds no whole day of this tree.", "Serve the pool until two days have begun."
+        )
+    people = {int(leaf): max(number, said["today"].get(leaf, 0)) for leaf, number in said["before"].items()}
+    made = replace(join, tree=join.tree.merged(people, 2 * join.rules.k))
+    made.write(Path(path), Identity.kept(Path(secret)), force=True)
+    return made
+
+
 class Pool:
     """A pool, to be served by any ASGI server.
 
@@ -89,8 +117,10 @@ class Pool:
         self.identity = Identity.kept(Path(secret))
         if self.identity.public != self.join.identities["pool"]:
             raise ParameterError("`secret` is not the identity that signed the join file.", "Name its file.")
-        self.mark = Path(secret).with_name(Path(secret).name + ".period")
+        self.mark = _beside(secret, "period")
         """Holds the highest period that was used."""
+        self.leaves = _beside(secret, "leaves")
+        """Holds how many people used each leaf, today and the day before."""
         self.redis = redis
 
     def __repr__(self) -> str:
@@ -132,7 +162,7 @@ class _Worker:
     ) -> None:
         self.join, self.identity, self.store, self.clock = pool.join, pool.identity, store, clock
         self.name = secrets.token_hex(8)
-        self._mark = pool.mark
+        self._mark, self._leaves = pool.mark, pool.leaves
         self._client = httpx.AsyncClient(
             transport=transport, timeout=_GATEWAY_SECONDS, follow_redirects=False, trust_env=False
         )
@@ -242,6 +272,7 @@ class _Worker:
             if counter is None:
                 counter = self._counter = QueryCounter(self.join.tree, rules)
             await self._do(counter.open_period(number, now))
+            self._count_leaves(counter, int(now // 86_400))
             self._looked = float("-inf")
         if now - self._looked >= _EVERY or now < self._looked:
             await self._do(counter.tick(now))
@@ -258,6 +289,22 @@ class _Worker:
             temporary.write_text(f"{number}\n", encoding="ascii")
         await self.store.mark(number)
         return number
+
+    def _count_leaves(self, counter: QueryCounter, day: int) -> None:
+        """Keep how many people used each leaf in its busiest period of a day (:func:`merge_small_leaves`)."""
+        tree = self.join.tree
+        said: dict[str, Any] = {"tree": tree.digest, "day": day, "today": {}, "before": {}}
+        with contextlib.suppress(OSError, ValueError):
+            known = json.loads(self._leaves.read_text(encoding="utf-8"))
+            if known["tree"] == tree.digest:
+                said = known
+        most = {str(leaf): counter.busiest[leaf] for leaf in tree.leaves}
+        said["today"] = {leaf: max(said["today"].get(leaf, 0), number) for leaf, number in most.items()}
+        if said["day"] != day:
+            counter.busiest.clear()
+            said |= {"day": day, "today": {}, "before": said["today"]}
+        with atomic_file(self._leaves, mode=0o600) as temporary:
+            temporary.write_text(json.dumps(said), encoding="utf-8")
 
     async def _read(self, counter: QueryCounter, letter: list[Any]) -> None:
         kind, ticket, *rest = letter

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.pool.protocol.cuts import Codes, cut_region, median_cut
+from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
 from tacit.pool.protocol.tree import Corners, losses
-from tacit.pool.simulation.population import Population
-from tacit.pool.simulation.traffic import Floats, Numbers, Simulated, SimulationSetting, Stream
+from tacit.pool.simulation.traffic import Floats, Numbers, Simulated, SimulationSetting, Stream, newcomers
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 UNGROUPED = -1
@@ -155,8 +155,6 @@ def simulate_paper(
     records = run.records[session].astype(np.int64)
     log = AuditedLog(time, stream.person[session], records, corners[:, 0], corners[:, 1], guarded)
     counted = (stream.begin >= length) & (stream.begin < length * (setting.windows + 1))
-    wait = run.first_guarded[counted] - stream.begin[counted]
-    later = wait[np.isfinite(wait) & (wait > 0)]
     return Simulated(
         setting,
         information_loss=loss,
@@ -166,9 +164,7 @@ def simulate_paper(
         forced_unregistered=again,
         groups=groups,
         people=people,
-        guarded_at_once=float((wait == 0).sum() / max(len(wait), 1)),
-        never_guarded=float(np.isinf(wait).sum() / max(len(wait), 1)),
-        wait=float(later.mean()) if len(later) else 0.0,
+        **newcomers(run.first_guarded[counted] - stream.begin[counted]),
         answered=float(guarded[time >= length].mean()) if (time >= length).any() else 0.0,
         delay_median=0.0,
         breaches=verify_log(log, setting.k, setting.window).identified,

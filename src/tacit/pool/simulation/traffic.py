@@ -26,9 +26,9 @@ from tacit.files import check_output
 from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Send, Why
 from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.gateway import GatewayLog, Logged
+from tacit.pool.protocol.population import Population, read_population
 from tacit.pool.protocol.template import Template
 from tacit.pool.protocol.tree import Tree, grow_tree, losses
-from tacit.pool.simulation.population import Population, read_population
 from tacit.pool.simulation.verification import AnonymityAudit, AuditedLog, verify_log, write_audited_log
 from tacit.validation import real, whole
 
@@ -49,6 +49,15 @@ STAY_VARIANCE = 10.0
 _REPEAT = 1.0
 _REPEATS = 2
 """A request without an answer is repeated after so long, so often, and then given up."""
+
+
+_RULES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "above 0": (lambda value: value > 0, "window arrivals stay every"),
+    "at least 0": (lambda value: value >= 0, "patience away"),
+    "at least 1": (lambda value: value >= 1, "burst"),
+    "from 0 to below 1": (lambda value: 0 <= value < 1, "failing"),
+    "above 0 and at most 0.5": (lambda value: 0 < value <= 0.5, "overlap"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,39 +82,23 @@ class SimulationSetting:
     restarts: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 2), ("windows", 1), ("seed", 0), ("people", 0), ("restarts", 0)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least))
-        for name in (
-            "window",
-            "overlap",
-            "arrivals",
-            "stay",
-            "every",
-            "patience",
-            "away",
-            "burst",
-            "failing",
-        ):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, real(name, getattr(self, name)))
         if self.patience is None:
             object.__setattr__(self, "patience", self.window)
         if self.every is None and self.mode == "default":
-            object.__setattr__(self, "every", self.window / 4)
-        for name in ("window", "arrivals", "stay", "every"):
-            if getattr(self, name) is not None and getattr(self, name) <= 0:
-                raise ParameterError.outside(name, getattr(self, name), "above 0")
-        for name, least in (("patience", 0), ("away", 0), ("burst", 1)):
-            if getattr(self, name) < least:
-                raise ParameterError.outside(name, getattr(self, name), f"at least {least}")
-        if not 0 <= self.failing < 1:
-            raise ParameterError.outside("failing", self.failing, "from 0 to below 1")
-        if not 0 < self.overlap <= 0.5:
-            raise ParameterError.outside("overlap", self.overlap, "above 0 and at most 0.5")
-        if self.mode not in MODES:
-            raise ParameterError.outside("mode", repr(self.mode), f"one of {', '.join(MODES)}")
-        if self.leavers not in LEAVERS:
-            raise ParameterError.outside("leavers", repr(self.leavers), f"one of {', '.join(LEAVERS)}")
+            object.__setattr__(self, "every", real("window", self.window) / 4)
+        for name, least in (("k", 2), ("windows", 1), ("seed", 0), ("people", 0), ("restarts", 0)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        for rule, (holds, names) in _RULES.items():
+            for name in names.split():
+                value = getattr(self, name)
+                if value is None:
+                    continue
+                object.__setattr__(self, name, real(name, value))
+                if not holds(value):
+                    raise ParameterError.outside(name, value, rule)
+        for name, known in (("mode", MODES), ("leavers", LEAVERS)):
+            if getattr(self, name) not in known:
+                raise ParameterError.outside(name, repr(getattr(self, name)), f"one of {', '.join(known)}")
 
     @property
     def length(self) -> float:
@@ -132,7 +125,7 @@ class Simulated:
         answered: queries that were answered.
         delay_median: how long those waited, in the middle.
         breaches: entries that fail Definition 2.
-        log: every entry, if ``keep_log``.
+        log: every entry.
     """
 
     setting: SimulationSetting
@@ -149,7 +142,7 @@ class Simulated:
     answered: float
     delay_median: float
     breaches: int
-    log: AuditedLog | None = field(default=None, repr=False)
+    log: AuditedLog = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON."""
@@ -339,14 +332,14 @@ def simulate(
     setting: SimulationSetting,
     population: Population,
     *,
-    keep_log: bool = False,
     tree: Tree | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Simulated:
     """Run one simulation.
 
     Args:
-        keep_log: keep the whole log, in ``log``.
+        setting: what is simulated.
+        population: whom people are drawn from.
         tree: the public tree; by default one for the people who ask in a window.
         advance: called after each window.
     """
@@ -354,19 +347,7 @@ def simulate(
     if setting.mode == "paper":
         from tacit.pool.simulation.paper import simulate_paper
 
-        found = simulate_paper(setting, population, stream, advance)
-    else:
-        found = _simulate(setting, population, stream, tree, advance)
-    return found if keep_log else replace(found, log=None)
-
-
-def _simulate(
-    setting: SimulationSetting,
-    population: Population,
-    stream: Stream,
-    tree: Tree | None,
-    advance: Callable[[], None],
-) -> Simulated:
+        return simulate_paper(setting, population, stream, advance)
     asking = stream.asking(setting.window, setting.windows + 1)
     if tree is None:
         tree = grow_tree(population.records, population.template, setting.k, float(asking.mean()))
@@ -399,7 +380,7 @@ def _simulate(
         forced_unregistered=0.0,
         groups=len(used) / setting.windows,
         people=float(asking[1:].mean()),
-        **_newcomers(setting, stream, done),
+        **newcomers(_first_waits(setting, stream, done)),
         answered=len(answered) / max(len(delays), 1),
         delay_median=float(np.median(answered)) if len(answered) else 0.0,
         breaches=verify_log(log, setting.k, setting.window).identified,
@@ -407,19 +388,22 @@ def _simulate(
     )
 
 
-def _newcomers(setting: SimulationSetting, stream: Stream, done: Floats) -> dict[str, float]:
-    """What became of the queries of people who asked for the first time after the first window."""
-    asker = stream.asker
-    askers, first = np.unique(asker, return_index=True)
+def _first_waits(setting: SimulationSetting, stream: Stream, done: Floats) -> Floats:
+    """How long people who asked for the first time after the first window waited for their first answer."""
+    askers, first = np.unique(stream.asker, return_index=True)
     answer = np.full(len(stream.records), np.inf)
-    np.minimum.at(answer, asker, done)
+    np.minimum.at(answer, stream.asker, done)
     new = stream.time[first] >= setting.window
-    wait = answer[askers[new]] - stream.time[first[new]]
+    waited: Floats = answer[askers[new]] - stream.time[first[new]]
+    return waited
+
+
+def newcomers(wait: Floats) -> dict[str, float]:
+    """Summarise how long newcomers waited until they were guarded; infinite: they never were."""
     later = wait[np.isfinite(wait) & (wait > 0)]
-    number = max(len(wait), 1)
     return {
-        "guarded_at_once": float((wait == 0).sum() / number),
-        "never_guarded": float(np.isinf(wait).sum() / number),
+        "guarded_at_once": float((wait == 0).sum() / max(len(wait), 1)),
+        "never_guarded": float(np.isinf(wait).sum() / max(len(wait), 1)),
         "wait": float(later.mean()) if len(later) else 0.0,
     }
 
@@ -524,8 +508,7 @@ def simulate_pool(
     population = users if isinstance(users, Population) else read_population(users, template)
     found, audits = [], []
     for number in range(seeds):
-        one = simulate(replace(setting, seed=seed + number), population, keep_log=True, advance=advance)
-        assert one.log is not None
+        one = simulate(replace(setting, seed=seed + number), population, advance=advance)
         if verify:
             audits.append(verify_log(one.log, k, window))
         if log is not None and number == 0:

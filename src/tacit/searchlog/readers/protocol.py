@@ -234,23 +234,29 @@ def compiled_pattern(text: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read."""
+    """How a file is to be read.
+
+    Attributes:
+        mapping: where the file keeps what.
+        time_format: how times are written.
+        time_zone: the zone of times that state none, such as Europe/Berlin; if absent, as they stand.
+        delimiter: what separates columns: one character, or tab, comma, semicolon, pipe, space; inferred if
+            absent.
+        first_rank: the rank of a first result: 1, or 0 where ranks count from 0.
+        pattern: a regular expression for a line of any log, with groups such as (?P<user>…), (?P<query>…) or
+            (?P<encoded_query>…), (?P<time>…).
+        query_parameter: in a web server's log, the parameter that holds the query; found out if absent.
+        table: the table of a SQLite or DuckDB file; the only one with a log's columns if absent.
+    """
 
     mapping: ColumnMapping = field(default_factory=ColumnMapping)
     time_format: str = "auto"
-    """One of :data:`~tacit.searchlog.readers.times.TIME_FORMATS`."""
     time_zone: str | None = None
-    """Where the clock stood that times without a zone were read from; as they stand when absent."""
     delimiter: str | None = None
-    """The character between fields, by itself or in words (``tab``); inferred when absent."""
     first_rank: int = 1
-    """What the first result of a query is numbered: 1, or 0."""
     pattern: str | None = None
-    """A regular expression for one line, with the groups user, query (or encoded_query), time, rank, url."""
     query_parameter: str | None = None
-    """The parameter of an address that holds the query, in the log of a web server."""
     table: str | None = None
-    """The table of a database to read; the only one with the columns of a log when absent."""
     clock: Clock = field(init=False, repr=False, compare=False)
     read_times: TimeReader = field(init=False, repr=False, compare=False)
 
