@@ -24,7 +24,7 @@ from tacit.pool.protocol.template import parse_template
 from tacit.pool.protocol.tree import Tree, grow_tree
 from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.issuer import Issuer, IssuerFile
-from tacit.pool.server.pool import Pool, pool_app
+from tacit.pool.server.pool import Pool
 from tacit.pool.server.relay import relay_app
 
 __all__ = ["SMALL", "Network", "Parties", "make_join", "parties", "small_tree"]
@@ -169,7 +169,7 @@ async def parties(folder: Path, **options: Any) -> AsyncIterator[Parties]:
             issuer = Issuer(join, Identity.kept(folder / "issuer.secret"), file, ahead=ahead)
             apps["issuer.test"] = issuer.app()
         pool = Pool(join, folder / "pool.secret")
-        apps["pool.test"] = pool_app(pool, transport=found.network("pool"), **parts)
+        apps["pool.test"] = pool.app(transport=found.network("pool"), **parts)
         apps["relay.test"] = relay_app(join, transport=found.network("relay"))
         for app in apps.values():
             await running.enter_async_context(app.router.lifespan_context(app))

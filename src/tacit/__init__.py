@@ -71,36 +71,29 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Adaptive": "tacit.release.mechanisms.adaptive",
-    "Agent": "tacit.pool",
-    "Click": "tacit.release.mechanisms.click",
-    "Groups": "tacit.groups",
-    "Guarantee": "tacit.privacy",
-    "Guard": "tacit.device",
-    "KQuery": "tacit.release.mechanisms.k_query",
-    "Ledger": "tacit.privacy.ledger",
-    "Log": "tacit.log",
-    "Plan": "tacit.release.mechanism",
-    "Pool": "tacit.pool",
-    "Release": "tacit.release.publication",
-    "Session": "tacit.release.mechanisms.session",
-    "Topics": "tacit.release.mechanisms.topics",
-    "Zealous": "tacit.release.mechanisms.zealous",
-    "audit": "tacit.audit",
-    "evaluate_device": "tacit.evaluate",
-    "evaluate_groups": "tacit.evaluate",
-    "evaluate_personalised": "tacit.evaluate",
-    "evaluate_pool": "tacit.evaluate",
-    "evaluate_release": "tacit.evaluate",
-    "expected_rows": "tacit.release.forecast",
-    "read_log": "tacit.log",
-    "resample": "tacit.release.resampling",
-    "simulate_pool": "tacit.pool",
-    "synthetic_log": "tacit.log",
-    "verify": "tacit.release.verify",
+_NAMES = {
+    "tacit.audit": "audit",
+    "tacit.device": "Guard",
+    "tacit.evaluate": "evaluate_device evaluate_groups evaluate_personalised evaluate_pool evaluate_release",
+    "tacit.groups": "Groups",
+    "tacit.log": "Log read_log synthetic_log",
+    "tacit.pool": "Agent Pool simulate_pool",
+    "tacit.privacy": "Guarantee",
+    "tacit.privacy.ledger": "Ledger",
+    "tacit.release.forecast": "expected_rows",
+    "tacit.release.mechanism": "Plan",
+    "tacit.release.mechanisms.adaptive": "Adaptive",
+    "tacit.release.mechanisms.click": "Click",
+    "tacit.release.mechanisms.k_query": "KQuery",
+    "tacit.release.mechanisms.session": "Session",
+    "tacit.release.mechanisms.topics": "Topics",
+    "tacit.release.mechanisms.zealous": "Zealous",
+    "tacit.release.publication": "Release",
+    "tacit.release.resampling": "resample",
+    "tacit.release.verify": "verify",
 }
-"""Public names, loaded when they are first asked for, and where they live."""
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+"""Where public names live, loaded when they are first asked for."""
 
 __all__ = [
     "Adaptive",

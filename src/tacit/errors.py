@@ -9,8 +9,7 @@
     │   └── TaxonomyError     a topic tree cannot be read as one
     ├── InfeasibleError       no result satisfies the parameters; nothing is written
     ├── BudgetError           a ledger refuses to spend more than it holds
-    ├── IntegrityError        a stored file is not what it claims to be
-    └── Interrupted           stopped by the user; nothing half-written is left
+    └── IntegrityError        a stored file is not what it claims to be
     PrivacyWarning            what was asked for protects weakly, or not at all
 
 An error says what was found, which rule it breaks and what to do about it. It never contains
@@ -81,10 +80,6 @@ class BudgetError(TacitError):
 
 class IntegrityError(TacitError):
     """A stored file is not what it claims to be."""
-
-
-class Interrupted(TacitError):  # noqa: N818  (named for what happened, as KeyboardInterrupt is)
-    """Stopped by the user; nothing half-written is left."""
 
 
 class PrivacyWarning(UserWarning):

@@ -23,7 +23,7 @@ from tacit.pool.server import front
 from tacit.pool.server import gateway as gateway_module
 from tacit.pool.server import relay as relay_module
 from tacit.pool.server import store as store_module
-from tacit.pool.server.pool import Pool, pool_app
+from tacit.pool.server.pool import Pool
 from tacit.pool.server.store import MemoryStore
 
 TOGETHER: list[dict[str, object]] = [{"age": 30 + n, "place": "Redmond"} for n in range(4)]
@@ -229,7 +229,7 @@ def test_what_was_sealed_before_a_restart_opens_no_more(
         assert all(each["guarded"] for each in answers)
         before = [each for each in pool.seen["pool.test"] if each.method == "POST"]
         mark = int((tmp_path / "pool.secret.period").read_text())
-        app = pool_app(Pool(pool.join, tmp_path / "pool.secret"), transport=pool.network("pool"))
+        app = Pool(pool.join, tmp_path / "pool.secret").app(transport=pool.network("pool"))
         async with app.router.lifespan_context(app):
             pool.apps["pool.test"] = app
             async with httpx.AsyncClient(transport=pool.network("relay")) as client:

@@ -177,16 +177,13 @@ def test_both_stores_keep_the_same_rules(server: RedisServer, monkeypatch: pytes
 def test_sealed_requests_are_opened_once_by_all_workers(server: RedisServer, tmp_path: Path) -> None:
     from tests.pool_parties import parties
 
-    from tacit.pool.server.pool import Pool, pool_app
+    from tacit.pool.server.pool import Pool
 
     async def work() -> None:
         store = RedisStore(server.url, "c")
         async with parties(tmp_path, parts={"store": store}) as pool:
-            second = pool_app(
-                Pool(pool.join, tmp_path / "pool.secret"),
-                store=RedisStore(server.url, "c"),
-                transport=pool.network("pool"),
-            )
+            joined = Pool(pool.join, tmp_path / "pool.secret")
+            second = joined.app(store=RedisStore(server.url, "c"), transport=pool.network("pool"))
             async with second.router.lifespan_context(second):
                 answers = await pool.ask_together([{"age": 30 + n, "place": "Redmond"} for n in range(4)])
                 assert [each["guarded"] for each in answers] == [True] * 4

@@ -7,9 +7,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from tacit.commands.options import bytes_of
 from tacit.commands.verbs import say_in_options
 from tacit.errors import InputError, ParameterError, TacitError
+from tacit.validation import size as size_of
 
 
 def verb(
@@ -52,10 +52,10 @@ def test_parameters_become_options(error: TacitError, said: str) -> None:
     [("2GB", 2 * 10**9), ("500 MB", 500 * 10**6), ("1.5gib", 3 * 2**29), ("10B", 10)],
 )
 def test_sizes_are_read(text: str, size: int) -> None:
-    assert bytes_of(text) == size
+    assert size_of("memory", text) == size
 
 
 @pytest.mark.parametrize("text", ["", "2", "GB", "-1GB", "2XB", "nanGB", "infGB", "1e30GB"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="a size such as 2GB"):
-        bytes_of(text)
+        size_of("memory", text)

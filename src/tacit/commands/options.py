@@ -46,7 +46,7 @@ Memory = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-"""``--memory 2GB``; :func:`bytes_of` reads it."""
+"""``--memory 2GB``; :func:`tacit.validation.size` reads it."""
 
 Threads = Annotated[
     int | None,
@@ -114,11 +114,6 @@ ScrubFlag = Annotated[
     ),
 ]
 """``--scrub``, of commands that read queries out of a log."""
-
-
-def bytes_of(memory: str) -> int:
-    """Return how many bytes ``--memory`` says (:func:`tacit.validation.size`)."""
-    return validation.size("memory", memory)
 
 
 def declared_command(

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-
 from tacit.terminal import emit
 
 
@@ -37,14 +35,9 @@ def listen(host: str, port: int) -> Listening:
 def announcement(
     title: str, server: Listening, result: Mapping[str, Any], says: Sequence[str], as_json: bool
 ) -> Callable[[], None]:
-    """What is to be said when the server answers: its address, and what it does, a line each."""
-
-    def render(console: Console) -> None:
-        console.print(f"{title} (stop with Ctrl-C)", markup=False, soft_wrap=True)
-        for line in says:
-            console.print(line, markup=False)
-
-    return lambda: emit({"address": server.address, **result}, as_json=as_json, render=render)
+    """Return what says, when the server answers, its address and what it does, a line each."""
+    said = {"address": server.address, **result}
+    return lambda: emit(said, f"{title} (stop with Ctrl-C)", *says, as_json=as_json)
 
 
 def run(make: Callable[[], Any], server: Listening, started: Callable[[], None], workers: int = 1) -> None:

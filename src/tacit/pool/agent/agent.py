@@ -119,13 +119,7 @@ class Agent:
         return f"Agent(k={self.join.rules.k}, window={self.join.rules.window:g} s, through {self.join.relay})"
 
     async def __aenter__(self) -> Agent:
-        self._http = httpx.AsyncClient(
-            transport=self._transport,
-            proxy=self._proxy,
-            timeout=30.0,
-            trust_env=False,
-            follow_redirects=False,
-        )
+        self._http = oblivious.http_client(self._transport, 30.0, proxy=self._proxy)
         return self
 
     async def __aexit__(self, *_error: object) -> None:

@@ -403,6 +403,15 @@ class StaleKeyError(RelayedError):
     """The gateway does not know the key any more: it draws a new one at each start."""
 
 
+def http_client(
+    transport: httpx.AsyncBaseTransport | None, seconds: float, **settings: Any
+) -> httpx.AsyncClient:
+    """Make a client that follows no redirect and takes no setting of its surroundings."""
+    return httpx.AsyncClient(
+        transport=transport, timeout=seconds, follow_redirects=False, trust_env=False, **settings
+    )
+
+
 async def ask(
     http: httpx.AsyncClient,
     relay: str,

@@ -30,36 +30,28 @@ FURTHEST = 86_400.0
 """Seconds that a deadline may lie ahead, which bounds what must be remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+@dataclass(frozen=True)
+class _Said:
+    session: str
+    time: float
+
+
+class Logged(_Said):
     """The whole batch stands in the log, under this time (for a repeat, the first time)."""
 
-    session: str
-    time: float
 
-
-@dataclass(frozen=True, slots=True)
-class Late:
+class Late(_Said):
     """Nothing was logged: the batch's deadline was over at this time (or lies more than a day ahead)."""
 
-    session: str
-    time: float
 
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(_Said):
     """Nothing was logged: the batch counts on entries of another session than the present one."""
 
-    session: str
-    time: float
 
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+@dataclass(frozen=True)
+class Unreadable(_Said):
     """Nothing was logged: the items at these places of the batch cannot be opened."""
 
-    session: str
-    time: float
     places: tuple[int, ...]
 
 

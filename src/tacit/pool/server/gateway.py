@@ -14,8 +14,9 @@ import json
 import signal
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from multiprocessing.managers import BaseManager
 from typing import Any
 
@@ -183,9 +184,7 @@ class Gateway:
             raise InputError("this is not the identity that the join file names for its gateway.")
         self.join, self.identity, self.engine, self.clock = join, identity, engine, clock
         self.state = state or GatewayState()
-        self._client = httpx.AsyncClient(
-            transport=transport, timeout=_SECONDS, follow_redirects=False, trust_env=False
-        )
+        self._client = oblivious.http_client(transport, _SECONDS)
         self._turn = asyncio.Semaphore(_ASKED_AT_ONCE)
         template, tree = join.template, join.tree
         everybody = template.values(template.domain)
@@ -214,7 +213,7 @@ class Gateway:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError("a batch has a number, a session, a deadline and items.") from error
         answer, answers = await self._take(number, session, deadline, nodes, sealed)
-        said = {"answer": type(answer).__name__, **_fields(answer)}
+        said = {"answer": type(answer).__name__, **asdict(answer)}
         said["answers"] = [base64.b64encode(each).decode() for each in answers]
         return JSONResponse(said, headers=HEADERS)
 
@@ -280,18 +279,8 @@ class Gateway:
 
     def app(self) -> Starlette:
         """The ASGI application."""
-
-        @asynccontextmanager
-        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-            async with self._client:
-                yield
-
         routes = [
             Route("/keys", self.keys, methods=["GET"]),
             Route("/batch", self.batch, methods=["POST"]),
         ]
-        return server("Tacit service gateway", routes, lifespan=lifespan)
-
-
-def _fields(answer: Answer) -> dict[str, Any]:
-    return {name: getattr(answer, name) for name in answer.__slots__}
+        return server("Tacit service gateway", routes, lifespan=lambda _app: self._client)

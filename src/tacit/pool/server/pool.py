@@ -127,27 +127,22 @@ class Pool:
         rules = self.join.rules
         return f"Pool(k={rules.k}, window={rules.window:g} s, {len(self.join.tree.leaves)} leaves)"
 
-    def app(self) -> Starlette:
-        """Make the ASGI application of one worker."""
-        return pool_app(self)
+    def app(
+        self,
+        *,
+        store: PoolStore | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Starlette:
+        """Make the ASGI application of one worker.
 
-
-def pool_app(
-    pool: Pool,
-    *,
-    store: PoolStore | None = None,
-    transport: httpx.AsyncBaseTransport | None = None,
-    clock: Callable[[], float] = time.time,
-) -> Starlette:
-    """The application of one worker.
-
-    Args:
-        store: what it shares with others; the pool's own unless given.
-        transport: how gateway and issuer are reached.
-        clock: seconds since 1970.
-    """
-    shared = store or (MemoryStore() if pool.redis is None else RedisStore(pool.redis, pool.join.digest[:16]))
-    return _Worker(pool, shared, transport, clock).app()
+        Args:
+            store: what it shares with others; the pool's own unless given.
+            transport: how gateway and issuer are reached, in place of the network.
+            clock: seconds since 1970.
+        """
+        own = MemoryStore() if self.redis is None else RedisStore(self.redis, self.join.digest[:16])
+        return _Worker(self, store or own, transport, clock).app()
 
 
 class _Worker:
@@ -163,9 +158,7 @@ class _Worker:
         self.join, self.identity, self.store, self.clock = pool.join, pool.identity, store, clock
         self.name = secrets.token_hex(8)
         self._mark, self._leaves = pool.mark, pool.leaves
-        self._client = httpx.AsyncClient(
-            transport=transport, timeout=_GATEWAY_SECONDS, follow_redirects=False, trust_env=False
-        )
+        self._client = oblivious.http_client(transport, _GATEWAY_SECONDS)
         self._token_keys = None if pool.join.issuer is None else TokenKeys(pool.join, self._client)
         self._counter: QueryCounter | None = None
         self._sealed: dict[str, str] = {}

@@ -84,13 +84,8 @@ def relay_app(
         folder: where the copies of keys are kept; all workers of one relay share it.
         transport: how the pool is reached.
     """
-    client = httpx.AsyncClient(
-        transport=transport,
-        timeout=_SECONDS,
-        follow_redirects=False,
-        trust_env=False,
-        limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
-    )
+    limits = httpx.Limits(max_connections=200, max_keepalive_connections=50)
+    client = oblivious.http_client(transport, _SECONDS, limits=limits)
     copies = KeyCopies(join, client)
 
     async def keys(request: Request) -> Response:

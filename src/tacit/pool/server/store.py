@@ -49,7 +49,7 @@ class MemoryStore(KeyRing):
         """End the connections."""
 
     async def drives(self, worker: str) -> bool:
-        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
+        """Say whether this worker drives the machine: the first to ask does, while it goes on asking."""
         del worker
         return True
 
@@ -152,7 +152,7 @@ return known
 
 
 class RedisStore:
-    """A store in Redis, which must keep nothing on disk.
+    """A store in Redis, which must keep nothing on disk; it does what :class:`MemoryStore` does.
 
     Args:
         url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
@@ -183,24 +183,19 @@ class RedisStore:
         return [(int(identifier), secret) for identifier, secret in pairs]
 
     async def close(self) -> None:
-        """End the connections."""
         await self._redis.aclose()
 
     async def first_time(self, identifier: int, digest: bytes) -> bool:
-        """Note a sealed request; False if it came before, or its key has gone."""
         following = _fresh_key((identifier + 1) % 256)
         return bool(await self._run(_SEEN, "", identifier, digest.hex(), MOST_SEEN, following))
 
     async def drives(self, worker: str) -> bool:
-        """Is this worker the one that drives the machine? The first to ask is, while it goes on asking."""
         return bool(await self._run(_LEAD, "driver", worker, _LEASE))
 
     async def post(self, letter: list[Any]) -> bool:
-        """Put a letter into the box; False if it is full."""
         return bool(await self._run(_POST, "letters", json.dumps(letter), MOST_LETTERS))
 
     async def letters(self, wait: float) -> list[list[Any]]:
-        """Take all letters out of the box, after ``wait`` seconds at most."""
         begun = time.monotonic()
         while True:
             found = await self._run(_TAKE, "letters")
@@ -209,30 +204,24 @@ class RedisStore:
             await asyncio.sleep(0.02)
 
     async def settle(self, ticket: str, result: dict[str, Any]) -> None:
-        """Keep a result for the client with this ticket."""
         await self._redis.set(f"{self._base}result:{ticket}", json.dumps(result), ex=int(KEPT))
 
     async def open(self, ticket: str) -> None:
-        """Give a ticket out: only then can its result be asked for."""
         held = json.dumps({"state": "held"})
         await self._redis.set(f"{self._base}result:{ticket}", held, ex=int(KEPT), nx=True)
 
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """What there is for a ticket, and keep it for a while longer; None if it was never given out."""
         found = await self._redis.getex(f"{self._base}result:{ticket}", ex=int(KEPT))
         return None if found is None else dict(json.loads(found))
 
     async def say(self, standing: dict[str, Any]) -> None:
-        """Publish where the pool stands."""
         await self._redis.set(self._base + "standing", json.dumps(standing), px=_LEASE)
 
     async def standing(self) -> dict[str, Any] | None:
-        """Where the pool stands; None while nobody drives."""
         found = await self._redis.get(self._base + "standing")
         return None if found is None else dict(json.loads(found))
 
     async def mark(self, period: int) -> int:
-        """Raise the highest period that was used to ``period``; the highest then."""
         return int(await self._run(_MARK, "period", period))
 
 

@@ -82,19 +82,13 @@ def read_audited_log(path: str | Path) -> AuditedLog:
             f"{path} has no column {missing[0]!r}.", f"An audited log has {', '.join(_COLUMNS)}."
         )
 
-    def codes(name: str) -> Numbers:
+    def read(name: str) -> npt.NDArray[Any]:
         column = table.column(name).combine_chunks()
-        width = column.type.list_size
-        return np.asarray(column.flatten().to_numpy(), np.int64).reshape(-1, width)
+        if not pa.types.is_fixed_size_list(column.type):
+            return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        return column.flatten().to_numpy().astype(np.int64).reshape(-1, column.type.list_size)  # type: ignore[no-any-return]
 
-    return AuditedLog(
-        np.asarray(table.column("time").to_numpy(), np.float64),
-        np.asarray(table.column("sender").to_numpy(), np.int64),
-        codes("record"),
-        codes("low"),
-        codes("high"),
-        np.asarray(table.column("guarded").to_numpy(zero_copy_only=False), np.bool_),
-    )
+    return AuditedLog(*map(read, _COLUMNS))
 
 
 @dataclass(frozen=True)
