@@ -56,7 +56,7 @@ def test_the_main_job_is_done(folder: Path) -> None:
     ("arguments", "extra"),
     [
         (("evaluate", "release", "log.parquet", "-o", "report"), "report"),
-        (("simulate", "--json"), "pool"),
+        (("simulate", "--people", "50", "--windows", "1", "--json"), "pool"),
         (("pool", "serve"), "pool"),
     ],
 )
