@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.device.generalise.algorithms import Algorithm
@@ -23,6 +23,8 @@ from tacit.searchlog.readers import FORMATS
 from tacit.searchlog.readers.source import ENCODINGS
 from tacit.searchlog.readers.times import TIME_FORMATS
 from tacit.searchlog.sessions import SessionMethod
+
+TACIT: Any = typer.main.get_command(application())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ from tacit.searchlog.sessions import SessionMethod
 )
 def test_the_command_line_lists_what_the_library_has(option: str, library: Any) -> None:
     *words, name = option.split()
-    command: Any = typer.main.get_command(application())
+    command = TACIT
     for word in words:
         command = command.commands[word]
     (found,) = (parameter for parameter in command.params if name in parameter.opts)
@@ -57,28 +59,22 @@ def test_the_command_line_lists_what_the_library_has(option: str, library: Any) 
     assert shown is not None and shown[1].split("|") == [str(each) for each in library]
 
 
-def choices(app: typer.Typer) -> list[tuple[tuple[str, ...], str]]:
+def choices(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every option of every command whose help lists choices."""
-
-    def below(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-        inner = getattr(command, "commands", None)
-        if inner:
-            return [found for name, verb in inner.items() for found in below(verb, (*words, name))]
-        return [
-            (words, max(parameter.opts, key=len))
-            for parameter in command.params
-            if parameter.param_type_name == "option"
-            and "|" in parameter.get_help_record(typer.Context(command))[0]
-        ]
-
-    return below(typer.main.get_command(app), ())
+    for name, verb in getattr(command, "commands", {}).items():
+        yield from choices(verb, (*words, name))
+    for parameter in () if hasattr(command, "commands") else command.params:
+        shown = parameter.get_help_record(typer.Context(command)) or ("", "")
+        if parameter.param_type_name == "option" and "|" in shown[0]:
+            yield words, max(parameter.opts, key=len)
 
 
-def test_a_wrong_choice_is_wrong_usage_everywhere() -> None:
-    app = application()
-    found = choices(app)
+def test_a_wrong_choice_is_wrong_usage_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    found = list(choices(TACIT))
     assert len(found) > 30
     for words, option in found:
-        done = CliRunner().invoke(app, [*words, option, "no such choice"])
-        assert done.exit_code == 2, (words, option, done.output)
-        assert "no such choice" in done.output, (words, option, done.output)
+        with pytest.raises(SystemExit) as stopped:
+            TACIT.main([*words, option, "no such choice"], prog_name="tacit")
+        said = capsys.readouterr().err
+        assert stopped.value.code == 2, (words, option, said)
+        assert "no such choice" in said, (words, option, said)

@@ -27,7 +27,7 @@ def test_average_precision_is_that_of_ir_measures() -> None:
 
 
 def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
-    setting = SimulationSetting(k=5, windows=3)
+    setting = SimulationSetting(k=5, windows=1)
     kinds = topic_kinds(wordnet_corpus().tree)
     found = usefulness(setting, adult(), wordnet_engine(), kinds)
     assert found["d"] > found["region"] > found["d*"] > found["nothing"]
@@ -41,7 +41,7 @@ def test_the_command_gives_the_table_as_json() -> None:
 
     from tacit.commands import application
 
-    few = ["--k", "5", "--window", "50", "--windows", "2", "--json"]
+    few = ["--k", "5", "--window", "50", "--windows", "1", "--json"]
     done = CliRunner().invoke(application(), ["evaluate", "pool", *few])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
