@@ -12,14 +12,15 @@ engine. The other half of AMBIENT is not part of the data beside the project. Cl
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from people_topics import articles, articles_file
-from tacit.evaluate.guards.cases import Ambient, HistoryCase, Page, history_cases, load_ambient, precision_of
-from tacit.evaluate.guards.device import AttentionRanking
+from specimens.ambient_histories import history_cases
+from tacit.evaluate.guards.cases import Ambient, HistoryCase, Page, load_ambient, precision_of
+from tacit.evaluate.guards.personalised import AttentionRanking
 from tacit.retrieval import people_topics
 from tacit.text.vectors import load_word_table, plural_forms
 
@@ -64,8 +65,11 @@ def without_words(
 
 def show(name: str, cases: list[HistoryCase], ranking: AttentionRanking) -> None:
     """Print one line."""
-    ways: tuple[Callable[[HistoryCase], list[Page]], ...] = (ranking.engine, ranking.on_device, ranking.sent)
-    engine, device, sent = (np.array([precision_of(case, way(case)) for case in cases]) for way in ways)
+    engine = np.array([precision_of(case, case.results) for case in cases])
+    device, sent = (
+        np.array([precision_of(case, [case.results[place] for place in way(case)]) for case in cases])
+        for way in (ranking.on_device, ranking.sent)
+    )
     print(
         f"{name:42} {len(cases):4} cases  engine {engine.mean():.3f}  on the device {device.mean():.3f} "
         f"(fell {np.mean(device < engine - 0.05):.2f})  sent {sent.mean():.3f}",

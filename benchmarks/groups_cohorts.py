@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from tacit.evaluate.guards.cases import load_ambient
-from tacit.evaluate.guards.personalised import _World
+from tacit.evaluate.guards.personalised import World
 from tacit.groups.cohort_service import PastRequest, votes_of
 from tacit.groups.cohorts import Standing, load_cohorts, order_of
 from tacit.groups.profiles import Profiles
@@ -50,9 +50,9 @@ class _People:
 
 def in_the_world() -> None:
     """Print Average Precision by λ in the synthetic world, and what its people vote for."""
-    world, cohorts = _World(60, 1000, 5), load_cohorts()
+    world, cohorts = World(60, 1000, 5), load_cohorts()
     with tempfile.TemporaryDirectory() as folder:
-        pq.write_table(world._earlier, Path(folder) / "earlier.parquet")
+        pq.write_table(world.earlier, Path(folder) / "earlier.parquet")
         evidence = queries_of_log(Path(folder) / "earlier.parquet")
     people = dict(zip(evidence.users, cohorts.people(evidence, bytes(32)), strict=True))
     generation = Generation(2.0, 1e-6, 0.25)
@@ -61,7 +61,7 @@ def in_the_world() -> None:
     for case in world.cases:
         documents = [world.repository.corpus[number] for number in case.results]
         results = [{"title": each.title, "snippet": each.text} for each in documents]
-        name = world._names[case.user]
+        name = case.user
         _, scores, gate = cohorts.told(people[name].places, words, results, case.query)  # type: ignore[arg-type]
         orders = ([case.results[place] for place in order_of(scores, gate, each)] for each in STRENGTHS)
         found.setdefault(name, []).append([average_precision(order, case.relevant) for order in orders])

@@ -54,8 +54,7 @@ def test_the_command_has_the_librarys_defaults(name: str) -> None:
     [
         ("release", {"mechanisms": ["zealous"], "epsilons": [0.0]}, ["-m", "zealous", "--epsilon", "0"]),
         ("groups", {"users": 5000, "terms": 3}, ["--users", "5000", "--terms", "3"]),
-        ("device", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
-        ("personalised", {"users": 1, "population": 1}, ["--users", "1", "--population", "1"]),
+        ("personalised", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
     ],
 )
 def test_both_doors_refuse_alike_and_remedies_are_parameters(

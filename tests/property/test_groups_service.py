@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.audit.groups import Learnt, Observer
 from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.evaluate.loops import interest_profiles
+from tacit.evaluate.guards.groups import interest_profiles
 from tacit.groups import Bundler, Profiles
 from tacit.groups.bundles import WAITING, Bundles
 from tacit.groups.store import FILE, GroupsStore, fill

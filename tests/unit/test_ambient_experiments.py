@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
+from benchmarks.specimens.ambient_histories import history_cases
 
 from tacit.errors import InputError
-from tacit.evaluate import evaluate_device
-from tacit.evaluate.guards.cases import history_cases, load_ambient
-from tacit.evaluate.guards.device import AMBIENT_SETTINGS
+from tacit.evaluate import evaluate_personalised
+from tacit.evaluate.guards.cases import load_ambient
 
 TEXTS = {
     "java": (
@@ -44,27 +43,6 @@ def write_ambient(folder: Path) -> Path:
     return folder
 
 
-def test_a_history_of_the_meaning_helps_and_the_figures_are_written(tmp_path: Path) -> None:
-    folder, done = write_ambient(tmp_path / "ambient"), list[int]()
-    found = evaluate_device(
-        tmp_path / "out", ambient=folder, progress=lambda now, total: done.append(total - now)
-    )
-    rows = found["rows"]
-    assert done == list(range(len(rows) - 1, -1, -1)) and len(rows) == 3 * len(AMBIENT_SETTINGS)
-    by_way = {row["order"]: row for row in rows if row["history"] == "3 clicks on this meaning among 20"}
-    assert by_way["the engine"]["gain"].mean == 0
-    assert by_way["on the device"]["gain"].mean > 0.2
-    assert by_way["on the device"]["precision"].mean > by_way["the engine"]["precision"].mean
-    against = [row for row in rows if "another meaning" in row["history"] and row["order"] == "on the device"]
-    assert against[0]["gain"].mean < 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "results.json",
-        "charts.html",
-        "ambient.svg",
-    }
-    assert json.loads((tmp_path / "out/results.json").read_text())["queries"] == 2
-
-
 def test_without_articles_histories_hold_other_queries_results(tmp_path: Path) -> None:
     ambient = load_ambient(write_ambient(tmp_path / "ambient"))
     for case in history_cases(ambient, [], 3, 12):
@@ -75,4 +53,4 @@ def test_without_articles_histories_hold_other_queries_results(tmp_path: Path) -
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not hold AMBIENT's files"):
-        evaluate_device(ambient=tmp_path)
+        evaluate_personalised(ambient=tmp_path)

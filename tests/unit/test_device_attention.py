@@ -7,12 +7,13 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.specimens.ambient_histories import history_cases
 from tests.realdata import shared_data
 from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
-from tacit.evaluate.guards.cases import history_cases, load_ambient, precision_of
+from tacit.evaluate.guards.cases import load_ambient, precision_of
 from tacit.text.vectors import load_word_table
 
 TABLE = load_word_table()

@@ -11,12 +11,8 @@ import pytest
 
 from tacit.device import wordnet_repository
 from tacit.errors import InfeasibleError
-from tacit.evaluate.guards.cases import (
-    groups_by_power,
-    held_out_cases,
-    measure,
-)
-from tacit.evaluate.guards.device import device_results
+from tacit.evaluate.guards.cases import held_out_cases
+from tacit.evaluate.guards.device import device_results, groups_by_power, measure
 from tacit.evaluate.report import write_folder
 from tacit.retrieval import average_precision
 from tacit.world.synth import SyntheticLog
@@ -67,9 +63,9 @@ def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere(tm
     assert len(cases) > 50
     assert all(case.relevant <= set(case.results) for case in cases)
     nothing = measure(repository, cases, 0.0, "topics alone")
-    assert all(outcome.original == outcome.personalised and not outcome.exposed for outcome in nothing)
+    assert np.array_equal(nothing["original"], nothing["personalised"]) and not nothing["exposed"].any()
     device = measure(repository, cases, 0.1, "on the device")
-    assert np.mean([o.personalised - o.original for o in device]) > 0
+    assert np.mean(device["personalised"] - device["original"]) > 0
     done: list[tuple[int, int]] = []
     found = device_results(repository, cases[:12], "test", lambda now, total: done.append((now, total)))
     assert done == [(now, 28) for now in range(1, 29)] and found["cases"] == 12

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError
-from tacit.evaluate.guards.groups import RELEVANT, SearchTask, group_weights
-from tacit.evaluate.loops import interest_profiles
+from tacit.evaluate.guards.groups import RELEVANT, SearchTask, group_weights, interest_profiles
 from tacit.groups import Bundler, Profiles
 from tacit.retrieval import Document, Hit
 from tacit.taxonomy import TopicTree

@@ -12,7 +12,7 @@ from tests.unit.test_ambient_experiments import write_ambient
 from tacit.errors import InfeasibleError
 from tacit.evaluate import Results, evaluate_personalised
 from tacit.evaluate.guards.cases import load_ambient, reading_people
-from tacit.evaluate.guards.personalised import DELTAS, _World, another_of, weigh
+from tacit.evaluate.guards.personalised import DELTAS, World, another_of, weigh
 from tacit.world.synth import SyntheticLog
 
 
@@ -51,9 +51,9 @@ def test_every_way_is_judged_on_the_same_queries(compared: Results) -> None:
 
 
 def test_test_queries_teach_nobody() -> None:
-    world = _World(4, 120, 3)
+    world = World(4, 120, 3)
     had = Counter(SyntheticLog(120, seed=3).table()["user"].to_pylist())
-    used = Counter(world._earlier["user"].to_pylist())
+    used = Counter(world.earlier["user"].to_pylist())
     assert used and all(used[user] <= had[user] * 4 // 5 for user in had)
 
 
@@ -104,7 +104,7 @@ def test_readers_have_read_what_is_not_ranked(tmp_path: Path) -> None:
 
 def test_ambients_readers_are_helped_by_their_own_reading(tmp_path: Path) -> None:
     folder = write_ambient(tmp_path / "ambient")
-    found = evaluate_personalised(tmp_path / "out", users=8, population=60, ambient=folder, p=0.9, seed=1)
+    found = evaluate_personalised(tmp_path / "out", users=8, population=60, ambient=folder, seed=1)
     ways = {way["name"]: way for way in found["ways"]}
     assert found["queries"] == 16 and found["people"] == 8
     own = ways["words, on the device"]

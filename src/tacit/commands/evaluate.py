@@ -94,7 +94,6 @@ def device(
     to: o.OutputFolder,
     users: int = 60,
     population: int = 3_000,
-    ambient: Path | None = None,
     seed: o.Seed = 5,
     force: o.ForceFlag = False,
     as_json: o.JsonFlag = False,
@@ -102,7 +101,7 @@ def device(
     """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.
 
     Average precision by how distinct a query is, and by the bound δ: Figures 9 and 10 of the paper on UPS, on
-    users of a synthetic log or on AMBIENT's results.
+    users of a synthetic log.
     """
     options = locals()
     from tacit.evaluate import evaluate_device
@@ -133,12 +132,11 @@ def personalised(
     users: int = 40,
     population: int = 3_000,
     ambient: Path | None = None,
-    p: Annotated[float, typer.Option("--p")] = 0.4,
     seed: o.Seed = 5,
     force: o.ForceFlag = False,
     as_json: o.JsonFlag = False,
 ) -> None:
-    """Measure search with no profile, on the device, by group, and with generalised topics.
+    """Measure search with no profile, on the device, by a cohort, and with topics that are sent.
 
     Every way ranks the same results of the same queries of the same people, of a synthetic log or reading
     AMBIENT's results; average precision says what each guard leaves of personalisation, beside the same

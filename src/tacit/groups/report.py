@@ -182,7 +182,6 @@ class Attacker:
 
 
 KNOWN_TERMS = (0, 1, 5, 10)
-_MANY = 50_000
 _HIGH = 0.05
 
 
@@ -263,6 +262,7 @@ class Report:
         users: how many are in groups.
         users_without_terms: how many more the source has, who have no usable term and are in no group.
         scrubbed_queries: distinct queries of the source that were passed over as naming somebody.
+        singled_out, language: None and empty where the language attacker was not asked for.
     """
 
     users: int
@@ -275,7 +275,7 @@ class Report:
     criterion: str
     fewest_holders: int
     fewest_in_group: int
-    singled_out: SingledOut
+    singled_out: SingledOut | None
     linkability: Linkability
     attackers: list[Attack]
     language: list[LanguageAttack]
@@ -286,18 +286,17 @@ class Report:
         return asdict(self)
 
 
-def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Report:
+def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: bool = True) -> Report:
     """Measure a bundling.
 
     Args:
-        victims: how many users to attack for each number of known terms; by default 200, and 50 in
-            populations beyond 50,000 users, where each attack takes longer.
+        victims: how many users to attack for each number of known terms.
+        language: whether the language attacker is measured too, which takes most of the time.
     """
-    if victims is None:
-        victims = 200 if len(bundling.profiles) <= _MANY else 50
     attacker = Attacker(bundling)
     attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
-    language = language_attacks(bundling.profiles, bundle_evidence(bundling), seed)
+    by_release = max(attack.belief_above_p for attack in attacks)
+    told = language_attacks(bundling.profiles, bundle_evidence(bundling), seed) if language else []
     at, kept = _kept(bundling)
     return Report(
         len(bundling.profiles),
@@ -310,10 +309,10 @@ def report(bundling: Bundling, victims: int | None = None, seed: int = 0) -> Rep
         bundling.criterion.kind,
         bundling.criterion.fewest_holders,
         bundling.criterion.fewest_in_group,
-        SingledOut.of(max(attack.belief_above_p for attack in attacks), language),
+        SingledOut.of(by_release, told) if told else None,
         _linkability(bundling, kept),
         attacks,
-        language,
+        told,
         _information(bundling, at, kept),
     )
 

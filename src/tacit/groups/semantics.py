@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,12 @@ def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_array
     return sparse.csr_array((weights, columns, offsets), shape=(len(rows), width))
 
 
+@lru_cache(maxsize=4)
+def _candidates(wordnet: WordNet, vocabulary: tuple[str, ...], steps: int) -> CandidatePaths:
+    """Look a vocabulary up once for all bundlings of the same people."""
+    return CandidatePaths(wordnet, vocabulary, steps)
+
+
 def _columns_by_lemma(wordnet: WordNet, vocabulary: Sequence[str]) -> dict[str, list[int]]:
     """Base form to the terms that have it, so that "dogs" in a profile meets "dog" on a path."""
     columns: dict[str, list[int]] = {}
@@ -146,7 +152,7 @@ class Semantics:
         }
 
     def _augmented(self, profiles: Profiles) -> sparse.csr_array:
-        paths = CandidatePaths(self.wordnet, profiles.vocabulary, self.steps)
+        paths = _candidates(self.wordnet, tuple(profiles.vocabulary), self.steps)
         chosen, context = [], np.zeros(len(profiles.vocabulary), np.float32)
         for row in range(len(profiles)):
             held = profiles.held(row)

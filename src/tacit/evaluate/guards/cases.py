@@ -5,8 +5,7 @@ records make the profile, with up to five random topics of depth 3 and below sen
 rest are test queries. Relevant is the **meaning** that the user had in mind, which the synthetic log knows:
 clicks, the paper's choice, favour the very ranking that was clicked. **AMBIENT** (Carpineto and Romano, 2008)
 has ambiguous queries such as *Beagle*, with about 100 real results each and judgments of which belong to
-which meaning: some results of a meaning were clicked before and stand in a history of other pages, the rest
-are ranked.
+which meaning: some results of a meaning were read before, the rest are ranked.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ from __future__ import annotations
 import gzip
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,22 +47,8 @@ class Case:
     """What the engine answers, best first."""
     relevant: frozenset[int]
     """The document the user had in mind; it is among the results."""
-    user: int = -1
-    """The user's place in the log; -1 where there is no log."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What personalisation did to one case."""
-
-    query_power: float
-    """DP(q, R): how distinct the query is by itself."""
-    original: float
-    """Average precision of the engine's order."""
-    personalised: float
-    """Average precision after reranking."""
-    exposed: bool
-    """Whether any of the profile was exposed."""
+    user: str = ""
+    """The user's name in the log; empty where there is no log."""
 
 
 def held_out_cases(
@@ -86,8 +70,9 @@ def held_out_cases(
     for user in chosen:
         records = log.slice(begins[user], lengths[user]).to_pylist()
         behind = {name: truth[name][int(user)].as_py() for name in ("meanings", "kinds")}
+        name = truth["user"][int(user)].as_py()
         for case in _cases_of(repository, records, behind, random):
-            yield replace(case, user=int(user))
+            yield replace(case, user=name)
 
 
 def _cases_of(
@@ -145,88 +130,6 @@ def sensitive_topics(
     return sensitivity
 
 
-def _by_topics(
-    repository: device.Repository, case: Case, found: device.RuntimeProfile, *, preferences: bool = True
-) -> list[float]:
-    """At the server: exposed topics with the user's preferences among them, or all alike."""
-    assert found.generalisation is not None
-    leaves, weights = found.generalisation.leaves, found.generalisation.preferences
-    weights = weights if preferences else np.full(len(leaves), 1 / len(leaves))
-    topics = repository.topic_of[list(case.results)]
-    return device.topic_scores(repository.tree, repository.prior, leaves, weights, topics)
-
-
-def _by_words(repository: device.Repository, case: Case, found: device.RuntimeProfile) -> list[float]:
-    """At the server: the paper's uscore, from the words of the results."""
-    assert found.generalisation is not None
-    documents = (repository.corpus[number] for number in case.results)
-    return [
-        device.uscore(repository.index, f"{document.title} {document.text}", found.generalisation.leaves)
-        for document in documents
-    ]
-
-
-def _on_device(repository: device.Repository, case: Case, _found: device.RuntimeProfile) -> list[float]:
-    """On the device: the complete profile. Nothing is exposed."""
-    return device.interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)])
-
-
-Score = Callable[[device.Repository, Case, device.RuntimeProfile], list[float]]
-
-SCORES: dict[str, Score] = {
-    "topics with preferences": _by_topics,
-    "topics alone": partial(_by_topics, preferences=False),
-    "words (eq. 20)": _by_words,
-    "on the device": _on_device,
-}
-"""Ways to rerank, by name."""
-
-
-def measure(repository: device.Repository, cases: Sequence[Case], delta: float, score: str) -> list[Outcome]:
-    """Rerank every case under the bound ``delta``; without the online decision, as in the paper."""
-    way = SCORES[score]
-    profilers: dict[int, device.OnlineProfiler] = {}
-    outcomes = []
-    for case in cases:
-        if id(case.profile) not in profilers:
-            # no query is so distinct by itself that it is sent alone: DP(q, R) is at most 1
-            profilers[id(case.profile)] = device.OnlineProfiler(repository, case.profile, delta, distinct=2.0)
-        found = profilers[id(case.profile)].profile_query(case.query)
-        order: Sequence[int] = case.results
-        if found.decision is device.Decision.PERSONALISED or way is _on_device:
-            order = device.rerank(case.results, way(repository, case, found))
-        outcomes.append(
-            Outcome(
-                found.mapped.power,
-                average_precision(case.results, case.relevant),
-                average_precision(order, case.relevant),
-                found.personalised,
-            )
-        )
-    return outcomes
-
-
-def groups_by_power(powers: npt.NDArray[np.float64], groups: int = 3) -> npt.NDArray[np.intp]:
-    """Queries in groups of similar DP(q, R), the least distinct first: one-dimensional k-means (7.1).
-
-    In one dimension the best clusters are intervals; Lloyd's steps from the quantiles find them.
-    """
-    centres = np.quantile(powers, (np.arange(groups) + 0.5) / groups)
-    for _ in range(100):
-        nearest = np.argmin(np.abs(powers[:, None] - centres[None, :]), axis=1)
-        moved = np.array(
-            [powers[nearest == g].mean() if np.any(nearest == g) else centres[g] for g in range(groups)]
-        )
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    order = np.argsort(centres)
-    place = np.empty(groups, np.intp)
-    place[order] = np.arange(groups)
-    found: npt.NDArray[np.intp] = place[nearest]
-    return found
-
-
 _FEWEST = 4
 """Meanings with fewer judged results are skipped."""
 
@@ -259,8 +162,10 @@ class HistoryCase:
     results: list[Page]
     """What is ranked: the engine's results without those clicked before."""
     history: list[Page]
-    """The clicks on this meaning (or another, or none), among other pages."""
+    """What was read before, on this meaning among others."""
     relevant: frozenset[str]
+    user: str = ""
+    """Whose history it is."""
 
 
 def load_ambient(folder: str | Path) -> Ambient:
@@ -283,41 +188,6 @@ def load_ambient(folder: str | Path) -> Ambient:
 
 def _rows(text: str) -> Iterator[list[str]]:
     return (line.split("\t") for line in text.split("\n")[1:] if line.strip())
-
-
-def history_cases(
-    ambient: Ambient, others: Sequence[Page], clicks: int, size: int, *, interest: str = "same", seed: int = 0
-) -> Iterator[HistoryCase]:
-    """A case for every meaning with enough results.
-
-    Args:
-        ambient: queries, results and meanings.
-        others: pages to fill histories with, beside other queries' results: half and half; with none, other
-            queries' results alone.
-        clicks: how many results of the meaning were clicked before.
-        size: how many documents the history holds.
-        interest: ``same`` (clicks on the meaning), ``other`` (on another meaning of the query) or ``none``.
-        seed: for the choice of clicks and of the other pages.
-    """
-    for query, words in ambient.queries.items():
-        elsewhere = [page for key, found in ambient.results.items() if key != query for page in found]
-        for meaning in ambient.meanings_of(query):
-            choice = random.Random(f"{seed} {clicks} {size} {interest} {meaning}")
-            relevant = ambient.meanings[meaning]
-            if interest == "other":
-                pool = sorted({r for m in ambient.meanings_of(query) for r in ambient.meanings[m]} - relevant)
-            else:
-                pool = sorted(relevant) if interest == "same" else []
-            kept = len(relevant) if interest != "same" else len(relevant) - clicks
-            if len(pool) < (clicks if interest != "none" else 0) or kept < 1:
-                continue
-            clicked = set(choice.sample(pool, clicks)) if interest != "none" else set()
-            filled = size - len(clicked)
-            near = choice.sample(elsewhere, min(len(elsewhere), filled // 2 if others else filled))
-            history = [page for page in ambient.results[query] if page["id"] in clicked]
-            history += near + choice.sample(list(others), min(len(others), filled - len(near)))
-            left = [page for page in ambient.results[query] if page["id"] not in clicked]
-            yield HistoryCase(query, words, meaning, left, history, frozenset(relevant - clicked))
 
 
 def reading_people(
@@ -357,15 +227,17 @@ def reading_people(
                 [page for page in ambient.results[query] if page["id"] not in read[query]],
                 history,
                 frozenset(ambient.meanings[meaning] - read[query]),
+                f"reader-{number}",
             )
             for query, meaning in chosen.items()
         ]
     return by_name
 
 
-def precision_of(case: HistoryCase, order: Sequence[Page]) -> float:
+def precision_of(case: Case | HistoryCase, order: Sequence[Any]) -> float:
     """Average precision (equation 19) of the case's relevant results in an order."""
-    return average_precision((page["id"] for page in order), case.relevant)
+    named = (result["id"] if isinstance(result, dict) else result for result in order)
+    return average_precision(named, case.relevant)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ up in the engine's order, and no personalisation would look good by definition.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,22 +28,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ir_measures
 import numpy as np
-from ir_measures import AP, P
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.evaluate import charts
-from tacit.evaluate.loops import interest_profiles
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.criterion import CRITERIA
 from tacit.groups.reading import profiles_from_log
 from tacit.groups.report import Report, report
-from tacit.retrieval import Corpus, SearchEngine
+from tacit.retrieval import Corpus, SearchEngine, average_precision
+from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, words
 from tacit.world import wordnet_corpus, wordnet_engine
 
@@ -50,6 +49,8 @@ RELEVANT = 30
 """How many results of the gold standard count as relevant."""
 _CANDIDATES = 500
 _TOPIC_STEPS = 3
+_LARGEST_TOPIC, _SMALLEST_TOPIC = 600, 60
+_TOPICS_A_USER, _ON_TOPIC = 4, 0.75
 
 Weights = sparse.csr_array
 """Profiles to rank by: users by the terms of the task's vocabulary."""
@@ -170,23 +171,13 @@ class SearchTask:
         return ranked
 
     def precision(self, ranked: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]]) -> Precision:
-        """How near one ranking of each query comes to the gold standard's first 30."""
-        relevant = [
-            ir_measures.Qrel(str(query), str(document), 1)
-            for query, order in enumerate(gold)
-            for document in order[:RELEVANT].tolist()
-        ]
-        run = [
-            ir_measures.ScoredDoc(str(query), str(document), -float(place))
-            for query, order in enumerate(ranked)
-            for place, document in enumerate(order.tolist())
-        ]
-        found: dict[object, list[float]] = {AP: [], P @ 10: []}
-        for metric in ir_measures.iter_calc([AP, P @ 10], relevant, run):
-            found[metric.measure].append(metric.value)
-        average = np.array(found[AP])
+        """Measure how near one ranking of each query comes to the gold standard's first 30."""
+        relevant = [set(order[:RELEVANT].tolist()) for order in gold]
+        pairs = [(order.tolist(), wanted) for order, wanted in zip(ranked, relevant, strict=True)]
+        average = np.array([average_precision(order, wanted) for order, wanted in pairs])
         error = float(average.std(ddof=1) / np.sqrt(average.size)) if average.size > 1 else 0.0
-        return Precision(float(average.mean()), error, float(np.mean(found[P @ 10])))
+        at_10 = [sum(document in wanted for document in order[:10]) / 10 for order, wanted in pairs]
+        return Precision(float(average.mean()), error, float(np.mean(at_10)))
 
 
 def group_weights(bundling: Bundling) -> Weights:
@@ -286,6 +277,46 @@ def _profiles(
     return found.select(np.sort(full))
 
 
+def interest_profiles(users: int, terms: int = 150, seed: int = 0) -> Profiles:
+    """Make profiles of so many terms each, of weight 1, over WordNet's topics.
+
+    A **topic** is a part of WordNet's tree of a few hundred synonym sets (cut where a node is small enough
+    and its parent is not). A user has four, popular ones more often; three in four of the user's terms are
+    words of these topics, the rest are words of anything. Within both, words come as often as Princeton's
+    sense-tagged corpus has them.
+    """
+    wordnet, draw = load_wordnet(), np.random.default_rng(seed)
+    tree = wordnet.tree
+    size = tree.end - np.arange(len(tree))
+    cut = (size <= _LARGEST_TOPIC) & ~np.append(False, size[tree.parent[1:]] <= _LARGEST_TOPIC)
+    topics = np.flatnonzero(cut & (size >= _SMALLEST_TOPIC)).tolist()
+    counted = []
+    for topic in topics:
+        frequency = Counter[str]()
+        for synset in range(topic, int(tree.end[topic])):
+            for lemma, count in zip(wordnet.lemmas(synset), wordnet.lemma_counts(synset), strict=True):
+                if lemma.isalpha() and lemma.islower():
+                    frequency[lemma] += count + 1
+        if frequency:  # some topics hold nothing but names
+            counted.append(frequency)
+    known = sorted(set().union(*counted))
+    column = {word: place for place, word in enumerate(known)}
+    shares = np.zeros((len(counted), len(known)))
+    for row, frequency in zip(shares, counted, strict=True):
+        row[[column[word] for word in frequency]] = list(frequency.values())
+    anything = shares.sum(axis=0) / shares.sum()
+    shares /= shares.sum(axis=1, keepdims=True)
+    # Popularity falls as 1 / rank; the order is random, so that popular topics lie anywhere in the tree.
+    popularity = draw.permutation(1 / np.arange(2, len(counted) + 2))
+    profiles = {}
+    for user in range(users):
+        own = draw.choice(len(counted), _TOPICS_A_USER, p=popularity / popularity.sum())
+        chance = _ON_TOPIC * shares[own].mean(axis=0) + (1 - _ON_TOPIC) * anything
+        held = draw.choice(len(known), terms, replace=False, p=chance / chance.sum())
+        profiles[f"user-{user}"] = {known[term]: 1.0 for term in held.tolist()}
+    return Profiles.from_mappings(profiles)
+
+
 def group_results(
     profiles: Profiles, queries_a_user: int = 2, seed: int = 0, progress: Progress = no_progress
 ) -> Results:
@@ -297,7 +328,9 @@ def group_results(
     for criterion, p, augment in tried:
         bundling = Bundler(p=p, criterion=criterion, augment=augment, seed=seed).fit(profiles)
         precision = task.precision(task.ranked(group_weights(bundling)), gold)
-        runs.append(BundlingRun(criterion, p, augment, precision, report(bundling, seed=seed)))
+        runs.append(
+            BundlingRun(criterion, p, augment, precision, report(bundling, seed=seed, language=False))
+        )
         steps.advance()
     engine = task.precision(task.ranked(None), gold)
     return Results(

@@ -1,15 +1,14 @@
 """Evaluate all ways to personalise a search, on the same queries of the same people.
 
-People of a synthetic log with interests search the embedded world. The first four fifths of what each did
-make profiles and groups; test queries come from the rest. Of each query the engine's first 20 results are
-reranked, each time as the guard in question would:
+People of a synthetic log search the embedded world: the first four fifths of what each did is evidence, test
+queries come from the rest, and the engine's first 20 results are ranked again. On AMBIENT's real results,
+people have read some results of a few meanings, and the rest is ranked. Each way ranks as its guard would:
 
 - no profile: the engine's order;
-- on the device: the complete profile of topics, or of words, of which nothing leaves the device;
-- group: the words that the user's group shows (guard 3);
-- sent under δ: the topics that the device sends under a risk bound (guard 1).
-
-On AMBIENT's real results, people have read some results of a few meanings, and the rest is ranked.
+- on the device: by the whole evidence (topics or words, or the guard's own attention); nothing leaves it;
+- cohort told: by the public cohort that a request is told (guard 3, as ``tacit group`` makes them);
+- topics sent: by the topics that go out with a query (guard 1), in the world under the paper's risk bound δ,
+  on AMBIENT as the guard chooses them.
 
 Beside every way stands **the same ranking with another person's evidence**: what it gains too is no
 personalisation (popular words help everybody). A mean hides whom a ranking hurts, so the share of queries
@@ -22,18 +21,23 @@ depend on them, :mod:`tacit.evaluate.guards.pool` measures.
 from __future__ import annotations
 
 import tempfile
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.device import Repository, interest_scores, rerank, wordnet_repository
+from tacit.device.profile.arrays import Bags
+from tacit.device.ranking.attention import Attention
+from tacit.device.ranking.density import Density
+from tacit.device.sending.interests import InterestChooser, passed_texts
 from tacit.errors import InfeasibleError
 from tacit.evaluate import charts
 from tacit.evaluate.guards.cases import (
@@ -44,26 +48,29 @@ from tacit.evaluate.guards.cases import (
     held_out_cases,
     interval_over_queries,
     load_ambient,
-    measure,
     precision_of,
     reading_people,
 )
-from tacit.evaluate.guards.device import AttentionRanking
+from tacit.evaluate.guards.device import Sending
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
-from tacit.groups import Bundler, Profiles
+from tacit.groups import Profiles
 from tacit.groups.bundles import rank_by_interest
-from tacit.groups.reading import profiles_from_log
-from tacit.retrieval import average_precision
+from tacit.groups.cohort_service import DEFAULT_STRENGTH
+from tacit.groups.cohorts import load_cohorts, order_of
+from tacit.groups.reading import profiles_from_log, queries_of_log
+from tacit.retrieval.personalised import rank_by_topics
+from tacit.taxonomy import people_taxonomy
 from tacit.text import STOP_WORDS, words
+from tacit.text.vectors import load_word_table
 from tacit.world.synth import SyntheticLog
 
 DELTAS = (0.01, 0.02, 0.05, 0.1, 1.0)
 FALL = 0.05
 """A query whose average precision is lower by more than this has fallen."""
-_SENT = "topics with preferences"
 _TERMS = 150
 _FEWEST = 10
+_HERE = "nothing leaves it"
 
 
 def evaluate_personalised(
@@ -72,12 +79,11 @@ def evaluate_personalised(
     users: int = 40,
     population: int = 3_000,
     ambient: str | Path | None = None,
-    p: float = 0.4,
     seed: int = 5,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Results:
-    """Measure search with no profile, on the device, by group, and with generalised topics.
+    """Measure search with no profile, on the device, by a cohort, and with topics that are sent.
 
     Every way ranks the same results of the same queries of the same people; Average Precision says what each
     guard leaves of personalisation, beside the same ranking with another person's evidence::
@@ -92,24 +98,20 @@ def evaluate_personalised(
         population: users of the synthetic log they are taken from; with ``ambient``, readers in all.
         ambient: real results of ambiguous queries instead of the synthetic world: a folder with AMBIENT's
             files.
-        p: the bound of groups, between 0 and 1.
         seed: of the log; the same seed gives the same results.
         force: replace the folder of an earlier evaluation.
         progress: called with how many ways are done, and how many there are.
     """
     check_folder(to, ["ways.svg"], force=force, inputs=[ambient])
-    if ambient is None:
-        compared, queries = _in_the_world(_World(users, population, seed), p, progress)
-    else:
-        readers = _Readers(ambient, users, population, seed)
-        compared, queries = _among_readers(readers, p, progress)
-    ways = [flat(way) for way in compared.ways]
+    people = World(users, population, seed) if ambient is None else Readers(ambient, users, population, seed)
+    rows = compare(people, progress)
+    ways, judged = [flat(row) for row in rows], len({case.user for case in people.cases})
     found = Results(
         "personalised",
         "All ways to personalise a search",
-        f"{queries:,} queries of {compared.people:,} people, judged by the meaning in mind; intervals by "
+        f"{len(people.cases):,} queries of {judged:,} people, judged by the meaning in mind; intervals by "
         "bootstrap over people",
-        {"people": compared.people, "queries": queries, "p": p, "ways": compared.ways},
+        {"people": judged, "queries": len(people.cases), "ways": rows},
         ways,
         [_figure(ways)],
     )
@@ -117,25 +119,20 @@ def evaluate_personalised(
 
 
 def weigh(
-    people: Sequence[str],
-    engine: Sequence[float],
-    own: Sequence[float],
-    another: Sequence[float],
-    *,
-    fall: float = FALL,
+    people: Sequence[str], engine: Sequence[float], own: Sequence[float], another: Sequence[float]
 ) -> dict[str, Any]:
-    """What a personalised ranking is worth, from the Average Precision of each query.
+    """Weigh what a personalised ranking is worth, from the Average Precision of each query.
 
     Args:
         people: whose query each is; intervals are by bootstrap over them.
         engine: of the engine's order.
         own: of the ranking with the person's own evidence.
         another: of the same ranking with another person's evidence.
-        fall: a query whose precision is lower than the engine's by more than this has fallen.
 
     Returns:
         ``average_precision``; ``gain`` over the engine; ``another``: the gain with another person's evidence;
-        ``beyond``: the gain beyond that, the personal part; ``fell``: the share of queries that fell.
+        ``beyond``: the gain beyond that, the personal part; ``fell``: the share of queries that lost more
+        than :data:`FALL`.
     """
     plain, mine, theirs = (np.asarray(each, np.float64) for each in (engine, own, another))
     return {
@@ -143,18 +140,95 @@ def weigh(
         "gain": interval_over_queries(people, mine - plain),
         "another": interval_over_queries(people, theirs - plain),
         "beyond": interval_over_queries(people, mine - theirs),
-        "fell": float(np.mean(mine < plain - fall)),
+        "fell": float(np.mean(mine < plain - FALL)),
     }
 
 
 def another_of(people: Sequence[str]) -> dict[str, str]:
-    """For each person the next one, the first for the last: nobody is given their own evidence."""
+    """Give each person the next one, the last the first: nobody is given their own evidence."""
     named = list(dict.fromkeys(people))
     if len(named) < 2:
         raise InfeasibleError(
             f"{len(named)} person has test queries; another one's evidence needs two.", "Use more `users`."
         )
     return dict(zip(named, [*named[1:], named[0]], strict=True))
+
+
+class Way(NamedTuple):
+    """A way to rank: its name, who learns what, and the places of a case's results in its order."""
+
+    name: str
+    told: str
+    order: Callable[[Any], Sequence[int]]
+
+
+class People:
+    """People with test queries, and their evidence: what they did before.
+
+    Attributes:
+        cases: the test queries.
+    """
+
+    cases: Sequence[Case | HistoryCase]
+
+    @abstractmethod
+    def with_evidence_of(self, case: Any, user: str) -> Case | HistoryCase:
+        """A case with the evidence of another user."""
+
+    @abstractmethod
+    def pages(self, case: Any) -> Sequence[Mapping[str, str]]:
+        """The results of a case with their titles and snippets."""
+
+    @abstractmethod
+    def ways(self) -> Iterator[Way]:
+        """Ways to rank, no profile aside."""
+
+    def by_words(self, interests: Mapping[str, Mapping[str, float]]) -> Way:
+        """By the person's own words."""
+
+        def order(case: Case | HistoryCase) -> list[int]:
+            placed: list[dict[str, Any]] = [{**page, "at": at} for at, page in enumerate(self.pages(case))]
+            return [each["at"] for each in rank_by_interest(interests.get(case.user, {}), placed, case.query)]
+
+        return Way("words, on the device", _HERE, order)
+
+    def by_cohort(self, evidence: Profiles) -> Way:
+        """By the cohort that the request is told; cohorts show no words unless an operator pays for them."""
+        cohorts = load_cohorts()
+        standings = zip(evidence.users, cohorts.people(evidence, bytes(32)), strict=True)
+        places = {user: person.places for user, person in standings}
+
+        def order(case: Case | HistoryCase) -> list[int]:
+            _, scores, gate = cohorts.told(places.get(case.user, ()), {}, self.pages(case), case.query)
+            return order_of(scores, gate, DEFAULT_STRENGTH)
+
+        return Way("cohort told", "one of 64 cohorts", order)
+
+
+def compare(people: People, progress: Progress = no_progress) -> list[dict[str, Any]]:
+    """Rank every case in every way: what :func:`weigh` says of each, and the share of queries it moved."""
+    cases = people.cases
+    if len(cases) < _FEWEST:
+        raise InfeasibleError(
+            f"{len(cases)} test queries were found; {_FEWEST} and more are needed.",
+            "Use more `users`; as `ambient`, AMBIENT's own files.",
+        )
+    users = [case.user for case in cases]
+    others = another_of(users)
+    swapped = [people.with_evidence_of(case, others[case.user]) for case in cases]
+    ways = [Way("no profile", "nothing", lambda case: range(len(case.results))), *people.ways()]
+    plain = [precision_of(case, case.results) for case in cases]
+    steps, rows = Steps(len(ways), progress), []
+    for way in ways:
+        own, theirs = (
+            [[case.results[place] for place in way.order(case)] for case in some] for some in (cases, swapped)
+        )
+        values = [[precision_of(*pair) for pair in zip(cases, found, strict=True)] for found in (own, theirs)]
+        moved = [list(case.results) != order for case, order in zip(cases, own, strict=True)]
+        weighed = weigh(users, plain, *values)
+        rows.append({"name": way.name, "told": way.told, **weighed, "reached": float(np.mean(moved))})
+        steps.advance()
+    return rows
 
 
 def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
@@ -180,181 +254,108 @@ def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-class _Ways:
-    """Collects ways: what :func:`weigh` says of each, and the share of queries personalised."""
-
-    def __init__(self, people: Sequence[str], engine: Sequence[float], steps: Steps) -> None:
-        self._people, self._engine, self._steps = people, engine, steps
-        self.people = len(set(people))
-        self.ways: list[dict[str, Any]] = []
-
-    def put(
-        self, name: str, told: str, own: Sequence[float], another: Sequence[float], reached: float
-    ) -> None:
-        found = weigh(self._people, self._engine, own, another)
-        self.ways.append({"name": name, "told": told, **found, "reached": reached})
-        self._steps.advance()
-
-
-def _in_the_world(world: _World, p: float, progress: Progress) -> tuple[_Ways, int]:
-    cases, plain = world.cases, [average_precision(case.results, case.relevant) for case in world.cases]
-    people = [str(case.user) for case in cases]
-    others = {int(one): int(other) for one, other in another_of(people).items()}
-    profile = {case.user: case.profile for case in cases}
-    swapped = [replace(case, profile=profile[others[case.user]], user=others[case.user]) for case in cases]
-    compared = _Ways(people, plain, Steps(4 + len(DELTAS), progress))
-    compared.put("no profile", "nothing", plain, plain, 0.0)
-
-    def add(name: str, told: str, ranked: Callable[[Sequence[Case]], list[list[int]]]) -> None:
-        orders = [ranked(some) for some in (cases, swapped)]
-        values = [
-            [average_precision(order, case.relevant) for order, case in zip(found, cases, strict=True)]
-            for found in orders
-        ]
-        moved = [tuple(order) != case.results for order, case in zip(orders[0], cases, strict=True)]
-        compared.put(name, told, values[0], values[1], float(np.mean(moved)))
-
-    add("topics, on the device", "nothing leaves it", world.by_topics)
-    add("words, on the device", "nothing leaves it", world.by_own_words)
-    add(f"words of the group, p = {p:g}", "the group", partial(world.by_group, p))
-    for delta in DELTAS:
-        own, another = (measure(world.repository, some, delta, _SENT) for some in (cases, swapped))
-        values = [[outcome.personalised for outcome in found] for found in (own, another)]
-        reached = float(np.mean([outcome.exposed for outcome in own]))
-        compared.put(f"topics sent, δ = {delta:g}", "generalised topics", values[0], values[1], reached)
-    return compared, len(cases)
-
-
-class _World:
-    """The people, what they did before, and their test queries."""
+class World(People):
+    """People of a synthetic log."""
 
     def __init__(self, users: int, population: int, seed: int) -> None:
         self.repository: Repository = wordnet_repository()
         log = SyntheticLog(population, seed=seed)
-        table, truth, self._seed = log.table(), log.truth(), seed
-        self.cases = list(held_out_cases(self.repository, table, truth, users))
-        if len(self.cases) < _FEWEST:
-            raise InfeasibleError(
-                f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",
-                "Use more `users`.",
-            )
+        table, truth = log.table(), log.truth()
+        self.cases: Sequence[Case] = list(held_out_cases(self.repository, table, truth, users))
+        self._profiles = {case.user: case.profile for case in self.cases}
         lengths = np.array([len(kinds) for kinds in truth["kinds"].to_pylist()])
         row = np.repeat(np.arange(len(lengths)), lengths)
         place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         before = (place < (lengths * 4 // 5)[row]) & (lengths <= MOST_RECORDS)[row]
-        self._earlier = table.filter(pa.array(before))
-        self._names: list[str] = truth["user"].to_pylist()
+        self.earlier = table.filter(pa.array(before))
+        """What everybody did before the test queries."""
 
-    def by_topics(self, cases: Sequence[Case]) -> list[list[int]]:
-        """The order by the complete profile of topics."""
+    def with_evidence_of(self, case: Case, user: str) -> Case:
+        """A case with the evidence of another user."""
+        return replace(case, profile=self._profiles[user], user=user)
+
+    def pages(self, case: Case) -> Sequence[Mapping[str, str]]:
+        """The results of a case with their titles and snippets."""
+        documents = (self.repository.corpus[number] for number in case.results)
+        return [{"title": each.title, "snippet": each.text} for each in documents]
+
+    def ways(self) -> Iterator[Way]:
+        """On the device by topics and by words, by cohort, and by topics sent under each δ."""
         repository = self.repository
-        return [
-            rerank(
-                case.results,
-                interest_scores(case.profile, repository.prior, repository.topic_of[list(case.results)]),
-            )
-            for case in cases
-        ]
-
-    def by_own_words(self, cases: Sequence[Case]) -> list[list[int]]:
-        """The order by the user's own words."""
-        profiles = self._profiles()
-        row_of = {user: row for row, user in enumerate(profiles.users)}
-        return self._by_words(cases, lambda user: profiles.profile(row_of[user]) if user in row_of else {})
-
-    def by_group(self, p: float, cases: Sequence[Case]) -> list[list[int]]:
-        """The order by the words of the user's group; everybody's earlier searches are bundled."""
-        return self._by_words(cases, words_of_groups(self._profiles(), p, self._seed))
-
-    def _profiles(self) -> Profiles:
+        yield Way("topics, on the device", _HERE, self._by_topics)
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
             path = Path(folder) / "earlier.parquet"
-            pq.write_table(self._earlier, path)
-            return profiles_from_log(path, max_terms=_TERMS)
+            pq.write_table(self.earlier, path)
+            profiles, queries = profiles_from_log(path, max_terms=_TERMS), queries_of_log(path)
+        judged = {case.user for case in self.cases}
+        yield self.by_words(
+            {user: profiles.profile(row) for row, user in enumerate(profiles.users) if user in judged}
+        )
+        yield self.by_cohort(queries)
+        for delta in DELTAS:
+            yield Way(f"topics sent, δ = {delta:g}", "generalised topics", Sending(repository, delta).order)
 
-    def _by_words(
-        self, cases: Sequence[Case], interests_of: Callable[[str], dict[str, float]]
-    ) -> list[list[int]]:
-        known: dict[int, dict[str, float]] = {}
-        orders = []
-        for case in cases:
-            if case.user not in known:
-                known[case.user] = interests_of(self._names[case.user])
-            found = {number: self.repository.corpus[number] for number in case.results}
-            results = [
-                {"number": str(number), "title": each.title, "snippet": each.text}
-                for number, each in found.items()
-            ]
-            ranked = rank_by_interest(known[case.user], results, case.query)
-            orders.append([int(result["number"]) for result in ranked])
-        return orders
+    def _by_topics(self, case: Case) -> list[int]:
+        topics = self.repository.topic_of[list(case.results)]
+        scores = interest_scores(case.profile, self.repository.prior, topics)
+        return rerank(range(len(case.results)), scores)
 
 
-def words_of_groups(profiles: Profiles, p: float, seed: int) -> Callable[[str], dict[str, float]]:
-    """What a user's group shows, by the user's name; nothing for who is in none."""
-    bundling = Bundler(p=p, seed=seed).fit(profiles)
-    group = dict(zip(bundling.profiles.users, bundling.labels.tolist(), strict=True))
-    shown = bundling.representatives
-    return lambda user: dict(shown[group[user]].terms) if user in group else {}
-
-
-class _Readers:
+class Readers(People):
     """People who have read some of AMBIENT's results."""
 
     def __init__(self, folder: str | Path, users: int, population: int, seed: int) -> None:
-        self.seed = seed
-        self.people = reading_people(load_ambient(folder), max(users, population), seed=seed)
-        judged = list(self.people)[:users]
-        self.cases = [(name, case) for name in judged for case in self.people[name]]
-        if len(self.cases) < _FEWEST:
-            raise InfeasibleError(
-                f"{len(self.cases)} test queries were found; {_FEWEST} and more are needed.",
-                "Use more `users`, and AMBIENT's own files as `ambient`.",
-            )
+        self._people = reading_people(load_ambient(folder), max(users, population), seed=seed)
+        judged = list(self._people)[:users]
+        self.cases: Sequence[HistoryCase] = [case for name in judged for case in self._people[name]]
 
-    def interests(self) -> dict[str, dict[str, float]]:
-        """The words of what each has read, by how many pages have them."""
-        return {name: words_read(cases[0].history) for name, cases in self.people.items()}
+    def with_evidence_of(self, case: HistoryCase, user: str) -> HistoryCase:
+        """A case with the evidence of another user."""
+        return replace(case, history=self._people[user][0].history, user=user)
+
+    def pages(self, case: HistoryCase) -> Sequence[Mapping[str, str]]:
+        """The results of a case with their titles and snippets."""
+        return case.results
+
+    def ways(self) -> Iterator[Way]:
+        """On the device by attention and by words, by cohort, and by the topics that the guard sends."""
+        read = {name: cases[0].history for name, cases in self._people.items()}
+        ranking = AttentionRanking()
+        yield Way("attention, on the device", _HERE, ranking.on_device)
+        yield self.by_words({name: words_read(pages) for name, pages in read.items()})
+        evidence = {name: Counter(map(page_text, pages)) for name, pages in read.items()}
+        yield self.by_cohort(Profiles.from_mappings(evidence))
+        yield Way("topics sent", "up to three topics", ranking.sent)
+
+
+class AttentionRanking:
+    """Ranks cases as the guard does on the device, and as a server does by the topics that are sent."""
+
+    def __init__(self) -> None:
+        self._table = load_word_table()
+        self._attention = Attention(self._table)
+
+    def on_device(self, case: HistoryCase) -> Sequence[int]:
+        """By attention over the pages of the history that are not caught as sensitive."""
+        passed = passed_texts(list(map(page_text, case.history)))
+        bags = Bags.of_texts(self._table, map(page_text, case.results))
+        attended = self._attention.attend(case.query, bags, passed.bags, Density())
+        return [int(place) for place in self._attention.order(attended)]
+
+    def sent(self, case: HistoryCase) -> Sequence[int]:
+        """By the topics of the people's taxonomy that go out."""
+        passed, tree = passed_texts(list(map(page_text, case.history))), people_taxonomy()
+        chosen = InterestChooser(passed, self._attention).choose(case.query)
+        labels = [tree.label(topic) for topic in chosen.topics]
+        return rank_by_topics(case.query, list(map(page_text, case.results)), labels)
+
+
+def page_text(page: Page) -> str:
+    """What stands on a page."""
+    return f"{page['title']} {page['snippet']}"
 
 
 def words_read(pages: Sequence[Page]) -> dict[str, float]:
     """Words of pages, stop words aside, by how many pages have them; the commonest, as a profile holds."""
-    counted = Counter(
-        word
-        for page in pages
-        for word in sorted(set(words(f"{page['title']} {page['snippet']}")) - STOP_WORDS)
-    )
+    counted = Counter(word for page in pages for word in sorted(set(words(page_text(page))) - STOP_WORDS))
     return {word: float(count) for word, count in counted.most_common(_TERMS)}
-
-
-def _among_readers(readers: _Readers, p: float, progress: Progress) -> tuple[_Ways, int]:
-    cases = readers.cases
-    people = [name for name, _ in cases]
-    others = another_of(people)
-    plain = [precision_of(case, case.results) for _, case in cases]
-    compared = _Ways(people, plain, Steps(4, progress))
-    compared.put("no profile", "nothing", plain, plain, 0.0)
-
-    def add(name: str, told: str, order: Callable[[str, HistoryCase], list[Page]]) -> None:
-        own = [order(person, case) for person, case in cases]
-        theirs = [order(others[person], case) for person, case in cases]
-        values = [
-            [precision_of(case, found) for (_, case), found in zip(cases, orders, strict=True)]
-            for orders in (own, theirs)
-        ]
-        moved = [found != case.results for (_, case), found in zip(cases, own, strict=True)]
-        compared.put(name, told, values[0], values[1], float(np.mean(moved)))
-
-    interests, attention = readers.interests(), AttentionRanking()
-    shown = words_of_groups(Profiles.from_mappings(interests), p, readers.seed)
-
-    def by_words(of: Callable[[str], dict[str, float]], person: str, case: HistoryCase) -> list[Page]:
-        return [dict(page) for page in rank_by_interest(of(person), case.results, case.query)]
-
-    def by_attention(person: str, case: HistoryCase) -> list[Page]:
-        return attention.on_device(replace(case, history=readers.people[person][0].history))
-
-    add("attention, on the device", "nothing leaves it", by_attention)
-    add("words, on the device", "nothing leaves it", partial(by_words, interests.__getitem__))
-    add(f"words of the group, p = {p:g}", "the group", partial(by_words, shown))
-    return compared, len(cases)
