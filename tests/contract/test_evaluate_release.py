@@ -182,7 +182,7 @@ def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 120)
-    plan = SweepPlan((ORIGINAL, ReleaseSetting("k-query", {"k": 5}, "k")), ("adhoc", "statistics"), folds=2)
+    plan = SweepPlan((ORIGINAL, ReleaseSetting("k-query", {"k": 5})), ("adhoc", "statistics"), folds=2)
     one, two = (run_sweep(log, tmp_path / f"by-{n}", plan, workers=n) for n in (1, 2))
     assert [(r.task, r.measure, r.value) for r in one.results if r.value == r.value] == [
         (r.task, r.measure, r.value) for r in two.results if r.value == r.value

@@ -14,7 +14,7 @@ ITEMS = ("keywords", "queries", "clicks", "pairs")
 
 def test_a_smaller_k_gives_more_and_nothing_gives_more_than_the_whole_log(tmp_path: Path) -> None:
     SyntheticLog(400, seed=1).write(tmp_path / "log.parquet")
-    anonymous = [ReleaseSetting("k-query", {"k": k, "items": ITEMS}, "k") for k in (2, 5, 20)]
+    anonymous = [ReleaseSetting("k-query", {"k": k, "items": ITEMS}) for k in (2, 5, 20)]
     plan = SweepPlan((ORIGINAL, *anonymous, NOTHING), folds=2)
     results = run_sweep(tmp_path / "log.parquet", tmp_path / "sweep", plan)
     keys = [setting.key for setting in plan.settings]

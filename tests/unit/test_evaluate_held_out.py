@@ -15,7 +15,7 @@ from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation
 from tacit.searchlog.sessions import SessionCut
 
-K_QUERY = ReleaseSetting("k-query", {"k": 2, "items": ("queries", "clicks")}, "k")
+K_QUERY = ReleaseSetting("k-query", {"k": 2, "items": ("queries", "clicks")})
 
 
 def written(log: LogPart, path: Path) -> Path:
@@ -66,14 +66,3 @@ def test_noise_is_drawn_as_often_as_asked_and_what_draws_none_is_run_once() -> N
     plan = SweepPlan((ORIGINAL, K_QUERY, noisy), folds=5, draws=3)
     assert [len(plan.draws_of(setting)) for setting in plan.settings] == [1, 1, 3]
     assert plan.total == 5 * 5
-
-
-def test_of_a_release_only_the_tables_asked_for_are_used(tmp_path: Path) -> None:
-    rows = [(f"user-{number:02d}", 0, "java", 1, "A") for number in range(20)]
-    only = ReleaseSetting("k-query", dict(K_QUERY.options), "k", only=("queries",))
-    plan = SweepPlan((ORIGINAL, K_QUERY, only), ("adhoc",), folds=2)
-    found = run_sweep(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
-    assert found.rows[K_QUERY.key] == {"queries": 1, "clicks": 1}
-    assert found.rows[only.key] == {"queries": 1}
-    walk = found.of("adhoc", "random walk: nDCG@10")
-    assert (walk[K_QUERY.key].answered, walk[only.key].answered) == (1, 0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.evaluate_log import release
+from tests.evaluate_log import part, release
 
+from tacit.evaluate.public import EngineLists
 from tacit.evaluate.task import best_of, ranked_by
 from tacit.evaluate.tasks import adhoc as walking
 from tacit.evaluate.tasks import suggestion
@@ -47,3 +48,9 @@ def test_suggestions_in_batches_are_suggestions_at_once(monkeypatch: pytest.Monk
     assert set(whole.unit.tolist()) == set(range(7))
     assert batches.unit.tolist() == whole.unit.tolist()
     assert batches.item.tolist() == whole.item.tolist()
+
+
+def test_a_list_whose_query_was_not_released_stays_as_the_engine_has_it() -> None:
+    test = part(("eve", 0, "java", 1, "A"), ("eve", 1, "zebra", 1, "B"))
+    lists = EngineLists(test, np.array([0, 1]), (np.array([0, 1]), np.array([0, 1]), np.array([1, 1])))
+    assert lists.touched(release(clicks={("java", "A"): 3})).tolist() == [0]

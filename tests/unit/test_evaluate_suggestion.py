@@ -66,3 +66,11 @@ def test_a_session_is_the_mean_over_all_its_prefixes() -> None:
     test = part(*(("eve", n, q, None, None) for n, q in enumerate(["snow", "java", "coffee"])))
     # java is served; snow, before it, is not and counts as 0
     assert run_task(Suggestion(0.0), NOBODY, DATA, test)[RECALL].values == pytest.approx([1 / 2])
+
+
+def test_a_popular_query_is_not_suggested_for_itself() -> None:
+    popular = {"java": 9, "tea": 8, "coffee": 7, "milk": 6, "mocha": 5, "rain": 4}
+    test = part(("eve", 0, "java", None, None), ("eve", 1, "rain", None, None))
+    # Of five places none is taken by java, the most popular: rain is the fifth of the others.
+    found = run_task(Suggestion(), NOBODY, release(queries=popular), test)
+    assert found["people and words: R@5"].values == pytest.approx([1.0])

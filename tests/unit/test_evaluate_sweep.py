@@ -184,7 +184,7 @@ def test_contrasts_are_at_equal_epsilon_and_corrected(tmp_path: Path) -> None:
         for name in ("zealous", "session")
         for epsilon in (4.0, 8.0)
     ]
-    anonymous = ReleaseSetting("k-query", {"k": 5}, "k")
+    anonymous = ReleaseSetting("k-query", {"k": 5})
     values: Values = {
         s.key: (s, {(0, 0): random.random(7).tolist()}) for s in (NOTHING, ORIGINAL, *budget, anonymous)
     }

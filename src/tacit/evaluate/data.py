@@ -69,7 +69,6 @@ class Vocabulary:
         return np.where(found >= 0, found, len(self) + np.arange(len(found)))
 
     def take(self, numbers: Numbers) -> pa.Array:
-        """The texts of numbers."""
         return self.texts.take(pa.array(numbers))
 
 
@@ -132,12 +131,10 @@ class LogPart:
 
     @cached_property
     def queries(self) -> Vocabulary:
-        """All queries searched."""
         return Vocabulary(self.records.column("query"))
 
     @cached_property
     def urls(self) -> Vocabulary:
-        """All urls clicked."""
         return Vocabulary(self.records.column("url"))
 
     @cached_property
@@ -159,7 +156,6 @@ class LogPart:
 
     @cached_property
     def sessions(self) -> int:
-        """How many sessions there are."""
         return int(self._ordered["session"][-1]) + 1 if len(self) else 0
 
     @cached_property
@@ -303,7 +299,6 @@ class ReleasedData:
 
     @cached_property
     def queries(self) -> Vocabulary:
-        """All queries that any table has."""
         listed = [pa.chunked_array([pa.array([], pa.string())])]
         for kind, table in self.tables.items():
             for name in ("query", "next_query", "later_query"):
@@ -315,7 +310,6 @@ class ReleasedData:
 
     @cached_property
     def urls(self) -> Vocabulary:
-        """All urls of clicks."""
         table = self.tables.get("clicks")
         return Vocabulary(pa.array([], pa.string()) if table is None else _texts(table, "url"))
 

@@ -93,9 +93,8 @@ class EngineLists:
 
     def touched(self, released: ReleasedData) -> Numbers:
         """The lists for whose query something was released; the others stay as the engine has them."""
-        clicked = np.zeros(len(released.queries) + 1, np.bool_)
+        clicked = np.zeros(len(released.queries) + 1, np.bool_)  # the last place is of what is not known, -1
         clicked[released.clicks.row] = True
-        clicked[-1] = False  # where -1, the number of what is not known, leads
         asked = released.queries.find(self._test.queries.texts)
         return np.flatnonzero(clicked[asked[self._query]]) if len(asked) else np.empty(0, np.int64)
 

@@ -37,7 +37,6 @@ class Steps:
         self._done, self._total, self._progress = 0, total, progress
 
     def advance(self) -> None:
-        """Count one more step."""
         self._done += 1
         self._progress(self._done, self._total)
 
@@ -93,17 +92,14 @@ class Figure:
 
     @property
     def headings(self) -> list[str]:
-        """Headings of the columns."""
         return [column.heading for column in self.columns]
 
     @property
     def cells(self) -> list[list[str]]:
-        """The rows as a page shows them."""
         return [[cell(row.get(column.key), column.format) for column in self.columns] for row in self.rows]
 
     @property
     def csv(self) -> str:
-        """The rows as CSV, all digits of every number."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.headings)
@@ -193,17 +189,14 @@ class Results:
         return found
 
     def to_arrow(self) -> pa.Table:
-        """The measurements as an Arrow table."""
         import pyarrow as pa
 
         return pa.Table.from_pylist([plain(row) for row in self.rows])
 
     def to_pandas(self) -> Any:
-        """The measurements as a pandas data frame."""
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """The measurements as a polars data frame."""
         import polars as pl
 
         found = pl.from_arrow(self.to_arrow())

@@ -46,12 +46,10 @@ class Measured:
 
     @property
     def units(self) -> int:
-        """How many there are."""
         return len(self.values)
 
     @property
     def answered(self) -> int:
-        """How many the release could serve."""
         return int(np.count_nonzero(~np.isnan(self.values)))
 
     @property
@@ -101,7 +99,6 @@ class Task(ABC):
 
 
 def run_task(task: Task, original: CountedLog, released: ReleasedData, test: LogPart) -> Measures:
-    """Run one task on one release."""
     return task.against(original, test).measure(released)
 
 

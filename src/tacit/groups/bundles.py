@@ -48,46 +48,24 @@ from tacit.groups.store import (
 )
 from tacit.text import words
 
-_BESIDE = 256
-
 
 class NearestGroups:
     """An index over what groups show."""
 
     def __init__(self, groups: Iterable[tuple[int, Shown]]) -> None:
-        self._beside: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
         listed = list(groups)
-        self._numbers = np.array([group for group, _ in listed], np.int64)
-        self._alive = np.ones(len(listed))
+        self._numbers = [group for group, _ in listed]
         offsets = np.cumsum([0, *(shown.terms.size for _, shown in listed)])
         terms = np.concatenate([np.empty(0, np.int32), *(shown.terms for _, shown in listed)])
         weights = np.concatenate([np.empty(0, np.float32), *(_unit(shown.shares) for _, shown in listed)])
         shape = (len(listed), int(terms.max(initial=-1)) + 1)
         self._by_term = sparse.csr_array((weights, terms, offsets), shape=shape).tocsc()
 
-    def add(self, group: int, shown: Shown) -> bool:
-        """Take in a group; False when the index should be made anew."""
-        self._beside[group] = (shown.terms, _unit(shown.shares))
-        return len(self._beside) <= _BESIDE
-
-    def drop(self, group: int) -> None:
-        """A group is no more."""
-        self._beside.pop(group, None)
-        self._alive[self._numbers == group] = 0
-
     def nearest(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> int | None:
-        """The group of the largest cosine; None where no group shows any of these terms."""
+        """Find the group of the largest cosine; None where no group shows any of these terms."""
         inside = terms < self._by_term.shape[1]
-        scores = self._alive * (self._by_term[:, terms[inside]] @ weights[inside])
-        best, score = None, 0.0
-        if scores.size and scores.max() > 0:
-            best, score = int(self._numbers[scores.argmax()]), float(scores.max())
-        for group, (held_terms, shares) in self._beside.items():
-            _, mine, theirs = np.intersect1d(terms, held_terms, assume_unique=True, return_indices=True)
-            found = float(weights[mine] @ shares[theirs])
-            if found > score:
-                best, score = group, found
-        return best
+        scores = self._by_term[:, terms[inside]] @ weights[inside]
+        return self._numbers[scores.argmax()] if scores.size and scores.max() > 0 else None
 
 
 def _unit(shares: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -208,7 +186,6 @@ class Bundles(Groups):
     # Asking
 
     def count_groups(self) -> int:
-        """How many groups there are."""
         with self._lock:
             return self._store.count_groups()
 
@@ -218,7 +195,6 @@ class Bundles(Groups):
             return self._store.place(user)
 
     def representative(self, group: int) -> Representative:
-        """What a group shows."""
         with self._lock:
             shown = self._store.shown(group)
             if shown is None:
@@ -226,7 +202,6 @@ class Bundles(Groups):
             return Representative(group, shown.size, self._named(shown))
 
     def representatives(self) -> Iterator[Representative]:
-        """What every group shows."""
         with self._lock:
             vocabulary = self._store.vocabulary()
             everything = list(self._store.all_shown())
@@ -239,12 +214,6 @@ class Bundles(Groups):
             return list(self._store.profiles_of(group, member=True))
 
     def rerank(self, user: str, results: Sequence[Result], query: str = "") -> list[Result]:
-        """The results in the order of the user's group; as they came for people without one.
-
-        Args:
-            results: mappings with ``title`` and ``snippet``; given back as they are, duplicates included.
-            query: its words do not count, since all results have them.
-        """
         with self._lock:
             place = self._store.place(user)
             if place is None or place.group is None:
@@ -272,7 +241,6 @@ class Bundles(Groups):
         newcomers: Mapping[str, Mapping[str, float]],
         advance: Callable[[int], None] = lambda _users: None,
     ) -> list[Place]:
-        """Take in several newcomers, all or none; gives where each stands in the end."""
         checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
         with self._lock, self._changing():
             for user in checked:
@@ -309,7 +277,6 @@ class Bundles(Groups):
             self.publish()
 
     def publish(self) -> None:
-        """Write ``representatives.jsonl`` and ``operator/membership.jsonl`` as things stand now."""
         with self._lock:
             write_files(self._store, self.folder)
 
@@ -330,10 +297,8 @@ class Bundles(Groups):
         for batch in batches(waiting, bytes.fromhex(store.meta("key"))):
             formed = stand_together([waiting[each] for each in batch], self._criterion, store.holders)
             if formed is not None:
-                number = store.form(formed)
-                store.put(batch, number, member=True)
-                if not self._nearest().add(number, formed):
-                    self._index = None
+                store.put(batch, store.form(formed), member=True)
+                self._index = None
 
     def _leave(self, user: str) -> None:
         """Let a user stand nowhere for now; the group the user counted in goes on, or dissolves."""
@@ -355,9 +320,9 @@ class Bundles(Groups):
             return
         homeless = [*staying, *store.profiles_of(place.group, member=False)]
         store.rest(staying)
-        self._nearest().drop(place.group)
         store.put(homeless, NOWHERE, member=False)
         store.dissolve(place.group)
+        self._index = None
         for other in homeless:
             self._seat(other)
 

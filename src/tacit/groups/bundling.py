@@ -124,12 +124,10 @@ class Bundling:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """The number of members of each group."""
         return np.bincount(self.labels, minlength=len(self.released))
 
     @property
     def members(self) -> list[NDArray[np.int64]]:
-        """The rows of each group's members."""
         return _members(self.labels)
 
     @cached_property

@@ -54,11 +54,9 @@ class CohortGroups(Groups):
         return ("A request tells one of a person's three cohorts; their words are differentially private.",)
 
     def count_groups(self) -> int:
-        """How many cohorts there are."""
         return len(self._cohorts)
 
     def place(self, user: str) -> Place | None:
-        """Where a user stands; None for somebody unknown."""
         with self._lock:
             found = self._store.person(user)
         if found is None:
@@ -80,7 +78,6 @@ class CohortGroups(Groups):
         return Representative(group, None, named, name)
 
     def representatives(self) -> Iterator[Representative]:
-        """What every cohort shows."""
         return (self.representative(group) for group in range(len(self._cohorts)))
 
     def told(self, user: str, results: Sequence[Mapping[str, Any]], query: str = "") -> int | None:
@@ -90,12 +87,6 @@ class CohortGroups(Groups):
             return self._cohorts.told(place.places if place else (), self._shown(), results, query)[0]
 
     def rerank(self, user: str, results: Sequence[Result], query: str = "") -> list[Result]:
-        """The results in the order of the cohort told; as they came for people without a place.
-
-        Args:
-            results: mappings with ``title`` and ``snippet``; given back as they are, duplicates included.
-            query: its words do not count, since all results have them.
-        """
         with self._lock:
             place, shown = self.place(user), self._shown()
             strength = self._strength
@@ -115,7 +106,6 @@ class CohortGroups(Groups):
         newcomers: Mapping[str, Mapping[str, float]],
         advance: Callable[[int], None] = lambda _users: None,
     ) -> list[Place]:
-        """Take in several newcomers, all or none; gives where each stands in the end."""
         checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
         with self._lock, self._store.transaction():
             for user in checked:
@@ -174,7 +164,6 @@ class CohortGroups(Groups):
         self.publish()
 
     def publish(self) -> None:
-        """Write ``representatives.jsonl`` and ``operator/membership.jsonl`` as things stand now."""
         with self._lock:
             write_cohorts(self._store, self.folder)
 

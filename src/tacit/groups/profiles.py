@@ -54,11 +54,9 @@ class Profiles:
         return np.diff(self.offsets)
 
     def held(self, row: int) -> slice:
-        """Where one user's terms are."""
         return slice(self.offsets[row], self.offsets[row + 1])
 
     def profile(self, row: int) -> dict[str, float]:
-        """One user's terms with their weights."""
         held = self.held(row)
         pairs = zip(self.terms[held], self.weights[held], strict=True)
         return {self.vocabulary[term]: float(weight) for term, weight in pairs}

@@ -282,7 +282,6 @@ class Report:
     information: Information
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return asdict(self)
 
 

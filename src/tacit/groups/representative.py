@@ -51,7 +51,6 @@ class ReleasedTerms:
         return self.offsets.size - 1
 
     def held(self, group: int) -> slice:
-        """Where a group's terms are."""
         return slice(self.offsets[group], self.offsets[group + 1])
 
     def in_order(self, order: NDArray[np.int64]) -> ReleasedTerms:

@@ -188,7 +188,6 @@ class Groups(Displayed):
         return found
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._file.close()
 

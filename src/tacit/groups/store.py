@@ -107,7 +107,6 @@ class Store:
         return cls(path)
 
     def close(self) -> None:
-        """Close the file."""
         self.connection.close()
 
     def __enter__(self) -> Self:
@@ -121,12 +120,10 @@ class Store:
         return self.connection.execute(sql, values).fetchone()
 
     def meta(self, key: str) -> Any:
-        """A stored setting."""
         row = self._one("SELECT value FROM meta WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
     def set_meta(self, key: str, value: object) -> None:
-        """Store a setting."""
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
     @contextmanager
@@ -145,7 +142,6 @@ class Store:
         return int(self._one("PRAGMA data_version")[0])
 
     def count_users(self) -> int:
-        """How many people there are."""
         return int(self._one("SELECT count(*) FROM user")[0])
 
 
@@ -172,14 +168,12 @@ class CohortStore(Store):
         return _person(*row) if row else None
 
     def people(self) -> Iterator[tuple[str, Standing]]:
-        """All people in the order of their names."""
         for name, places, keys in self.connection.execute(
             "SELECT name, places, keys FROM user ORDER BY name"
         ):
             yield name, _person(places, keys)
 
     def delete(self, user: str) -> None:
-        """Remove a person."""
         self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
 
 
@@ -196,7 +190,6 @@ class GroupsStore(Store):
     # Users
 
     def place(self, user: str) -> Place | None:
-        """Where the user stands; None for somebody unknown."""
         row = self._one("SELECT team, member FROM user WHERE name = ?", user)
         return Place(row[0], bool(row[1])) if row else None
 
@@ -206,7 +199,6 @@ class GroupsStore(Store):
         return bool(row and row[0])
 
     def everybody(self) -> Iterator[tuple[str, Place]]:
-        """All users in the order of their names."""
         for name, team, member in self.connection.execute(
             "SELECT name, team, member FROM user ORDER BY name"
         ):
@@ -285,7 +277,6 @@ class GroupsStore(Store):
         return np.array([self._one(find, term)[0] for term in terms], np.int32)
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
-        """The terms with these ids."""
         find = "SELECT text FROM term WHERE id = ?"
         return {term: self._one(find, term)[0] for term in ids}
 
@@ -309,7 +300,6 @@ class GroupsStore(Store):
     # Groups
 
     def count_groups(self) -> int:
-        """How many groups there are."""
         return int(self._one("SELECT count(*) FROM team")[0])
 
     def shown(self, group: int) -> Shown | None:
@@ -317,7 +307,6 @@ class GroupsStore(Store):
         return next((shown for _, shown in self._shown("WHERE id = ?", group)), None)
 
     def all_shown(self) -> Iterator[tuple[int, Shown]]:
-        """What every group shows."""
         return self._shown("ORDER BY id")
 
     def _shown(self, which: str, *values: int) -> Iterator[tuple[int, Shown]]:
@@ -334,7 +323,6 @@ class GroupsStore(Store):
         return int(done.lastrowid or 0)
 
     def show(self, group: int, shown: Shown) -> None:
-        """Change what a group shows."""
         self.connection.execute(
             "UPDATE team SET size = ?, terms = ?, shares = ? WHERE id = ?",
             (shown.size, shown.terms.tobytes(), shown.shares.tobytes(), group),

@@ -33,9 +33,7 @@ class Corpus(Protocol):
     """Documents numbered from 0, each under a topic of one tree."""
 
     @property
-    def tree(self) -> TopicTree:
-        """The topics of the documents."""
-        ...
+    def tree(self) -> TopicTree: ...
 
     def __len__(self) -> int: ...
 

@@ -139,7 +139,6 @@ class TopicTree:
     # -- the shape -----------------------------------------------------------------------------------
 
     def children(self, topic: int) -> _Int32:
-        """The children of ``topic``, in order."""
         return self.child_nodes[self.child_offsets[topic] : self.child_offsets[topic + 1]]
 
     def ancestors(self, topic: int) -> list[int]:
@@ -156,7 +155,6 @@ class TopicTree:
         return bool(upper <= topic < self.end[upper])
 
     def leaves(self, topic: int = 0) -> _Int32:
-        """The leaves of the subtree of ``topic``."""
         inside = np.arange(topic, self.end[topic], dtype=np.int32)
         found: _Int32 = inside[self.end[topic : self.end[topic]] == inside + 1]
         return found

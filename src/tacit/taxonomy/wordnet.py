@@ -57,17 +57,14 @@ class FlatColumns:
         return self.array(f"{name}.rows")
 
     def numbers(self, name: str, row: int) -> tuple[int, ...]:
-        """One row of a column of lists of numbers."""
         begin, end = self.offsets(name)[row : row + 2].tolist()
         return tuple(self.array(name)[begin:end].tolist())
 
     def text(self, name: str, row: int) -> str:
-        """One row of a column of texts."""
         begin, end = self.array(f"{name}.texts")[row : row + 2].tolist()
         return self.array(name)[begin:end].tobytes().decode()
 
     def texts(self, name: str, row: int) -> tuple[str, ...]:
-        """One row of a column of lists of texts."""
         begin, end = self.offsets(name)[row : row + 2].tolist()
         return tuple(self.text(name, place) for place in range(begin, end))
 
@@ -80,7 +77,6 @@ class FlatColumns:
             yield from (whole[begin:end].decode() for begin, end in pairwise((part - part[0]).tolist()))
 
     def each_texts(self, name: str) -> Iterator[tuple[str, ...]]:
-        """All rows of a column of lists of texts."""
         texts = self.each_text(name)
         return (tuple(islice(texts, count)) for count in np.diff(self.offsets(name)).tolist())
 

@@ -79,7 +79,6 @@ class WordTable:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector."""
         return len(self.scale)
 
     @cached_property

@@ -26,7 +26,6 @@ class WordNetCorpus:
 
     @property
     def tree(self) -> TopicTree:
-        """WordNet's topic tree."""
         return self.wordnet.tree
 
     def __len__(self) -> int:

@@ -271,11 +271,9 @@ class World(People):
         """What everybody did before the test queries."""
 
     def with_evidence_of(self, case: Case, user: str) -> Case:
-        """A case with the evidence of another user."""
         return replace(case, profile=self._profiles[user], user=user)
 
     def pages(self, case: Case) -> Sequence[Mapping[str, str]]:
-        """The results of a case with their titles and snippets."""
         documents = (self.repository.corpus[number] for number in case.results)
         return [{"title": each.title, "snippet": each.text} for each in documents]
 
@@ -310,11 +308,9 @@ class Readers(People):
         self.cases: Sequence[HistoryCase] = [case for name in judged for case in self._people[name]]
 
     def with_evidence_of(self, case: HistoryCase, user: str) -> HistoryCase:
-        """A case with the evidence of another user."""
         return replace(case, history=self._people[user][0].history, user=user)
 
     def pages(self, case: HistoryCase) -> Sequence[Mapping[str, str]]:
-        """The results of a case with their titles and snippets."""
         return case.results
 
     def ways(self) -> Iterator[Way]:
@@ -325,7 +321,7 @@ class Readers(People):
         yield self.by_words({name: words_read(pages) for name, pages in read.items()})
         evidence = {name: Counter(map(page_text, pages)) for name, pages in read.items()}
         yield self.by_cohort(Profiles.from_mappings(evidence))
-        yield Way("topics sent", "up to three topics", ranking.sent)
+        yield Way("topics sent", "topics of the people's taxonomy", ranking.sent)
 
 
 class AttentionRanking:
@@ -351,7 +347,6 @@ class AttentionRanking:
 
 
 def page_text(page: Page) -> str:
-    """What stands on a page."""
     return f"{page['title']} {page['snippet']}"
 
 

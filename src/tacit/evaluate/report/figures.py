@@ -50,7 +50,7 @@ def task_tables(found: Measurements) -> list[Figure]:
 def table_row(found: Measurements, result: Measurement) -> dict[str, Any]:
     """A measurement as a row of a table, with what its setting is."""
     about = found.settings[result.setting]
-    row = {name: about[name] for name in ("label", "mechanism", "series", "epsilon", "delta", "k")}
+    row = {name: about[name] for name in ("label", "mechanism", "epsilon", "delta", "k")}
     row["rows"] = found.released_rows(result.setting)
     row |= {f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("setting", "gain")}
     return row | {"gain": result.gain.value, "p": result.gain.p}

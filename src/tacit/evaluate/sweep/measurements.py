@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -314,14 +315,12 @@ def _contrasts(
     drawn: Mapping[str, Drawn],
     owners: Mapping[int, NDArray[np.int64]],
 ) -> Iterable[Contrast]:
-    """Every two mechanisms at the same ε of the budget series."""
+    """Compare every two mechanisms at the same ε."""
     pairs = []
-    budget = [key for key in drawn if described[key]["series"] == "budget"]
-    for place, one in enumerate(budget):
-        for two in budget[place + 1 :]:
-            epsilon = described[one]["asked_epsilon"]
-            if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
-                pairs.append((epsilon, one, two, estimate(drawn[one], owners, drawn[two])))
+    for one, two in combinations(drawn, 2):
+        epsilon = described[one]["asked_epsilon"]
+        if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
+            pairs.append((epsilon, one, two, estimate(drawn[one], owners, drawn[two])))
     for (epsilon, one, two, found), p in zip(pairs, holm([pair[3].p for pair in pairs]), strict=True):
         yield Contrast(task, task_class(task).headline, epsilon, one, two, found, p)
 

@@ -53,7 +53,6 @@ class SpilledLog:
     wanted: pa.Array
 
     def log(self) -> Any:
-        """All records, as a table of the engine."""
         return self.engine.logs(self.files)
 
     @cached_property
@@ -150,7 +149,6 @@ class _Writer:
         self._waiting: list[pa.Table] = []
 
     def add(self, table: pa.Table) -> None:
-        """Keep the rows, and write them once there are some."""
         self._waiting.append(table)
         if sum(each.num_rows for each in self._waiting) >= _AT_ONCE:
             self._write()
@@ -161,6 +159,5 @@ class _Writer:
             self._waiting = []
 
     def close(self) -> None:
-        """Write what is left."""
         self._write()
         self._file.close()

@@ -51,7 +51,6 @@ class SweepRun:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -104,11 +103,9 @@ class RunStore:
         return self._runs / f"{setting.key}-{fold}-{draw}.npz"
 
     def has(self, setting: ReleaseSetting, fold: int, draw: int) -> bool:
-        """Whether a run is done."""
         return self._path(setting, fold, draw).exists()
 
     def save(self, setting: ReleaseSetting, run: SweepRun) -> None:
-        """Keep a run."""
         about = json.dumps({"rows": dict(run.rows), "seconds": dict(run.seconds)})
         path = self._path(setting, run.fold, run.draw)
         owners = {f"{_OWNERS}{task}": found for task, found in run.owners.items()}
@@ -117,7 +114,6 @@ class RunStore:
             np.savez_compressed(file, **stored)
 
     def load(self, setting: ReleaseSetting, fold: int, draw: int) -> SweepRun:
-        """A run that was kept."""
         with np.load(self._path(setting, fold, draw)) as stored:
             about = json.loads(str(stored["about"]))
             named = {name: stored[name] for name in stored.files if name != "about"}
@@ -127,7 +123,6 @@ class RunStore:
         return SweepRun(fold, draw, named, about["rows"], about["seconds"], owners)
 
     def done(self) -> int:
-        """How many runs are kept."""
         return sum(1 for _ in self._runs.glob("*.npz"))
 
 

@@ -26,20 +26,15 @@ class ReleaseSetting:
     Args:
         mechanism: its name in the registry, ``original`` for the log itself, or ``nothing``.
         options: its parameters by name.
-        series: what the setting is part of: ``budget`` or ``k``.
-        only: the tables that are used of the release, by name; all unless given.
     """
 
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    series: str = "budget"
-    only: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """A short name for files: the same for the same mechanism and options."""
-        parts = [self.mechanism, dict(self.options), *self.only]
-        form = json.dumps(parts, sort_keys=True, default=str)
+        form = json.dumps([self.mechanism, dict(self.options)], sort_keys=True, default=str)
         return hashlib.sha256(form.encode()).hexdigest()[:16]
 
     @property
@@ -48,7 +43,6 @@ class ReleaseSetting:
         return self.mechanism in ("nothing", "original")
 
     def make(self) -> Plan[Any]:
-        """The mechanism, planned."""
         return mechanism_class(self.mechanism)(**self.options).plan()
 
     @cached_property
@@ -65,7 +59,6 @@ class ReleaseSetting:
         """What the report says of it: the mechanism, its options, and what it guarantees."""
         form: dict[str, Any] = {
             "mechanism": self.mechanism,
-            "series": self.series,
             "options": {name: list(v) if isinstance(v, tuple) else v for name, v in self.options.items()},
             "epsilon": None,
             "delta": None,
@@ -80,20 +73,12 @@ class ReleaseSetting:
 
     def label(self) -> str:
         """As a legend shows it: ``zealous ε=2``."""
-        shown = {
-            "epsilon": "ε",
-            "noise": "b",
-            "threshold": "K",
-            "queries_per_user": "q_f",
-            "per_user": "m",
-            "clicks_per_user": "c_f",
-        }
-        parts = [
-            f"{shown.get(name, name)}={value:g}"
+        shown = [
+            f"{'ε' if name == 'epsilon' else name}={value:g}"
             for name, value in self.options.items()
-            if isinstance(value, int | float) and not isinstance(value, bool) and name != "delta"
+            if name in ("epsilon", "k")
         ]
-        return " ".join([self.mechanism, *parts, *(f"({name} only)" for name in self.only)])
+        return " ".join([self.mechanism, *shown])
 
 
 NOTHING = ReleaseSetting("nothing")
@@ -132,7 +117,7 @@ def grid(
         taken = {each.name for each in fields(mechanism_class(name))}
         base = {"items": _ITEMS} if "items" in taken else {}
         if "k" in taken:
-            settings += [ReleaseSetting(name, base | {"k": k}, "k") for k in ks]
+            settings += [ReleaseSetting(name, base | {"k": k}) for k in ks]
         else:
             settings += [ReleaseSetting(name, base | {"epsilon": e, "delta": delta}) for e in epsilons]
     for setting in settings:  # refused now rather than after an hour

@@ -275,8 +275,7 @@ def _releases(
     counting = mechanism.count(engine, log)
     for draw in draws:
         tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
-        used = [table for name, table in tables.items() if not setting.only or name in setting.only]
-        yield draw, ReleasedData.from_tables(used)
+        yield draw, ReleasedData.from_tables(tables.values())
     for kept in counting.values():
         if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
             engine.drop(kept)

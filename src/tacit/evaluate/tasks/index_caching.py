@@ -119,7 +119,6 @@ class IndexCaching(Task):
         self._public = word_shares() if public is None else public
 
     def against(self, original: CountedLog, test: LogPart) -> IndexCachingTrial:
-        """Only the test part matters."""
         del original
         return IndexCachingTrial(test, self._cache, self._documents, self._public)
 

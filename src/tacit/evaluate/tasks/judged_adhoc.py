@@ -30,7 +30,6 @@ class JudgedAdhoc(Task):
         self._judgments = judgments
 
     def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
-        """The judgments are the test."""
         del original, test
         units = [(unit, [shown]) for unit in self._judgments.units for shown in unit.lists]
         return JudgedTrial(self._judgments, units, 1.0)

@@ -32,7 +32,6 @@ class JudgedSessions(Task):
         self._judgments = judgments
 
     def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
-        """The judgments are the test."""
         del original, test
         units = [(unit, unit.lists) for unit in self._judgments.units if unit.session]
         return JudgedTrial(self._judgments, units, DISCOUNT)

@@ -48,7 +48,6 @@ class SessionSearch(Task):
         self._discount, self._steps, self._negligible = discount, steps, negligible
 
     def against(self, original: CountedLog, test: LogPart) -> SessionSearchTrial:
-        """Only the test part matters."""
         del original
         return SessionSearchTrial(test, self._discount, self._steps, self._negligible)
 
@@ -110,7 +109,6 @@ class SessionSearchTrial:
         return {name: found[measure] for name, measure in _MEASURES.items()}
 
     def measure(self, released: ReleasedData) -> Measures:
-        """nDCG@10 and MAP by session."""
         units = np.unique(self._unit[self._lists.touched(released)])
         again = self._reranked(released, units)
         found: dict[str, Measured] = {}

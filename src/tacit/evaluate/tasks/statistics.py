@@ -47,7 +47,6 @@ class Statistics(Task):
     headline = "queries: shared mass"
 
     def against(self, original: CountedLog, test: LogPart) -> StatisticsTrial:
-        """Work out the original histograms."""
         del test
         return StatisticsTrial(original)
 

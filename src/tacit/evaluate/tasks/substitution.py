@@ -183,7 +183,6 @@ class Substitution(Task):
     headline = "synonyms behind it: recall, top 5"
 
     def against(self, original: CountedLog, test: LogPart) -> SubstitutionTrial:
-        """Work out the original's rankings for the test queries."""
         return SubstitutionTrial(original, test)
 
 
@@ -197,7 +196,6 @@ class SubstitutionTrial:
         self._synonyms = [with_synonyms(query, _HEADLINE) for query in self._truth]
 
     def measure(self, released: ReleasedData) -> Measures:
-        """All four measures for each j."""
         substitutions = Substitutions(released)
         found = [substitutions.best(query) for query in self._truth]
         alone = {

@@ -92,7 +92,6 @@ class Suggestion(Task):
         self._weight = weight
 
     def against(self, original: CountedLog, test: LogPart) -> SuggestionTrial:
-        """Only the test part matters."""
         del original
         return SuggestionTrial(test, self._weight)
 
@@ -126,7 +125,6 @@ class SuggestionTrial:
         self._own = self._texts.find(test.queries.texts)
 
     def measure(self, released: ReleasedData) -> Measures:
-        """P@5 and R@5 by session."""
         found: dict[str, Measured] = {}
         numbers = released.queries.find_or_add(self._texts.texts)
         for way, ranked in (

@@ -91,12 +91,10 @@ class UserBlock:
 
     @property
     def users(self) -> int:
-        """How many users."""
         return len(self.bounds) - 1
 
     @property
     def records(self) -> int:
-        """How many records."""
         return len(self.of_row)
 
 
@@ -340,7 +338,6 @@ class SyntheticLog:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def table(self) -> pa.Table:
-        """The whole log in memory."""
         return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
