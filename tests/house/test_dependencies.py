@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DISTRIBUTIONS = packages_distributions()
 
-EXTRAS = {"pool": ["pool"], "evaluate": ["report"]}
+EXTRAS = {"pool": ["pool"], "evaluate": ["report"], "web": ["oidc"]}
 """The extras with which a room is installed: what it imports is in each of them, or always installed."""
 
 OF_THE_CALLER = {"pandas", "polars"}

@@ -95,8 +95,12 @@ def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
 
 
 def _rarely_more(scale: float, size: int) -> bool:
-    """Tell whether noise of this scale is larger in size at most once in 20 times."""
     return 2 * survival(scale, size + 1) <= 0.05
+
+
+def usual_error(scale: float) -> int:
+    """What noise of this scale exceeds in size at most once in 20 times."""
+    return smallest(partial(_rarely_more, scale)) if scale else 0
 
 
 def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
@@ -114,7 +118,7 @@ def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
                     f"{part.table}: the standard deviation of a count's error is {between}; it stands beside."
                 )
         elif part.error:
-            most = smallest(partial(_rarely_more, part.error))
+            most = usual_error(part.error)
             lines.append(
                 f"{part.table}: the noise added to a count is at most {most:,}, up or down, 19 times in 20."
             )

@@ -1,0 +1,153 @@
+"""``tacit site`` and ``tacit approve``: the releases of a data set as pages that others may read, signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder
+from tacit.commands.verbs import Panel
+from tacit.terminal import emit, stderr
+
+PANEL = Panel.RELEASE
+
+
+class _MakeUnlessNamed(TyperGroup):
+    """``tacit site week-01 …`` is ``tacit site make week-01 …``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["make", *args]
+        return super().parse_args(ctx, args)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to ``app``."""
+    group = typer.Typer(
+        help="The releases of a data set as pages that others may read: tacit site RELEASES… makes them.",
+        epilog="Example: tacit site week-* --ledger log.parquet.ledger -o site",
+        no_args_is_help=True,
+        cls=_MakeUnlessNamed,
+    )
+    group.command("make", epilog="Example: tacit site make week-* --ledger log.parquet.ledger -o site")(make)
+    app.add_typer(group, name="site")
+    example = (
+        'Example: tacit approve week-01 --key officer.key --approver "A. Muster, data protection officer"'
+    )
+    app.command("approve", epilog=f"{example}\nFirst, once: tacit approve --new-key officer.key")(approve)
+
+
+def make(
+    releases: Annotated[
+        list[Path], typer.Argument(metavar="RELEASES…", help="Folders of `tacit release`, of one data set.")
+    ],
+    ledger: Annotated[Path, typer.Option(help="The ledger that was charged for them.")],
+    output: OutputFolder,
+    require_approval: Annotated[
+        list[Path] | None,
+        typer.Option(help="Refuse what the owner of this public key has not signed. Repeatable."),
+    ] = None,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(help="Publish this page of evaluate or audit too, which you clear so. Repeatable."),
+    ] = None,
+    address: Annotated[str, typer.Option(help="Where the site will be found, for its feed.")] = "",
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a static site of verified releases: catalogue, explorer, budget, how to check it, a feed.
+
+    Each release is copied and the copy verified against the ledger; if one of them does not hold, nothing is
+    written. The site needs no server and loads nothing: open index.html, or copy the folder anywhere.
+    """
+    from tacit.web.published.pages import publish_site
+
+    made = publish_site(
+        releases,
+        ledger,
+        output,
+        reports=report or (),
+        require_approval=require_approval or (),
+        address=address,
+        force=force,
+        report=lambda stage: stderr().print(f"{stage} …", markup=False, soft_wrap=True),
+    )
+
+    def render(console: Console) -> None:
+        for lack in made.missing:
+            console.print(f"missing: {lack}", markup=False, style="bold red", soft_wrap=True)
+        number = len(made.releases)
+        console.print(
+            f"{made.folder}: {number} release{'' if number == 1 else 's'}, {len(made.files)} files; "
+            f"spent so far: {made.spent}",
+            markup=False,
+            soft_wrap=True,
+        )
+        console.print(f"Open {(made.folder / 'index.html').resolve()}", markup=False, soft_wrap=True)
+
+    emit(made.to_dict(), as_json=as_json, render=render)
+
+
+def approve(
+    releases: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RELEASES]…", help="Folders of releases.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="Sign with this key, which is yours alone.")] = None,
+    approver: Annotated[str, typer.Option(help="Who signs: a name or an office, shown to readers.")] = "",
+    ledger: Annotated[Path | None, typer.Option(help="Sign only what this ledger was charged for.")] = None,
+    new_key: Annotated[
+        Path | None,
+        typer.Option(help="Make a key pair: this file, and with .pub the public key to give away."),
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Check that the owner of this public key has signed the releases.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Sign the digest of a release's manifest (Ed25519), or check such a signature.
+
+    A release that does not verify is not signed. The signature lies beside the folder, in
+    RELEASE.approvals.json; tacit site --require-approval officer.key.pub publishes nothing without it.
+    """
+    from dataclasses import asdict
+
+    from tacit.errors import IntegrityError, ParameterError
+    from tacit.web.published import approvals
+
+    if sum(given is not None for given in (key, new_key, check)) != 1 or bool(releases) == bool(new_key):
+        raise ParameterError(
+            "`key` signs releases, `check` checks them, `new_key` makes a key: one of the three is needed.",
+            "See the examples in tacit approve --help.",
+        )
+    result: dict[str, Any]
+    if new_key is not None:
+        public = approvals.new_key(new_key)
+        result = {"key": str(new_key), "public": f"{new_key}.pub", "public_key": public}
+        said = [
+            f"{new_key}: yours alone; keep it, and a copy",
+            f"{new_key}.pub: give this one away ({public})",
+        ]
+    elif key is not None:
+        made = [approvals.approve(folder, key, approver, ledger) for folder in releases or ()]
+        result = {"approvals": [asdict(each) for each in made]}
+        said = [f"{approvals.approvals_file(f)}: signed by {approver}" for f in releases or ()]
+    else:
+        assert check is not None
+        wanted, found = approvals.public_key(check), []
+        for folder in releases or ():
+            signed = [each for each in approvals.read_approvals(folder) if each.key == wanted]
+            if not signed:
+                raise IntegrityError(f"{folder} is not signed with {check}.", "Ask the approver to sign it.")
+            found += signed
+        result = {"approvals": [asdict(each) for each in found]}
+        said = [f"{each.manifest[:16]}…: signed by {each.approver}, {each.time}" for each in found]
+
+    def render(console: Console) -> None:
+        for line in said:
+            console.print(line, markup=False, soft_wrap=True)
+
+    emit(result, as_json=as_json, render=render)
