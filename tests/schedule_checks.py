@@ -111,11 +111,11 @@ def is_public(mechanism: Plan[Any], part: Part, key: tuple[Any, ...]) -> bool:
     """Whether a key is one of a public set."""
     if part.keys is Keys.OCCURRING:
         return False
-    if not hasattr(mechanism, "domain"):
+    if not hasattr(mechanism, "sets"):
         return True  # all keys are listed, those with a count of 0 too
-    queries = set(mechanism.domain.queries.to_pylist())
+    queries = set(mechanism.sets["domain"].queries.to_pylist())
     if part.table == "clicks":
-        return key[0] in queries and key[1] in mechanism.surfaced.urls(key[0])
+        return key[0] in queries and key[1] in mechanism.sets["surfaced"].urls(key[0])
     return all(query in queries for query in key)
 
 

@@ -151,7 +151,7 @@ def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> lis
             f"{plan.title} publishes a fixed set of keys: a query of one's own is not among them.",
             "Audit its parameters with `tacit audit release`.",
         )
-    domain = getattr(getattr(plan, "domain", None), "queries", None)
+    domain = getattr(getattr(plan, "sets", {}).get("domain"), "queries", None)
     if domain is not None and all(part.keys.value == "public" for part in plan.schedule):
         unasked = engine.load(pa.table({"query": domain})).anti_join(log, "query").order_by("query")
         return [(query,) for query in engine.table(unasked.limit(number)).column("query").to_pylist()]

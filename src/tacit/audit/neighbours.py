@@ -93,14 +93,16 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
     match plan.name:
         case "click":
             limit = min(asked.queries_per_user, _MOST)
-            domain = getattr(plan.domain, "queries", None)  # type: ignore[attr-defined]
+            sets = plan.sets  # type: ignore[attr-defined]
+            domain, known = (
+                getattr(sets[name], of, None) for name, of in (("domain", "queries"), ("surfaced", "urls"))
+            )
             first = 0 if word == "item" else limit + 1
             names = [_name(word, n) for n in range(limit + 1)]
             if domain is not None:
                 names = domain.slice(first, limit + 1).to_pylist()
             once = plan.schedule.parts[0].contribution.once
             queries = names if once else [names[n % 2] for n in range(limit + 1)]
-            known = getattr(plan.surfaced, "urls", None)  # type: ignore[attr-defined]
             return _asked(queries, [(known(q) or (None,))[0] for q in queries] if known else None)
         case "session":
             size, sessions = asked.queries_per_session, min(asked.sessions_per_user, 8)
@@ -153,7 +155,9 @@ def people_of(plan: Plan[Any]) -> dict[str, int]:
     if plan.schedule.exact:
         return {"straddler": min(part.minimum for part in plan.schedule) - 1}
     crowd = max(_far(part) for part in plan.schedule)
-    return {"crowd": crowd, "alone": 0, "straddler": max(0, (plan.schedule.parts[0].least or 2) - 1)}
+    first = plan.schedule.parts[0]
+    found = {"crowd": crowd, "alone": 0, "straddler": max(0, (first.least or 2) - 1)}
+    return found | ({"first threshold": first.minimum - 1} if first.minimum > 1 else {})
 
 
 def pairs_of(plan: Plan[Any], only: Sequence[str] = ()) -> Iterator[tuple[str, Log, Log]]:

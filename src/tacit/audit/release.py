@@ -240,7 +240,11 @@ def _shares(plan: Plan[Any]) -> dict[str, float]:
 def _attacked(plan: Plan[Any], pairs: Sequence[CountedPair]) -> Iterator[Replicas]:
     """The pairs that are worth sampling: δ itself only where it can be sampled."""
     for counted in pairs:
-        if plan.delta < 1e-4 and counted.name in ("alone", "straddler") and plan.mechanism.private:
+        if (
+            plan.delta < 1e-4
+            and counted.name in ("alone", "straddler", "first threshold")
+            and plan.mechanism.private
+        ):
             continue
         if counted.holdings is not None or any(counted.differing().values()):
             yield Replicas(plan, counted)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 from typer.core import TyperGroup
 
 from tacit.commands.options import ForceFlag, JsonFlag, LogFile, Seed, Threads, declared_command, json_flag
@@ -99,6 +100,7 @@ def register(app: typer.Typer) -> None:
             logs.command(name, help=help_, epilog=example)(command)
     verbs.add_typer(logs, name="log")
     verbs.command("people", epilog="Example: tacit audit people log.parquet --known 3 -o people")(people)
+    verbs.command("gallery", epilog="Example: tacit audit gallery")(gallery)
     app.add_typer(verbs, name="audit")
 
 
@@ -164,6 +166,29 @@ def people(
             report=report,
         )
     _end(found, output, force, as_json)
+
+
+def gallery(as_json: JsonFlag = False) -> None:
+    """Break mechanisms on purpose, one way after the other, and see each caught by the check that is named.
+
+    Noise halved or shared, bounds off by one, charges left out: each is made by weakening the real code while
+    it runs. Exit code 1 if one is not caught.
+    """
+    from tacit.audit.gallery import gallery as shown
+
+    with _stages() as report:
+        found = list(shown(report))
+    missed = [each["name"] for each in found if not each["caught"]]
+
+    def render(console: Console) -> None:
+        table = Table("broken", "check", "")
+        for each in found:
+            table.add_row(each["name"], each["check"], "caught" if each["caught"] else "NOT CAUGHT")
+        console.print(table)
+
+    emit({"broken": found, "missed": missed}, as_json=as_json, render=render)
+    if missed:
+        raise typer.Exit(1)
 
 
 def _release(name: str) -> Any:

@@ -1,0 +1,352 @@
+"""Broken mechanisms that an audit must catch, each with the check that does: an auditor who is never seen to
+find anything proves nothing.
+
+Each is what somebody might write in good faith, made by weakening the real code while it runs: a schedule
+that is carried out is not the one that is charged, noise is shared or left out, a bound is off by one, the
+ledger is told too late. The claim stays that of the sound mechanism. None of it is reachable from a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.bounds import ALARM
+from tacit.audit.checks import exact_checks, instead
+from tacit.audit.neighbours import count_pairs
+from tacit.audit.release import attack
+from tacit.audit.replicas import Outputs, Replicas, agreement
+from tacit.privacy.accounting.events import Composed
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release import analysis, contribution, execution
+from tacit.release.engines import open_engine
+from tacit.release.mechanism import Mechanism, Plan
+from tacit.release.mechanisms.adaptive import Adaptive
+from tacit.release.mechanisms.click import NO_SET, Click, ClickMode
+from tacit.release.mechanisms.topics import Topics
+from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.schedule import Schedule
+
+ONE_ITEM = Zealous(epsilon=1.0)
+TEN_ITEMS = Zealous(epsilon=1.0, per_user=10)
+SEVERAL = Zealous(epsilon=1.0, per_user=3)
+LOOSE = Zealous(epsilon=1.0, delta=0.01)
+FIVE = Zealous(noise=1.0, threshold_1=5, threshold_2=12, delta=0.01)
+PRINTED = Zealous(noise=2.0, threshold_2=15, neighbours="replace")  # type: ignore[arg-type]
+"""δ = (m/2)·exp(ε(1 - τ'/m)) is printed as 10⁻⁶ for τ' = 14.1; the noise keeps that with 28."""
+REPLACED = Zealous(epsilon=1.0, neighbours="replace")  # type: ignore[arg-type]
+CLICKS = Click(
+    mode=ClickMode.APPROXIMATE,
+    domain=NO_SET,
+    queries_per_user=2,
+    clicks_per_user=1,
+    transitions=False,
+    noise=4.0,
+    threshold=60,
+    noise_counts=4.0,
+)
+COMPARED = replace(CLICKS, same_counts=True, noise_counts=None)
+ROUNDS, ONCE = Adaptive(epsilon=1.0, per_user=20), Adaptive(epsilon=1.0, per_user=1)
+KEYS_ONLY = Adaptive(epsilon=4.0, per_user=20, keys_only=True)
+
+Weakening = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A mechanism, what is done wrong, and what must notice it.
+
+    Args:
+        name: what is wrong.
+        asked: the mechanism that is claimed.
+        check: an exact check, ``sampled``, ``replicas``, or ``whole numbers``.
+        weakened: makes the real code do it while the block runs.
+        pair: the neighbouring logs on which it is sampled.
+        weeks: "" for a single release; of two that are seen together, ``both`` have the person or the
+            ``last`` alone.
+        runs: of either log, where it is sampled.
+    """
+
+    name: str
+    asked: Mechanism
+    check: str
+    weakened: Weakening
+    pair: str = "crowd"
+    weeks: str = ""
+    runs: int = 2_048
+
+
+def executing(change: Callable[[Schedule], Schedule]) -> Weakening:
+    """Another schedule is carried out than the one that is charged."""
+    real = execution.execute
+    return lambda: instead(execute=lambda schedule, *rest: real(change(schedule), *rest))
+
+
+def less_noise(factor: float) -> Weakening:
+    """All noise of the parts has a smaller scale."""
+
+    def change(schedule: Schedule) -> Schedule:
+        for each in schedule:
+            noise = None if each.noise is None else replace(each.noise, scale=each.noise.scale * factor)
+            schedule = schedule.having(each.table, noise=noise)
+        return schedule
+
+    return executing(change)
+
+
+def lower(by: int) -> Weakening:
+    """Thresholds are lower."""
+    return executing(lambda s: s.having(s.parts[0].table, least=(s.parts[0].least or 0) - by))
+
+
+def claiming(change: Callable[[Schedule], Schedule]) -> Weakening:
+    """Guarantee and charge are those of another schedule than the one that is carried out."""
+    guarantee, event = analysis.guarantee_of, analysis.event_of
+    return lambda: instead(
+        analysis, guarantee_of=lambda s: guarantee(change(s)), event_of=lambda s: event(change(s))
+    )
+
+
+def drawing(draw: Callable[[Callable[..., Any], Any, int, RandomSource], Any]) -> Weakening:
+    """Noise of parts is drawn otherwise, given the real sampler."""
+    real = execution.draw
+    return lambda: instead(draw=lambda noise, size, source: draw(real, noise, size, source))
+
+
+def one_more(name: str, place: int) -> Weakening:
+    """What bounds a person's records lets one more pass."""
+    real = getattr(contribution, name)
+
+    def generous(*given: Any) -> Any:
+        return real(*(each + 1 if n == place else each for n, each in enumerate(given)))
+
+    return lambda: instead(contribution, **{name: generous})
+
+
+@contextmanager
+def used_again() -> Iterator[None]:
+    """The noise of the draw before: of the comparison for a fresh count, of last week for this week."""
+    before: list[Any] = []
+    real = execution.draw
+
+    def draw(noise: Any, size: int, source: RandomSource) -> Any:
+        if not before or len(before[-1]) < size:
+            before.append(real(noise, size, source))
+        return before[-1][:size]
+
+    with instead(draw=draw):
+        yield
+
+
+@contextmanager
+def drawn_while_counting() -> Iterator[None]:
+    """Noise meets the counts before the ledger is charged."""
+    kind = type(ONE_ITEM.plan())
+    real = kind.count
+
+    def count(self: Any, engine: Any, log: Any) -> Any:
+        execution.with_noise(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return real(self, engine, log)
+
+    with instead(kind, count=count):
+        yield
+
+
+@contextmanager
+def compared_without_noise() -> Iterator[None]:
+    """True counts are compared; noise is added to those that pass."""
+    real = execution.pass_threshold
+
+    def passing(part: Any, batches: Any, source: Any) -> Any:
+        exactly = real(replace(part, noise=None), batches, source)
+        return replace(exactly, noisy=exactly.true + execution.draw(part.noise, len(exactly.true), source))
+
+    with instead(pass_threshold=passing):
+        yield
+
+
+def _rounds(**fields: Any) -> Weakening:
+    """The first round is carried out otherwise."""
+
+    def change(schedule: Schedule) -> Schedule:
+        selection: Any = schedule.selection
+        if hasattr(selection, "rounds"):
+            values = {name: change(selection.rounds[0]) for name, change in fields.items()}
+            rounds = (replace(selection.rounds[0], **values), *selection.rounds[1:])
+            return replace(schedule, selection=replace(selection, rounds=rounds))
+        return replace(schedule, selection=replace(selection, scale=selection.scale / 2))
+
+    return executing(change)
+
+
+def _without_norm(starts: Any, items: Any, values: Any, least: int, totals: Any) -> None:
+    """A person's weights do not shrink with the number of items."""
+    del starts, least
+    np.add.at(totals, items, (1 << 16) * (values[items] > 0))
+
+
+@contextmanager
+def limit_of_true_norms() -> Iterator[None]:
+    """The limit of norms in the count is the largest norm of the log, not a number of the schedule."""
+    tally = execution.take_tally
+
+    def take(schedule: Any, holdings: Any, found: Any, source: Any) -> Any:
+        longest = int(np.diff(holdings.starts).max())
+        with instead(limit_of=lambda weights: int(weights.max() * longest)):
+            return tally(schedule, holdings, found, source)
+
+    with instead(take_tally=take):
+        yield
+
+
+def _one_level(self: Topics) -> int:
+    return self.per_user
+
+
+def _float_noise(real: Any, noise: Any, size: int, source: RandomSource) -> Any:
+    """Laplace noise by the logarithm of a float."""
+    del real
+    uniform = source.words(size).astype(float) / 2.0**64 - 0.5
+    return -noise.scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 1e-300)
+
+
+def _same_for_a_key(real: Any, noise: Any, size: int, source: RandomSource) -> Any:
+    """The noise of a key is a function of its place, the same in every release."""
+    del real, source
+    return (np.abs(np.sin(np.arange(size) + 1.0)) * 4 * noise.scale).astype(np.int64) - int(noise.scale)
+
+
+_EVENT = analysis.event_of
+
+
+def _half_charged(schedule: Schedule) -> Composed:
+    parts: Any = _EVENT(schedule)
+    return Composed(tuple(replace(e, scale=2 * e.scale) if hasattr(e, "scale") else e for e in parts.parts))
+
+
+def _half_of_all_rounds(schedule: Schedule) -> Schedule:
+    selection: Any = schedule.selection
+    rounds = tuple(replace(step, sigma=step.sigma // 2) for step in selection.rounds)
+    return replace(schedule, selection=replace(selection, rounds=rounds))
+
+
+def _half(schedule: Schedule) -> Schedule:
+    """Half the loss is claimed: that of twice the noise."""
+    noise = schedule.parts[0].noise
+    assert noise is not None
+    return schedule.having(schedule.parts[0].table, noise=replace(noise, scale=2 * noise.scale))
+
+
+BROKEN: tuple[Broken, ...] = (
+    Broken("one noise for all keys of a release", SEVERAL, "replicas",
+           drawing(lambda real, noise, size, source: np.repeat(real(noise, 1, source), size))),
+    Broken("clicked urls without a threshold", CLICKS, "compares_as_analysed",
+           executing(lambda s: s.having("clicks", least=-999))),
+    Broken("exact counts under an ε", ONE_ITEM, "sampled",
+           drawing(lambda *given: np.zeros(given[2], np.int64)), runs=256),
+    Broken("adaptive: the norm limit from true norms", ROUNDS, "moves_as_stated", limit_of_true_norms),
+    Broken("the same noise in two weekly releases", ONE_ITEM, "sampled", used_again, weeks="last", runs=512),
+    Broken("half the noise", ONE_ITEM, "draws_as_analysed", less_noise(0.5)),
+    Broken("half the noise, by sampling alone", ONE_ITEM, "sampled", less_noise(0.5), runs=4_096),
+    Broken("a first threshold of 5 that is not charged", FIVE, "diverges_as_claimed",
+           claiming(lambda s: s.having("queries", minimum=1))),
+    Broken("two releases under one charge", ONE_ITEM, "sampled", nullcontext, weeks="both", runs=8_192),
+    Broken("a bound off by one, m = 1", ONE_ITEM, "adds_as_analysed", one_more("bounded_items", 2)),
+    Broken("a bound off by one, m = 10", TEN_ITEMS, "adds_as_analysed", one_more("bounded_items", 2)),
+    Broken("a table that is not charged", COMPARED, "diverges_as_claimed",
+           claiming(lambda s: replace(s, parts=s.parts[:1]))),
+    Broken("float noise, published with its decimals", ONE_ITEM, "whole numbers", drawing(_float_noise)),
+    Broken("float noise, rounded", ONE_ITEM, "draws_as_analysed",
+           drawing(lambda *given: np.rint(_float_noise(*given)).astype(np.int64))),
+    Broken("10% less noise", ONE_ITEM, "diverges_as_claimed", less_noise(0.9)),
+    Broken("a threshold lower by 1, at δ = 0.01", LOOSE, "compares_as_analysed", lower(1)),
+    Broken("a threshold lower by 1, at δ = 1e-6", ONE_ITEM, "compares_as_analysed", lower(1)),
+    Broken("replaced users charged as added ones", REPLACED, "diverges_as_claimed",
+           claiming(_half)),
+    Broken("ZEALOUS with the printed threshold, users replaced", PRINTED, "diverges_as_claimed",
+           claiming(lambda s: s.having("queries", least=28))),
+    # Of our own:
+    Broken("fresh counts that use the noise of the comparison again", CLICKS, "draws_as_analysed",
+           used_again),
+    Broken("clicks shown without their query", CLICKS, "shows_as_analysed",
+           executing(lambda s: s.having("clicks", within=()))),
+    Broken("noise drawn before the ledger is charged", ONE_ITEM, "charges_as_claimed", drawn_while_counting),
+    Broken("the ledger charged for half of it", SEVERAL, "charges_as_claimed",
+           lambda: instead(analysis, event_of=_half_charged)),
+    Broken("true counts compared, noise added to those that pass", ONE_ITEM, "draws_as_analysed",
+           compared_without_noise),
+    Broken("noise that is a function of the key", SEVERAL, "replicas", drawing(_same_for_a_key)),
+    Broken("topics: two levels charged as one", Topics(epsilon=1.0), "adds_as_analysed",
+           lambda: instead(Topics, counts_per_user=property(_one_level))),
+    Broken("adaptive: half the noise of the first round", ROUNDS, "widths_as_stated",
+           _rounds(sigma=lambda r: r.sigma // 2)),
+    Broken("adaptive: all items of a user take part", ROUNDS, "moves_as_stated",
+           lambda: instead(cut_to=lambda holdings, *_: holdings)),
+    Broken("adaptive: weights that do not shrink with the number of items", ROUNDS, "moves_as_stated",
+           lambda: instead(add_weights=_without_norm)),
+    Broken("adaptive: half the noise of a single count", ONCE, "widths_as_stated", _rounds()),
+    Broken("adaptive: half the noise of all rounds, by sampling alone", KEYS_ONLY, "sampled",
+           executing(_half_of_all_rounds), "", runs=20_000),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Weekly(Replicas):
+    """Two releases of a log that are seen together."""
+
+    weeks: str = "both"
+
+    def keys(self) -> list[Any]:
+        """Those of either week."""
+        return 2 * super().keys()
+
+    def runs(self, log: int, runs: int, source: RandomSource) -> Outputs:
+        """Both weeks side by side."""
+        once = Replicas(self.plan, self.counted)
+        return np.hstack([once.runs(week, runs, source) for week in (log * (self.weeks == "both"), log)])
+
+
+def caught(broken: Broken, sound: bool = False) -> bool:
+    """Whether the named check notices; ``sound`` leaves the code as it is, and nothing may be noticed."""
+    source = OperatingSystemRandomness()
+    with nullcontext() if sound else broken.weakened():
+        plan = broken.asked.plan()
+        if broken.check == "whole numbers":
+            return _refused(plan, source)
+        with open_engine(threads=1) as engine:
+            pairs = list(
+                count_pairs(plan, engine, [broken.pair] if broken.pair and broken.check == "sampled" else [])
+            )
+        if broken.check not in ("sampled", "replicas"):
+            found = list(exact_checks(plan, pairs, [broken.check]))
+            return bool(found) and not all(check.holds for check in found)
+        replicas = Replicas(plan, pairs[0])
+        if broken.check == "replicas":
+            return min(agreement(replicas, source)) < 1e-9
+        if not broken.weeks or (sound and broken.weeks == "both"):
+            return attack(replicas, broken.runs, source).alarm > plan.epsilon
+        seen = attack(Weekly(plan, pairs[0], broken.weeks), broken.runs, source).seen
+        return seen.epsilon(plan.delta, ALARM) > plan.epsilon * (1 + (broken.weeks == "last"))
+
+
+def _refused(plan: Plan[Any], source: RandomSource) -> bool:
+    """Whether execution refuses to publish counts that are not whole numbers."""
+    import pyarrow as pa
+
+    rows = pa.table({"query": ["tea"] * 1, "count": [1000]})
+    try:
+        execution.execute(plan.schedule, {"queries": rows}, source)
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def gallery(report: Callable[[str], object] = str) -> Iterator[dict[str, Any]]:
+    """Every broken mechanism with the check that must catch it, and whether it did."""
+    for broken in BROKEN:
+        report(broken.name)
+        yield {"name": broken.name, "check": broken.check, "caught": caught(broken)}

@@ -1,0 +1,17 @@
+"""Every broken mechanism of the gallery is caught by the check it names, which the sound one passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.audit.gallery import BROKEN, Broken, caught
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_a_broken_mechanism_is_caught_and_the_sound_one_is_not(broken: Broken) -> None:
+    assert caught(broken)
+    assert not caught(broken, sound=True)
+
+
+def test_names_are_told_apart() -> None:
+    assert len({broken.name for broken in BROKEN}) == len(BROKEN) >= 27
