@@ -186,7 +186,7 @@ def _with_words(table: pa.Table, *columns: str) -> pa.Table:
 
 
 def changes(*columns: Numbers) -> NDArray[np.bool_]:
-    """Where any of the columns differs from the row before; the first row does."""
+    """Mark where any of the columns differs from the row before; the first row does."""
     new = np.zeros(len(columns[0]), np.bool_)
     new[:1] = True
     for column in columns:
@@ -294,7 +294,7 @@ class ReleasedData:
 
     @property
     def rows(self) -> int:
-        """How many rows all tables have: how much was kept."""
+        """The rows of all tables: how much was kept."""
         return sum(table.num_rows for table in self.tables.values())
 
     @cached_property
@@ -385,7 +385,7 @@ class ReleasedData:
 
     @cached_property
     def keywords(self) -> dict[str, float]:
-        """How often each word was searched; from the released queries where no words were."""
+        """Searches of each word; from the released queries where no words were."""
         if "keywords" in self.tables:
             table = self.tables["keywords"]
             return dict(zip(table.column("keyword").to_pylist(), _counts(table).tolist(), strict=True))
@@ -393,7 +393,7 @@ class ReleasedData:
 
 
 def keyword_counts(queries: pa.Array, counts: NDArray[np.float64]) -> dict[str, float]:
-    """How often each word occurs in queries with these counts, stop words aside, once per query."""
+    """Count how often each word occurs in queries with these counts, stop words aside, once per query."""
     found: dict[str, float] = {}
     for query, count in zip(queries.to_pylist(), counts.tolist(), strict=True):
         if count > 0:
@@ -472,7 +472,7 @@ def later_queries(searches: Searches, window: int) -> tuple[Numbers, Numbers]:
 
 
 def _users(user: Numbers, row: Numbers, column: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """How many users have each (row, column)."""
+    """Count the users of each (row, column)."""
     order = np.lexsort((column, row, user))
     keys = np.stack([user, row, column])[:, order]
     new = changes(*keys)

@@ -55,7 +55,7 @@ class Sensitivity(StrEnum):
 
     @property
     def banner(self) -> str:
-        """What the page says first."""
+        """The sentence that the page begins with."""
         if self is Sensitivity.AS_THE_LOG:
             return (
                 "As sensitive as the log itself. These figures are the owner's own look at a private log: "
@@ -191,7 +191,7 @@ def _working_folder(to: str | Path | None, log: Path, *, force: bool) -> Iterato
 
 
 def _about(name: str, log: Path, plan: SweepPlan) -> dict[str, Any]:
-    """What the report says of the sweep."""
+    """Describe the sweep for the report."""
     records, users = plan.extent(log)
     prepared = plan.preparation.to_dict()
     return {

@@ -93,7 +93,7 @@ def batches(waiting: Iterable[str], key: bytes) -> Iterator[list[str]]:
 
 
 def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holders) -> Shown | None:
-    """What newcomers show as a group of their own; None where they do not meet the criterion.
+    """Choose what newcomers show as a group of their own; None where they do not meet the criterion.
 
     Up to :data:`FAKES` of them may be an attacker's. With f ≤ s fakes the real holders of a term are at
     most p·(n - s) ≤ p·(n - f); and since a shown term has g members who bring it, at most s·L/g of them are
@@ -122,7 +122,7 @@ def stand_together(people: Sequence[Terms], criterion: Criterion, holders: Holde
 
 
 def still_shown(shown: Shown, people: Sequence[Terms], criterion: Criterion) -> Shown | None:
-    """What a group may go on showing when only these members are left; None where it must dissolve.
+    """Choose what a group may go on showing when only these members are left; None where it must dissolve.
 
     Terms above p are withdrawn. The others keep the weights they had, **held by those who stay or not**: a
     weight that moved, or a term that went, when somebody left would tell what that person held. Terms above p

@@ -132,7 +132,7 @@ class Bundling:
 
     @cached_property
     def representatives(self) -> list[Representative]:
-        """What each group releases: its number of members and weighted terms, no user ids."""
+        """The release of each group: its number of members and weighted terms, no user ids."""
         released, vocabulary = self.released, self.profiles.vocabulary
         found = []
         for group, size in enumerate(self.sizes.tolist()):

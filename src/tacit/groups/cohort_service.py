@@ -64,13 +64,13 @@ class CohortGroups(Groups):
         return Place(found.places[0] if found.places else None, bool(found.places), found.places)
 
     def name(self, group: int) -> str:
-        """What a cohort is about."""
+        """Name what a cohort is about."""
         if not 0 <= group < len(self._cohorts):
             raise InputError(f"there is no group {group}.", "Ask `of(user)` for a user's group.")
         return self._cohorts.names[group]
 
     def representative(self, group: int) -> Representative:
-        """What a cohort shows: the words of the last generation with their noisy counts."""
+        """Show the words of the last generation with their noisy counts."""
         name = self.name(group)
         with self._lock:
             shown = self._shown().get(group, {})

@@ -95,7 +95,7 @@ class Cohorts:
         )
 
     def directions(self, bags: Sequence[Mapping[int, int]]) -> Floats:
-        """Where each bag of words points, at length 1; zero where no word is known.
+        """Find the direction of each bag of words, at length 1; zero where no word is known.
 
         Words weigh (1 + ln times)·how telling they are. A row does not depend on the others.
         """

@@ -129,7 +129,7 @@ class LanguageAttacker:
     def _language(
         self, known: NDArray[np.int32], held: NDArray[np.int32], own: bool, knows: str
     ) -> tuple[NDArray[np.bool_], Floats]:
-        """Which terms the attacker knows, how common each is, and how much more so beside the known ones."""
+        """Find the terms he has heard of, how common each is, and how much more so beside the known."""
         if knows == "public text":
             holders, together = self._glosses.counts, self._glosses.beside(known)
         else:

@@ -94,7 +94,7 @@ def queries_of_log(
     period: Period = (None, None),
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
-    """What everybody asked: whole queries, each as often as it was asked; see :func:`profiles_from_log`."""
+    """Read everybody's whole queries, each as often as it was asked; see :func:`profiles_from_log`."""
     asked, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
@@ -131,7 +131,7 @@ def people_in(
 
 
 def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
-    """How often each user asked each query (clicks on one list of results are one time), and both's names."""
+    """Count how often each user asked each query (clicks on one list count once), with the names of both."""
     since, until = period
     with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
         connection.execute("SET temp_directory = ?", [scratch])  # private, for what does not fit in memory
@@ -160,7 +160,7 @@ def _naming_somebody(queries: pa.Array) -> frozenset[int]:
 def _words_of_queries(
     queries: pa.Array, naming: frozenset[int], advance: Callable[[int], None]
 ) -> tuple[sparse.csr_array, list[str]]:
-    """Which usable words occur in which distinct (normalised) query; none in those that name somebody."""
+    """Find which usable words occur in which distinct (normalised) query; none where it names somebody."""
     wordnet = load_wordnet()
     column: dict[str, int | None] = {}
     vocabulary: list[str] = []

@@ -317,7 +317,7 @@ def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: b
 
 
 def bundle_evidence(bundling: Bundling) -> Evidence:
-    """What a group shows about terms: whether it shows them, and how many of its members hold them."""
+    """Make features of what a group shows: whether it shows them, and how many of its members hold them."""
     released, width = bundling.released, len(bundling.profiles.vocabulary)
 
     def features(row: int) -> Floats:
@@ -416,7 +416,7 @@ def words_of(evidence: Profiles) -> Profiles:
 def cohort_evidence(
     people: Profiles, places: Sequence[Sequence[int]], shown: dict[int, dict[int, float]], cohorts: Cohorts
 ) -> Evidence:
-    """What places and cohorts' words say about terms; the attacker knows all three places."""
+    """Make features of what all three places and the cohorts' words say about terms."""
     numbers = [cohorts.table.number(term) for term in people.vocabulary]
     near = cohorts.scores(cohorts.directions([{number: 1} for number in numbers]))[:, : len(cohorts)].T
 
@@ -434,7 +434,7 @@ def cohort_evidence(
 def fake_accounts(
     people: Sequence[Standing], generation: Generation, generations: int, seed: int
 ) -> tuple[float, float]:
-    """How often a pair of the one person who is no fake is named, with the words and by popularity alone."""
+    """Measure how often a pair of the one real person is named, with the words and by popularity alone."""
     draw = np.random.default_rng(seed)
     holders: dict[tuple[int, int], int] = {}
     for person in people:

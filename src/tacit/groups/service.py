@@ -181,7 +181,7 @@ class Groups(Displayed):
 
     @property
     def report(self) -> dict[str, Any]:
-        """What was measured when the groups were made: what attackers learn, with and without them."""
+        """Measurements from when the groups were made: what attackers learn, with and without them."""
         own = self.folder / "operator" / "report.json"
         path = own if own.exists() else self.folder / "report.json"
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -214,19 +214,19 @@ class Groups(Displayed):
 
     @abstractmethod
     def count_groups(self) -> int:
-        """How many groups there are."""
+        """Count the groups."""
 
     @abstractmethod
     def place(self, user: str) -> Place | None:
-        """Where a user stands; None for somebody unknown."""
+        """Look up where a user stands; None for somebody unknown."""
 
     @abstractmethod
     def representative(self, group: int) -> Representative:
-        """What a group shows."""
+        """Show a group's profile."""
 
     @abstractmethod
     def representatives(self) -> Iterator[Representative]:
-        """What every group shows."""
+        """Show the profile of every group."""
 
     @abstractmethod
     def rerank(self, user: str, results: Sequence[Result], query: str = "") -> list[Result]:

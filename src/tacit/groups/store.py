@@ -163,7 +163,7 @@ class CohortStore(Store):
         )
 
     def person(self, user: str) -> Standing | None:
-        """What is kept of a person; None for somebody unknown."""
+        """Read what is kept of a person; None for somebody unknown."""
         row = self._one("SELECT places, keys FROM user WHERE name = ?", user)
         return _person(*row) if row else None
 
@@ -285,7 +285,7 @@ class GroupsStore(Store):
         return dict(self.connection.execute("SELECT id, text FROM term"))
 
     def holders(self, ids: Iterable[int]) -> NDArray[np.int64]:
-        """How many users hold each of these terms."""
+        """Count the users who hold each of these terms."""
         find = "SELECT holders FROM term WHERE id = ?"
         return np.array([self._one(find, term)[0] for term in ids], np.int64)
 
@@ -303,7 +303,7 @@ class GroupsStore(Store):
         return int(self._one("SELECT count(*) FROM team")[0])
 
     def shown(self, group: int) -> Shown | None:
-        """What a group shows; None where there is no such group."""
+        """Read what a group shows; None where there is no such group."""
         return next((shown for _, shown in self._shown("WHERE id = ?", group)), None)
 
     def all_shown(self) -> Iterator[tuple[int, Shown]]:
@@ -405,7 +405,7 @@ def write_files(store: GroupsStore, folder: Path) -> None:
 
 
 def named_terms(shown: Shown, vocabulary: Mapping[int, str]) -> dict[str, float]:
-    """What a group shows, by name in alphabetical order, with six digits."""
+    """Name what a group shows, in alphabetical order, with six digits."""
     pairs = zip(shown.terms.tolist(), shown.shares.tolist(), strict=True)
     return dict(sorted((vocabulary[term], float(f"{share:.6g}")) for term, share in pairs))
 

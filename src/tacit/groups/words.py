@@ -81,7 +81,7 @@ class Generation:
 
     @property
     def events(self) -> list[Event]:
-        """What is charged before anything is drawn."""
+        """The events that are charged before anything is drawn."""
         found: list[Event] = []
         if self.epsilon:
             found.append(GaussianRounds(self.mu, 0.0, float(self.epsilon)))

@@ -87,8 +87,7 @@ class EmbeddedEngine:
             self._index.reload()
         except ValueError as error:
             raise IntegrityError(
-                f"the search index at {folder} cannot be read.",
-                "Delete the folder and build it again.",
+                f"the search index at {folder} cannot be read.", "Delete the folder and build it again."
             ) from error
         self._searcher = self._index.searcher()
         if self._searcher.num_segments > 1:

@@ -179,7 +179,7 @@ class PeopleTopics:
         return weighed
 
     def _row(self, phrase: Phrase) -> _Row | None:
-        """What a word or phrase says; None where it says nothing. Each is worked out once."""
+        """Look up what a word or phrase says; None where it says nothing. Each is worked out once."""
         if phrase not in self._rows:
             self._rows[phrase] = self._made(phrase)
         return self._rows[phrase]

@@ -49,7 +49,7 @@ def exposed_leaves(
 def profile_scores(
     query: str, texts: Sequence[str], topics: Sequence[str], preferences: Mapping[str, float] | None = None
 ) -> npt.NDArray[np.float64]:
-    """How near each result is to the exposed topics; all 0 where none is exposed.
+    """Score how near each result is to the exposed topics; all 0 where none is exposed.
 
     Args:
         query: the query, whose words all results share.

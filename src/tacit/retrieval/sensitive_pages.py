@@ -75,11 +75,7 @@ class Recogniser:
     """
 
     def __init__(
-        self,
-        topics: PeopleTopics,
-        telling: dict[Phrase, int],
-        weights: _Float32,
-        thresholds: _Float32,
+        self, topics: PeopleTopics, telling: dict[Phrase, int], weights: _Float32, thresholds: _Float32
     ) -> None:
         self.topics = topics
         self.concepts = topics.people.concepts
@@ -147,7 +143,7 @@ class Recogniser:
         return bool(content) and known >= _KNOWN * len(content) and not (foreign > 1 and foreign > english)
 
     def features(self, texts: Sequence[str], scores: _Float32) -> _Float32:
-        """What the regressions read: directions, the best F in each concept, the best innocent F, and 1."""
+        """Stack what the regressions read: directions, the best F by concept, the best innocent F, and 1."""
         best = self.best_by_concept(scores)
         return np.hstack((self.topics.directions(texts), best, np.ones((len(texts), 1)))).astype(np.float32)
 
@@ -157,7 +153,7 @@ class Recogniser:
         return np.stack(columns, axis=1)
 
     def evidence(self, texts: Sequence[str], scores: _Float32) -> _Float32:
-        """What rule 3 compares with the thresholds, a column a concept."""
+        """Compute what rule 3 compares with the thresholds, a column a concept."""
         best = self.best_by_concept(scores)
         regression = self.features(texts, scores) @ self._weights.T
         evidence: _Float32 = _MARGIN * (best[:, :-1] - best[:, -1:]) + _REGRESSION * regression
@@ -192,7 +188,7 @@ def concept_name(concept: int) -> str | None:
 
 
 def page_text(query: str, title: str, text: str, url: str) -> str:
-    """What a page is judged by: the query that led to it, its title, text, and the words of its address."""
+    """Join what a page is judged by: the query that led to it, title, text, and words of the address."""
     try:
         parts = urlsplit(url)
         address = (

@@ -130,7 +130,7 @@ def _centred(rows: _Float32) -> _Float32:
 
 
 def _cached(tree: TopicTree, table: WordTable, identity: bytes, make: Callable[[], _Float32]) -> _Float32:
-    """What ``make`` gives, kept in the cache folder and read from there as needed."""
+    """Keep what ``make`` gives in the cache folder and read from there as needed."""
     name = hashlib.sha256(_MADE.encode() + identity + tree.parent.tobytes())
     name.update("\n".join(tree.names).encode())
     name.update(np.ascontiguousarray(table.vectors[::997]).tobytes())

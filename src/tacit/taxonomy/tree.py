@@ -188,8 +188,7 @@ class TopicTree:
             below = self._named_below(node).get(name)
             if below is None:
                 raise TaxonomyError(
-                    "the tree has no topic at this path.",
-                    f"Paths begin with the root, {self.names[0]!r}.",
+                    "the tree has no topic at this path.", f"Paths begin with the root, {self.names[0]!r}."
                 )
             node = below
         if node < 0:

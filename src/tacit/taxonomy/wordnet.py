@@ -53,7 +53,7 @@ class FlatColumns:
         return self._open[name]
 
     def offsets(self, name: str) -> _Array:
-        """Where each row's values begin in a column of lists, and where the last one's end."""
+        """The bounds of each row's values in a column of lists."""
         return self.array(f"{name}.rows")
 
     def numbers(self, name: str, row: int) -> tuple[int, ...]:
@@ -164,7 +164,7 @@ class WordNet:
 
     @cached_property
     def tag_counts(self) -> npt.NDArray[np.int64]:
-        """How often each synset was meant in Princeton's sense-tagged corpus."""
+        """Occurrences of each synset in Princeton's sense-tagged corpus."""
         offsets = self._nouns.offsets("counts")
         running = np.concatenate(([0], np.cumsum(self._nouns.array("counts"), dtype=np.int64)))
         totals: npt.NDArray[np.int64] = running[offsets[1:]] - running[offsets[:-1]]
@@ -215,11 +215,11 @@ class WordNet:
         return zip(self._nouns.each_texts("lemmas"), self._nouns.each_text("gloss"), strict=True)
 
     def lemma_counts(self, synset: int) -> tuple[int, ...]:
-        """How often each lemma was tagged with this meaning, in the order of :meth:`lemmas`."""
+        """Count how often each lemma was tagged with this meaning, in the order of :meth:`lemmas`."""
         return self._nouns.numbers("counts", synset)
 
     def tag_count(self, synset: int) -> int:
-        """How often the synset was meant in Princeton's sense-tagged corpus."""
+        """Count how often the synset was meant in Princeton's sense-tagged corpus."""
         return int(self.tag_counts[synset])
 
     def gloss(self, synset: int) -> str:

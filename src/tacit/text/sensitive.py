@@ -78,7 +78,7 @@ _PATTERNS = {
 
 
 def sensitive_patterns(text: str) -> frozenset[Sensitive]:
-    """Which patterns a text contains.
+    """Find the patterns that a text contains.
 
     >>> sorted(sensitive_patterns("call 555-867-5309"))
     [<Sensitive.PHONE: 'phone'>]
@@ -90,7 +90,7 @@ def sensitive_patterns(text: str) -> frozenset[Sensitive]:
 
 
 def sensitive_url_patterns(url: str) -> frozenset[Sensitive]:
-    """Which patterns the address of a page contains, as it stands and with its ``%40`` and the like spelt
+    """Find the patterns of a page's address, as it stands and with its ``%40`` and the like spelt
     out.
 
     >>> sorted(sensitive_url_patterns("http://x.example/?m=joe%40mail.example"))

@@ -57,7 +57,7 @@ _FORMAT = "1"  # change it when what is indexed, or how, changes
 
 
 def index_folder() -> Path:
-    """Where the index of exactly this corpus and this engine version lies, or would lie."""
+    """Name the folder of the index of exactly this corpus and engine version."""
     identity = hashlib.sha256(_FORMAT.encode())
     identity.update(metadata.version("tantivy").encode())
     identity.update((resources.files("tacit.data") / "wordnet" / "nouns.parquet").read_bytes())

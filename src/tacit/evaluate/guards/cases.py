@@ -112,11 +112,7 @@ def _profile(
 
 
 def sensitive_topics(
-    tree: TopicTree,
-    documents: Mapping[int, float],
-    random: np.random.Generator,
-    most: int,
-    shallowest: int,
+    tree: TopicTree, documents: Mapping[int, float], random: np.random.Generator, most: int, shallowest: int
 ) -> dict[int, float]:
     """At most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
     topics = device.UserProfile(tree, documents, {}).topics.tolist()

@@ -90,12 +90,7 @@ class SearchTask:
     """
 
     def __init__(
-        self,
-        profiles: Profiles,
-        corpus: Corpus,
-        engine: SearchEngine,
-        queries_a_user: int = 2,
-        seed: int = 0,
+        self, profiles: Profiles, corpus: Corpus, engine: SearchEngine, queries_a_user: int = 2, seed: int = 0
     ) -> None:
         self.profiles = profiles
         self._corpus, self._engine = corpus, engine

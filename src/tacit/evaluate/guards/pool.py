@@ -230,6 +230,6 @@ def usefulness(
 
 
 def _seen(log: AuditedLog, sizes: Sequence[int]) -> dict[str, tuple[Numbers, Numbers]]:
-    """What the service sees of each searcher, as lower and upper corners."""
+    """Show what the service sees of each searcher, as lower and upper corners."""
     top = np.tile(np.array(sizes, np.int64) - 1, (len(log), 1))
     return {"d": (log.record, log.record), "region": (log.low, log.high), "d*": (np.zeros_like(top), top)}

@@ -190,5 +190,5 @@ def section_titles(found: Measurements) -> dict[str, str]:
     """Titles of the page's sections, by name."""
     tasks = found.tasks.items()
     return {name: f"{task.title[:1].upper()}{task.title[1:]}: {task.description}" for name, task in tasks} | {
-        "side by side": "Mechanisms at equal budget",
+        "side by side": "Mechanisms at equal budget"
     }

@@ -114,7 +114,7 @@ def summarise(found: Measurements, released_people: float) -> list[str]:
 
 
 def _needed(found: Measurements, released_people: float) -> str:
-    """How many people each task would need at ε = 1."""
+    """Say how many people each task would need at ε = 1."""
     said = []
     for name, task in found.tasks.items():
         judged = verdict(found, name, released_people)
@@ -137,7 +137,7 @@ def _rounded(people: float) -> str:
 
 
 def _reached(found: Measurements, task: type[Task]) -> str:
-    """What the best mechanism gains at the least and at the largest budget, between the two anchors."""
+    """Say what the best mechanism gains at the least and at the largest budget, between the two anchors."""
     tried = found.at_budgets(task.name)
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
     measure = task.headline.rpartition(": ")[2]

@@ -88,10 +88,7 @@ def _zeros(drawn: Drawn) -> dict[int, NDArray[np.float64]]:
 
 
 def _of_units(
-    residuals: NDArray[np.float64],
-    folds: Sequence[int],
-    side: Drawn,
-    owners: Mapping[int, NDArray[np.int64]],
+    residuals: NDArray[np.float64], folds: Sequence[int], side: Drawn, owners: Mapping[int, NDArray[np.int64]]
 ) -> tuple[float, float]:
     """The variance of the mean that comes from which users were tested, and its degrees of freedom."""
     named, most = [], 0
@@ -216,7 +213,7 @@ class Measurements:
         return any(result.units for result in self.headline(task).values())
 
     def released_rows(self, setting: str) -> int:
-        """How many rows all tables of a release had, on average."""
+        """Add up the rows of all tables of a release, on average."""
         return round(sum(self.rows[setting].values()))
 
     def anchor(self, task: str, which: ReleaseSetting) -> Measurement:

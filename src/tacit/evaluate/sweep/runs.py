@@ -56,7 +56,7 @@ def file_digest(path: Path) -> str:
 
 
 def _differences(state: Path, identity: Mapping[str, Any]) -> list[str]:
-    """What differs between a sweep on disk and the one asked for."""
+    """List what differs between a sweep on disk and the one asked for."""
     found = json.loads(state.read_text(encoding="utf-8"))
     return sorted(name for name in {**identity, **found} if identity.get(name) != found.get(name))
 

@@ -47,7 +47,7 @@ class ReleaseSetting:
 
     @cached_property
     def promise(self) -> Guarantee | None:
-        """What it guarantees; None for an anchor."""
+        """Its guarantee; None for an anchor."""
         return None if self.is_anchor else self.make().guarantee
 
     @property
@@ -56,7 +56,7 @@ class ReleaseSetting:
         return self.promise is None or self.promise.kind is GuaranteeKind.K_QUERY
 
     def describe(self) -> dict[str, Any]:
-        """What the report says of it: the mechanism, its options, and what it guarantees."""
+        """Describe it for the report: the mechanism, its options, and what it guarantees."""
         form: dict[str, Any] = {
             "mechanism": self.mechanism,
             "options": {name: list(v) if isinstance(v, tuple) else v for name, v in self.options.items()},

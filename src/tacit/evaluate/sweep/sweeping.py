@@ -75,7 +75,7 @@ class SweepPlan:
             raise ParameterError("a sweep needs a task.")
 
     def extent(self, log: Path) -> tuple[int, int]:
-        """How many records of the period there are, and of how many users."""
+        """Count the records of the period, and their users."""
         with open_engine(memory=_COUNTING) as engine:
             table = replace(self.preparation, scrub=False, sessions=BY_PAUSES).apply(engine, engine.log(log))
             found = engine.table(table.aggregate(records=table.count(), users=table.user.nunique()))
@@ -94,7 +94,7 @@ class SweepPlan:
 
     @property
     def total(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return self.folds * sum(len(self.draws_of(setting)) for setting in self.settings)
 
 
@@ -246,7 +246,7 @@ def run_fold(
 
 
 def _best_use(trial: Trial, headline: str, original: SpilledLog) -> Measures:
-    """What the whole log is good for: the headline by the best use of it, all else from all of it."""
+    """Measure the whole log: the headline by the best use of it, all else from all of it."""
     found = dict(trial.measure(released_whole(original)))
     for other in uses_of(original):
         tried = trial.measure(other)[headline]
@@ -267,7 +267,7 @@ def uses_of(original: CountedLog) -> Iterator[ReleasedData]:
 def _releases(
     setting: ReleaseSetting, engine: Engine, log: object, draws: Sequence[int]
 ) -> Iterator[tuple[int, ReleasedData]]:
-    """What would be released, a draw after another; counted once. Of an anchor nothing."""
+    """Count once and release in memory, a draw after another; of an anchor nothing."""
     if setting.is_anchor:
         yield 0, ReleasedData({})
         return

@@ -243,7 +243,7 @@ def impact_factors(clicks: Weighted, pages: int) -> NDArray[np.float64]:
 def walk(
     matrix: sparse.csr_array, starts: Numbers, steps: int = STEPS, negligible: float = NEGLIGIBLE
 ) -> sparse.csr_array:
-    """Where walkers from these vertices are after some steps: a row each."""
+    """Walk some steps from these vertices: a row of probabilities each."""
     here = sparse.csr_array(
         (np.ones(len(starts)), (np.arange(len(starts)), starts)), shape=(len(starts), matrix.shape[0])
     )

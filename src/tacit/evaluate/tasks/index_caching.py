@@ -54,7 +54,7 @@ class WordnetFrequencies:
         self._collection = collection
 
     def __call__(self, word: str) -> float:
-        """How many documents have the word."""
+        """Estimate the documents that have the word."""
         counted, documents = _counted()
         return max(counted[word], 0.5) / documents * self._collection
 
@@ -127,11 +127,7 @@ class IndexCachingTrial:
     """Test searches by their keywords."""
 
     def __init__(
-        self,
-        test: LogPart,
-        cache: Cache,
-        documents: Callable[[str], float],
-        public: Mapping[str, float],
+        self, test: LogPart, cache: Cache, documents: Callable[[str], float], public: Mapping[str, float]
     ) -> None:
         self._cache, self._documents, self._public = cache, cached(documents), public
         self._words = [keywords_of(query) for query in test.queries.texts.to_pylist()]

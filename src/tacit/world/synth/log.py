@@ -182,7 +182,7 @@ class Factory:
     def _seconds(
         self, first_user: int, bounds: npt.NDArray[np.int64], pauses: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
-        """When each submission is made, from the seconds since the one before (0 begins a session)."""
+        """Time each submission, from the seconds since the one before (0 begins a session)."""
         span = self.weeks * 604_800
         counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
         begins = draw_begins(self.seed, first_user, counts, self._rhythm, self.weeks)
@@ -341,7 +341,7 @@ class SyntheticLog:
         return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
-        """What lies behind every record, one row per user; see :mod:`tacit.world.synth.log`."""
+        """Tell what lies behind every record, one row per user; see :mod:`tacit.world.synth.log`."""
         return pa.concat_tables([truth_table(block) for block in self.blocks()])
 
     def write(
