@@ -140,7 +140,7 @@ def without_filter(histories: list[list[str]], queries: list[str]) -> np.ndarray
     refresh = kept[3]
 
     def unfiltered(pages: PassedPages, marks: tuple[int, ...]) -> None:
-        pages._index.concepts = np.full(len(pages._index), PASSED, np.int8)  # type: ignore[misc]
+        pages._index.pages["concept"] = PASSED
         refresh(pages, marks)
 
     people.concept[:] = -1

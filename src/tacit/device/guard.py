@@ -294,7 +294,7 @@ class Guard(Displayed):
             self._store.set_meta("sensitive list seen", utc_text(datetime.now(UTC)))
 
     def concepts(self) -> list[Concept]:
-        """What is sensitive for everybody, with what each concept covers and how well it is recognised."""
+        """List what is sensitive for everybody, what each concept covers and how well it is recognised."""
         return recogniser().described()
 
     def mark(self, topic: str) -> None:
@@ -307,7 +307,7 @@ class Guard(Displayed):
             self.sensitive(topic, 1.0)
 
     def sensitive(self, topic: str, weight: float | None = None) -> float:
-        """How sensitive a topic is; with ``weight``, make it so (0: no longer).
+        """Tell how sensitive a topic is; with ``weight``, make it so (0: no longer).
 
         Args:
             topic: its path from the root, or its name where only one topic has it.

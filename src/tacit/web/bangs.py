@@ -59,7 +59,7 @@ class Bang(NamedTuple):
 
 
 def read_bang(typed: str, *, handed_on: bool) -> Bang:
-    """What a query with a bang asks for."""
+    """Read what a query with a bang asks for; an engine may read bangs itself (``handed_on``)."""
     found = _BANG.search(typed)
     if found is None:
         return Bang(typed)

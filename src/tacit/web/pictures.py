@@ -34,7 +34,7 @@ def picture_type(content: bytes) -> str | None:
 
 
 def _measured(content: bytes) -> tuple[str, int, int]:
-    """What a picture is, and how wide and high; zeros if it is none."""
+    """Tell the kind of a picture, its width and its height; zeros if it is none."""
     if content.startswith(b"\x89PNG\r\n\x1a\n") and content[12:16] == b"IHDR":
         return "png", *struct.unpack(">II", content[16:24])
     if content[:6] in {b"GIF87a", b"GIF89a"}:

@@ -158,17 +158,17 @@ class FoundPage:
 
     @cached_property
     def moved(self) -> int:
-        """How many results changed rank."""
+        """The number of results that changed rank."""
         return sum(shown.rank != shown.was for shown in self.personal)
 
     @cached_property
     def because(self) -> int:
-        """How many results the history supports."""
+        """The number of results that the history supports."""
         return sum(bool(shown.because) for shown in self.personal)
 
     @cached_property
     def asides(self) -> tuple[interface.Aside, ...]:
-        """What engines said beside their first results."""
+        """All that engines said beside their first results."""
         return tuple(turn.answer.aside for turn in self.batches[0].turns)
 
     def result(self, number: int) -> ShownResult | None:
@@ -277,7 +277,7 @@ class SearchService:
         return await to_thread.run_sync(self._arranged, page, choices)
 
     async def completions(self, typed: str, engines: Sequence[interface.EngineDescription]) -> list[str]:
-        """What the first SearXNG suggests for the beginning of a query; it sees what was typed."""
+        """Ask the first SearXNG to complete the beginning of a query; it sees what was typed."""
         engine = next((one for one in engines if one.enabled and one.kind == "searxng"), None)
         upstream = upstream_of(engine) if engine is not None else None
         if engine is None or not isinstance(upstream, SearXNG):
@@ -299,7 +299,7 @@ class SearchService:
     async def _ask(
         self, page: FoundPage, engines: Sequence[interface.EngineDescription], wanted: interface.Wanted
     ) -> AnswerBatch:
-        """What all engines answer that have what is wanted."""
+        """Ask all engines that have what is wanted."""
         turns = [EngineTurn(engine) for engine in engines if engine.enabled and _has(engine, wanted)]
         await asyncio.gather(*(self._take(turn, page, wanted) for turn in turns))
         answers = [turn.answer for turn in turns]

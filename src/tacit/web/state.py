@@ -155,7 +155,7 @@ class SentRequests:
         return [SentRequest(n, e, datetime.fromisoformat(t), x, a, bytes(b)) for n, e, t, x, a, b in rows]
 
     def count(self) -> dict[str, int]:
-        """How many requests each engine got."""
+        """Count the requests that each engine got."""
         return dict(
             self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY engine")
         )

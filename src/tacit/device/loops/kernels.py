@@ -174,7 +174,7 @@ def query_topics(
 
 @kernel
 def expected_documents(topic: int, parent: Integers, prior: Floats, support: Floats, pseudo: float) -> float:
-    """How many of the user's documents to expect on ``topic``; sup_H(t) where ``pseudo`` is 0.
+    """Estimate how many of the user's documents are on ``topic``; sup_H(t) where ``pseudo`` is 0.
 
     The taxonomy never weighs more than all that is known of the user: ``pseudo`` counts at most as much
     as the user's documents.

@@ -160,7 +160,7 @@ def add_documents(
         path: the profile file; it is made if there is none.
         log: a search log with the user's clicks (Parquet).
         user: whose clicks in the log; needed if it has several users.
-        history: a browsing history, as :func:`browsing_history` reads it.
+        history: a browsing history: a browser's file, Google Takeout, bookmarks, or CSV with url and title.
         taxonomy: the taxonomy of a new profile: ``people`` (the default), ``wordnet`` or a taxonomy file.
         advance: told how many documents were dealt with, for progress.
 
@@ -227,7 +227,7 @@ def build_profile(
 def history_documents(
     store: ProfileStore, repository: Repository, sources: Sequence[SourceDocument]
 ) -> list[HistoryDocument]:
-    """What the user read, with its words and topics, ready to be stored.
+    """Prepare what the user read, with its words and topics, to be stored.
 
     A document is filed by its words and those of the query that led to it: a query may say more plainly than
     a page what it is about.

@@ -41,7 +41,7 @@ class SourceDocument:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What makes it the same document on a second reading, so that it counts once."""
+        """Equal for the same document on a second reading, so that it counts once."""
         if self.time is None:
             return "page", self.url, self.title, self.text
         return "click", self.query, utc_text(self.time), self.url

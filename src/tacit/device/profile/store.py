@@ -296,7 +296,7 @@ class ProfileStore:
 
 
 def _fingerprint(tree: TopicTree) -> str:
-    """What identifies a taxonomy: its shape and its names."""
+    """Identify a taxonomy by its shape and its names."""
     identity = hashlib.sha256(tree.parent.tobytes())
     identity.update("\n".join(tree.names).encode())
     return identity.hexdigest()[:16]

@@ -74,7 +74,7 @@ class SeedProfile:
 
     @property
     def arrays(self) -> tuple[Integers, Floats, Floats, Floats, float]:
-        """What compiled loops work on."""
+        """The arrays that compiled loops work on."""
         return self.parent, self.prior, self.mass, self.cost, self.wealth
 
     @classmethod

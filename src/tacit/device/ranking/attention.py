@@ -93,7 +93,7 @@ class Attended:
 
     @property
     def evidence(self) -> float:
-        """How much of the attention the history holds, in [0, 1]."""
+        """The share of the attention that the history holds, in [0, 1]."""
         return float(self.attention.sum())
 
 
@@ -124,7 +124,7 @@ class Attention:
     def attend(
         self, query: str | QueryWords, results: Bags, history: Bags, density: Density | None = None
     ) -> Attended:
-        """What the history says about the results of a query."""
+        """Weigh the history by the query and its results; with ``density``, its dense part helps too."""
         with self._marked(query) as words:
             try:
                 attended = self._attend(words, results, history)
@@ -193,7 +193,7 @@ class Attention:
         return Attended(places, similarity, attention, attention @ similarity)
 
     def _found(self, bags: Bags, places: _Int64) -> tuple[_Int64, _Int64]:
-        """Where the query's words stand in some texts: which of the texts, and the spot among all words."""
+        """Find the query's words in some texts: which of the texts, and the spot among all words."""
         lengths, spots = bags.spots(places)
         marked = np.flatnonzero(self._mark[bags.words[spots]])
         return np.searchsorted(np.cumsum(lengths), marked, side="right"), spots[marked]
@@ -224,7 +224,7 @@ class Attention:
         return _Cleaned(lengths, directions, rows, spots)
 
     def _postings(self, results: Bags, lengths: _Float32) -> tuple[_Int64, _Int64, _Float32]:
-        """Which results hold each of their words, the query's left out, and its weight there at length 1.
+        """List the results that hold each word, the query's left out, and its weight there at length 1.
 
         Numbers the words from 1 in ``self._slot``; gives where the entries of each begin, and result and
         weight of each entry.

@@ -28,7 +28,7 @@ from tacit.taxonomy import TopicTree
 
 
 def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
-    """How well a result's words fit the topics of a profile: the sum of dnb(l, t) over them (17, 20).
+    """Score a result's words against the topics of a profile: the sum of dnb(l, t) over them (17, 20).
 
     The sum is divided by the number of words and topics: dnb adds up over words, and unscaled it ranks
     short texts first whatever they say.

@@ -91,7 +91,7 @@ class OnlineProfiler:
         self.algorithm = algorithm
 
     def profile_query(self, query: str) -> RuntimeProfile:
-        """What may go out with ``query``."""
+        """Decide what may go out with ``query``."""
         topics = self.repository.retrieve(query, RETRIEVED)
         mapped = map_topics(self.profile, self.repository.prior, topics)
         decision, generalisation = (

@@ -128,7 +128,7 @@ class DescribedEngine(interface.Upstream):
 
 
 def _numbers(wanted: interface.Wanted) -> dict[str, int]:
-    """What stands for the numbers in an address or a body."""
+    """Give the numbers for their places in an address or a body."""
     count = interface.RESULTS_ASKED
     return {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
 
@@ -171,7 +171,7 @@ class SearXNG(interface.Upstream):
         return True
 
     def suggestions_request(self, typed: str) -> interface.Outgoing:
-        """What asks for completions of what was typed."""
+        """Ask for completions of what was typed."""
         return interface.outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
 
     def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
@@ -399,7 +399,7 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
 
 
 def _host_and_port(address: str) -> str:
-    """What tells engines apart by their addresses."""
+    """Tell engines apart by their addresses."""
     parts = urlsplit(address)
     host = (parts.hostname or "").strip("[]")
     return host if not host or parts.port is None else f"{host}:{parts.port}"

@@ -41,7 +41,7 @@ class Outgoing:
 
     @property
     def origin(self) -> str:
-        """Where it goes: scheme, host and port."""
+        """Scheme, host and port."""
         return "/".join(self.url.split("/", 3)[:3])
 
 

@@ -165,7 +165,7 @@ class _ResultPages:
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
-        """Where a result's link leads."""
+        """Make a result's link."""
         base, settings = self._site.admission.place, self._site.settings
         name = _entry_name(one.result.url)
         address = f"{base}/read/{name}" if name else one.result.url
@@ -253,7 +253,7 @@ class _ResultPages:
 
 
 def _wanted(asked: Mapping[str, str], site: Site) -> Wanted:
-    """What a search asks for beside the words; what is none of the choices counts as not chosen."""
+    """Read what is asked for beside the words; what is none of the choices counts as not chosen."""
 
     def chosen(name: str, known: Mapping[str, str], usual: str) -> str:
         return asked.get(name, usual) if asked.get(name, usual) in known else usual

@@ -1,4 +1,4 @@
-"""What all pages of a running site share: the guard, the person's choices, and how a page is rendered."""
+"""The parts that all pages of a running site share: the guard, the person's choices, the rendering."""
 
 from __future__ import annotations
 
