@@ -38,5 +38,6 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path) -> None:
     officer = (page.parent / "released/release.html").read_text(encoding="utf-8")
     assert verdict.sure in told and verdict.sure in officer, "both pages say the same of the same release"
     assert [command.split()[1] for command in result["commands"]] == [
-        "synth", "release", "verify", "group", "profile", "profile", "generalise", "simulate", "evaluate"
+        "synth", "release", "verify", "group", "profile", "profile", "generalise", "simulate", "evaluate",
+        "audit", "site",
     ]  # fmt: skip

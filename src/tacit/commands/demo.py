@@ -83,6 +83,12 @@ def demo(
         "evaluate", "release", log, "--synthetic", "-m", "adaptive", "--epsilon", 1, "-t", "suggestion",
         "-t", "index-caching", "--folds", 2, "--draws", 2, "-o", output / "evaluation",
     )  # fmt: skip
+    act.say(
+        "Audit: what an attacker makes of it", "Hashed ids, exact counts, and the releases that were tried."
+    )
+    act.run("audit", "people", log, "--synthetic", "--epsilon", 1, "-o", output / "audit")
+    act.say("The site: what readers get", "Only verified releases cross, and nothing else of the log.")
+    act.run("site", released, "--ledger", f"{log}.ledger", "-o", output / "site")
     page = write_story(output, person, query, act.ran).resolve()
     seconds = time.monotonic() - begun
     result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
