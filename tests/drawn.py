@@ -8,9 +8,27 @@ from __future__ import annotations
 import hashlib
 import os
 
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 FUZZING = os.environ.get("TACIT_TESTS") == "fuzz"
+
+
+class SeededRandomness:
+    """The same bits for the same seed (Philox): for tests only, never for a release."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(seed)
+
+    def bits(self, n_bytes: int) -> bytes:
+        """``n_bytes`` bytes of the stream (drawn as whole words; what is left of a word is dropped)."""
+        return self.words(-(-n_bytes // 8)).tobytes()[:n_bytes]
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """The next ``n`` 64-bit words of the stream."""
+        return self._generator.random_raw(n)
 
 
 class Drawn:

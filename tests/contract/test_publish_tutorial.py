@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
+from tests.in_process import tacit
 
 PAGE = Path(__file__).parent.parent.parent / "docs/tutorials/publish-a-log.md"
 
@@ -21,15 +22,18 @@ def _figures(text: str) -> list[float]:
     return [round(float(figure), 4) for figure in found.groups()]
 
 
-def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
+def test_every_command_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = re.findall(r"```sh\n(.*?)\n```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(commands) == 8
-    python = f'"{sys.executable}" -m tacit '
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    monkeypatch.chdir(tmp_path)
     for command in commands:
-        line = re.sub(r"^tacit ", python, command)
-        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        refused = "-o third" in command
+        name, *words = shlex.split(command.replace("\\\n", " "))
+        done = (
+            tacit(*words)
+            if name == "tacit"
+            else subprocess.run([name, *words], capture_output=True, text=True)
+        )
+        refused = "third" in words
         assert done.returncode == (1 if refused else 0), done.stderr
         if refused:
             assert _figures(done.stderr) == _figures(PAGE.read_text(encoding="utf-8")), done.stderr

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicUrls
-from tacit.release.publication import Order, publish_log
+from tacit.release.publication import Order, Release, publish_log
 from tacit.release.registry import MECHANISMS
 from tacit.release.verify import verify_release
 
@@ -93,14 +94,30 @@ class WatchedRandomness(OperatingSystemRandomness):
         return super().words(n)
 
 
-@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
-def test_the_ledger_is_charged_before_noise_is_drawn(name: str, log: Path, tmp_path: Path) -> None:
-    order = order_for(name, log, tmp_path / "out")
-    source = WatchedRandomness(order.ledger.path)
-    before = order.ledger.path.read_bytes().count(b'"spent"')
-    done = publish_log(order, source=source)
-    drawn = source.lines_at_first_draw
-    assert drawn == (None if name == "k-query" else before + 1)
+@dataclass(frozen=True)
+class Made:
+    """A release of each case, made once for all that is looked at."""
+
+    name: str
+    order: Order
+    release: Release
+    spent_at_first_draw: int | None
+
+
+@pytest.fixture(scope="module", params=MECHANISMS_BY_CASE)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as changed:  # one data set would have one ledger
+        changed.setenv("TACIT_STATE", str(folder / "state"))
+        order = order_for(request.param, write_log(folder / "log.parquet"), folder / "out")
+        source = WatchedRandomness(order.ledger.path)
+        done = publish_log(order, source=source)
+    return Made(request.param, order, done, source.lines_at_first_draw)
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(made: Made) -> None:
+    order, done = made.order, made.release
+    assert made.spent_at_first_draw == (None if made.name == "k-query" else 1)
     entry = order.ledger.state().entries[-1]
     assert entry.hash == done.manifest["ledger"]["hash"]
     stated = Guarantee.from_dict(done.manifest["guarantee"])
@@ -109,25 +126,20 @@ def test_the_ledger_is_charged_before_noise_is_drawn(name: str, log: Path, tmp_p
     assert entry.standing == "released"
 
 
-@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
-def test_what_is_written_verifies_and_reads_back(name: str, log: Path, tmp_path: Path) -> None:
-    order = order_for(name, log, tmp_path / "out")
-    publish_log(order)
-    checks = verify_release(tmp_path / "out", order.ledger.path)
+def test_what_is_written_verifies_and_reads_back(made: Made) -> None:
+    order, output = made.order, made.release.folder
+    checks = verify_release(output, order.ledger.path)
     assert [check.what for check in checks if not check.holds] == []
-    manifest = read_manifest(tmp_path / "out")
+    manifest = read_manifest(output)
     again = mechanism_of(manifest)
     assert again.guarantee == order.mechanism.guarantee
-    shown = "Weather" if name == "topics" else "weather"
-    assert shown in (tmp_path / "out/release.html").read_text()
-    assert (manifest["paper"] is None) == name.startswith(("k-query", "adaptive", "topics"))
+    shown = "Weather" if made.name == "topics" else "weather"
+    assert shown in (output / "release.html").read_text()
+    assert (manifest["paper"] is None) == made.name.startswith(("k-query", "adaptive", "topics"))
 
 
-@pytest.mark.parametrize("name", MECHANISMS_BY_CASE)
-def test_nothing_of_a_single_user_is_in_manifest_page_or_ledger(name: str, log: Path, tmp_path: Path) -> None:
-    order = order_for(name, log, tmp_path / "out")
-    publish_log(order)
-    for path in [*(tmp_path / "out").iterdir(), order.ledger.path]:
+def test_nothing_of_a_single_user_is_in_manifest_page_or_ledger(made: Made) -> None:
+    for path in [*made.release.folder.iterdir(), made.order.ledger.path]:
         content = path.read_bytes()
         for secret in (CANARY_USER, CANARY_QUERY, "canary.example", "user-000", "own words"):
             assert secret.encode() not in content, path.name

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.drawn import SeededRandomness
 from tests.realdata import shared_data
 from tests.short_forms import zealous_parameters
 
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.k_query import KQuery

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.privacy.accounting.composition import repeated_delta
+from tacit.privacy.accounting.composition import loss_of
 from tacit.privacy.accounting.events import GaussianRounds, LaplaceCounts, ThresholdedCounts
 from tacit.release.analysis import event_of, guarantee_of
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
@@ -116,11 +116,11 @@ def test_one_release_composed_costs_no_less_than_it_states(
 ) -> None:
     """Every key of one user alone has its chance: composing one release must not forget all but one."""
     thresholded = ThresholdedCounts(scale, counts, chance, epsilon)
-    assert repeated_delta(thresholded, 1, epsilon) >= thresholded.guarantee.delta * (1 - 1e-6)
+    assert loss_of(thresholded, 1).delta(epsilon) >= thresholded.guarantee.delta * (1 - 1e-6)
     outright = 1 - (1 - chance) ** counts
-    assert repeated_delta(thresholded, 1, counts / scale + 1) >= outright * (1 - 1e-6)
+    assert loss_of(thresholded, 1).delta(counts / scale + 1) >= outright * (1 - 1e-6)
     pure = LaplaceCounts(scale, counts)
-    assert repeated_delta(pure, 1, pure.guarantee.epsilon * (1 + 1e-9)) <= 1e-9
+    assert loss_of(pure, 1).delta(pure.guarantee.epsilon * (1 + 1e-9)) <= 1e-9
 
 
 @settings(max_examples=40, deadline=None)
@@ -128,4 +128,4 @@ def test_one_release_composed_costs_no_less_than_it_states(
 def test_rounds_composed_cost_no_less_than_they_state(mu: float, disclosure: float, epsilon: float) -> None:
     """Noise and a disclosure together are a little less than their sum, which is what rounds are."""
     rounds = GaussianRounds(mu, disclosure, epsilon)
-    assert repeated_delta(rounds, 1, epsilon) >= rounds.guarantee.delta * (1 - 1e-6)
+    assert loss_of(rounds, 1).delta(epsilon) >= rounds.guarantee.delta * (1 - 1e-6)

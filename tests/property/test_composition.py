@@ -17,7 +17,7 @@ from tacit.privacy.accounting.composition import (
     CompositionRule,
     basic_composition,
     decimal,
-    repeated_delta,
+    loss_of,
     repeated_epsilon,
 )
 from tacit.privacy.accounting.events import (
@@ -95,7 +95,7 @@ def test_privacy_loss_of_repetitions_is_exact_for_the_worst_mechanism(epsilon: f
     p, q = randomised_response(epsilon, times)
     for total in np.linspace(0, epsilon * times, 7)[:-1]:
         exact = divergence(p, q, total)
-        assert exact - 1e-12 <= repeated_delta(event, times, total) <= exact + 2e-3 * times
+        assert exact - 1e-12 <= loss_of(event, times).delta(total) <= exact + 2e-3 * times
 
 
 def laplace(scale: float, shift: int = 0, reach: int = 400) -> np.ndarray:
@@ -110,7 +110,7 @@ def test_counts_are_dominated_by_their_privacy_loss(shifts: tuple[int, int]) -> 
     p = np.outer(laplace(2.0), laplace(2.0)).ravel()
     q = np.outer(laplace(2.0, shifts[0]), laplace(2.0, shifts[1])).ravel()
     for epsilon in (0.0, 0.2, 0.5, 0.9, 1.0):
-        assert both_ways(p, q, epsilon) <= repeated_delta(event, 1, epsilon) + 1e-12
+        assert both_ways(p, q, epsilon) <= loss_of(event, 1).delta(epsilon) + 1e-12
     assert both_ways(p, q, event.guarantee.epsilon) <= 1e-12
 
 
@@ -118,7 +118,7 @@ def test_the_privacy_loss_of_counts_is_attained() -> None:
     event = LaplaceCounts(scale=2.0, counts=2)
     p, q = (np.outer(laplace(2.0, s), laplace(2.0, s)).ravel() for s in (0, 1))
     for epsilon in (0.2, 0.5, 0.9):
-        assert repeated_delta(event, 1, epsilon) == pytest.approx(both_ways(p, q, epsilon), abs=3e-4)
+        assert loss_of(event, 1).delta(epsilon) == pytest.approx(both_ways(p, q, epsilon), abs=3e-4)
 
 
 def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> None:
@@ -136,7 +136,7 @@ def test_a_threshold_release_is_dominated_by_counts_and_a_rare_disclosure() -> N
     event = Composed((LaplaceCounts(scale, 1), RareDisclosure(appears)))
     for epsilon in (0.3, 0.7, 1.0, 1.5):
         exact = both_ways(p, q, epsilon)
-        assert exact <= repeated_delta(event, 1, epsilon) + 1e-12
+        assert exact <= loss_of(event, 1).delta(epsilon) + 1e-12
     assert both_ways(p, q, event.guarantee.epsilon) <= event.guarantee.delta + 1e-12
     assert both_ways(p, q, event.guarantee.epsilon) > 0.9 * event.guarantee.delta
 

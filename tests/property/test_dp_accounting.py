@@ -12,7 +12,7 @@ from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as reference
 
 import tacit
-from tacit.privacy.accounting.composition import repeated_delta, repeated_epsilon
+from tacit.privacy.accounting.composition import loss_of, repeated_epsilon
 from tacit.privacy.accounting.events import (
     ApproximateDp,
     Composed,
@@ -79,7 +79,7 @@ def test_repeated_releases(event: Event, times: int, delta: float) -> None:
     ours = repeated_epsilon(event, times, delta)
     holds(ours, low.get_epsilon_for_delta(delta), high.get_epsilon_for_delta(delta))
     at = ours * 0.8
-    holds(repeated_delta(event, times, at), low.get_delta_for_epsilon(at), high.get_delta_for_epsilon(at))
+    holds(loss_of(event, times).delta(at), low.get_delta_for_epsilon(at), high.get_delta_for_epsilon(at))
 
 
 APPROXIMATE = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.2, 1e-8)

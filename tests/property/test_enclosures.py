@@ -7,10 +7,10 @@ from fractions import Fraction
 import mpmath
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawn import SeededRandomness
 
 from tacit.privacy.arithmetic import _series, enclose_exponential, enclose_fraction, multiply
 from tacit.privacy.noise.inversion import GeometricThresholds, InversionTable, RemainderThresholds
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.privacy.noise.samplers import geometric
 
 rates = st.fractions(min_value=Fraction(1, 10**7), max_value=25, max_denominator=10**9)

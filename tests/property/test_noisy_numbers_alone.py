@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawn import SeededRandomness
 
 import tacit
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release import execution
 from tacit.release.execution import Holdings, SelectedItems, execute, select
 from tacit.release.mechanisms.adaptive_planner import plan_rounds

@@ -13,7 +13,7 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 
 from tacit.audit import exact
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.accounting.composition import Account, CompositionRule, repeated_delta
+from tacit.privacy.accounting.composition import Account, CompositionRule, loss_of
 from tacit.privacy.accounting.events import ApproximateDp
 from tacit.release.mechanisms.click import ClickMode
 
@@ -97,7 +97,7 @@ def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
     clicks = [exact.selected(a, 10, 8, 10, fresh), exact.selected(a, 2, None, 10)]
     for pairs, event in ((histories, zealous.event(z)), (clicks, click.event(c))):
         for epsilon in (0.2, 0.5, 1.0):
-            bound = repeated_delta(event, 2, epsilon)
+            bound = loss_of(event, 2).delta(epsilon)
             for pair in pairs:
                 assert exact_twice(pair, math.exp(epsilon)) <= bound * (1 + 1e-9)
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.drawn import SeededRandomness
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import ClickMode

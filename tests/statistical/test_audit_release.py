@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 
 import tacit
 from tacit.audit.bounds import Seen
@@ -14,7 +15,6 @@ from tacit.audit.checks import instead
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.release import attack, audit_release
 from tacit.audit.replicas import Replicas, agreement, likelihood
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release import execution
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism

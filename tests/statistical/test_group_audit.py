@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 
 from tacit.audit.groups import infiltrate, lower_bound
 from tacit.groups.bundles import FAKES, MOST_TERMS, batches, stand_together
 from tacit.groups.criterion import Criterion
 from tacit.groups.words import Generation
-from tacit.privacy.noise.randomness import SeededRandomness
 
 RULE = Criterion(0.4)
 

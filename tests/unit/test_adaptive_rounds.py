@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.drawn import SeededRandomness
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian
 from tacit.release import execution as rounds
 from tacit.release import execution as tallies
@@ -330,3 +331,22 @@ def test_seeded_runs_repeat() -> None:
     log = holdings_of(random_sets(3, users=900), 12)
     one, two = (find(schedule, log, SeededRandomness(4)) for _ in range(2))
     assert one.items.tolist() == two.items.tolist()
+
+
+@pytest.mark.parametrize("delta", [1e-23, 1e-25, 1e-27, 1e-300])
+def test_a_delta_too_small_is_refused_without_a_long_search(
+    delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forged manifest may ask for any δ; whoever verifies it must not wait for what there is not."""
+    from tacit.release.mechanisms import adaptive_planner
+
+    tried: list[int] = []
+
+    def counted(schedule: AdaptiveRounds, r: int) -> Fraction:
+        tried.append(r)
+        return appearance(schedule, r)
+
+    monkeypatch.setattr(adaptive_planner, "appearance", counted)
+    with pytest.raises(InfeasibleError, match="delta"):
+        plan_rounds(1.0, delta, 200)
+    assert len(tried) < 100

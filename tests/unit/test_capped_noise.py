@@ -17,11 +17,11 @@ from tacit.privacy.noise.samplers import capped_laplace
 from tacit.release.mechanisms import adaptive_planner as single_planner
 from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.adaptive_planner import plan_single
+from tacit.release.rounds_analysis import single_delta, tail
 from tacit.release.rounds_analysis import single_deviation as deviation
 from tacit.release.rounds_analysis import single_disclosure as disclosure
 from tacit.release.rounds_analysis import single_even_chance_at as even_chance_at
 from tacit.release.rounds_analysis import single_loss as loss
-from tacit.release.rounds_analysis import tail
 from tacit.release.schedule import SingleCount
 
 SOURCE = OperatingSystemRandomness()
@@ -146,3 +146,25 @@ def test_every_plan_is_made_in_a_few_steps(
             assert asked <= 30 and disclosure(made) <= delta
     with pytest.raises(InfeasibleError, match="too small"):
         plan_single(1.0, 1e-100, held, neighbours=neighbours)
+
+
+@pytest.mark.parametrize("least", [5, 13, 20])
+def test_delta_pays_for_the_largest_noise_and_for_an_item_of_one_user(least: int) -> None:
+    """Both by enumeration: below the cap the item is likelier, beyond it the largest noise is."""
+    scale, upward, most, a = 2.0, 0.5, 12, math.exp(-0.5)
+    chances = {x: (1 - a) / 2 * a ** (x if x >= 0 else -x - 1) for x in range(-400, most + 1)}
+
+    def reached(noise: int) -> float:
+        return sum(chance for x, chance in chances.items() if x >= noise) / sum(chances.values())
+
+    found = disclosure(SingleCount(3, scale, upward, most, least))
+    assert found == pytest.approx(3 * max(reached(most), reached(least - 1)), rel=1e-9)
+
+
+def test_nothing_is_promised_below_the_epsilon_of_the_noise() -> None:
+    """k₀/b for adding or removing a user, twice that for replacing one."""
+    schedule = SingleCount(3, 2.0, 0.5, 12, 13)
+    delta = disclosure(schedule)
+    for neighbours, needed in ((Neighbours.ADD_REMOVE, 1.5), (Neighbours.REPLACE, 3.0)):
+        assert single_delta(schedule, needed, neighbours) == delta
+        assert single_delta(schedule, 0.99 * needed, neighbours) == 1.0

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawn import SeededRandomness
 
 from tacit.errors import BudgetError, InputError, ParameterError
 from tacit.groups import Groups, Profiles
@@ -22,7 +23,6 @@ from tacit.groups.store import CohortStore
 from tacit.groups.words import MOST_WORDS, SHOWN_ABOVE, STRENGTHS, UNIT, Generation, marked
 from tacit.privacy.accounting.composition import repeated_epsilon
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise.randomness import SeededRandomness
 
 COHORTS = load_cohorts()
 TEXTS = [

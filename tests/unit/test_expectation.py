@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 
 from tacit.errors import InfeasibleError
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release import forecast
 from tacit.release.engines import open_engine
 from tacit.release.mechanisms.adaptive import Adaptive, HeldItem

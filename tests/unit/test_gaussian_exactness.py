@@ -7,12 +7,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
 from tacit.privacy.noise import samplers as gaussian
 from tacit.privacy.noise.inversion import GaussianThresholds, InversionTable
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian
 
 

@@ -11,12 +11,18 @@ import pytest
 
 from tacit.privacy.accounting.loss import (
     LATTICE_LOSS,
+    _delta,
     enclose_upper_tail,
-    gaussian_delta,
     gaussian_mu,
     lattice_delta,
     root_above,
 )
+from tacit.privacy.arithmetic import round_up
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """δ(ε; μ) of normal noise, rounded up."""
+    return round_up(_delta(Fraction(epsilon), Fraction(mu)))
 
 
 @pytest.mark.parametrize("x", ["-9", "-1/3", "0", "1/7", "1", "561/100", "8", "20", "30"])

@@ -16,9 +16,9 @@ from tacit.privacy.accounting.composition import (
     Account,
     CompositionRule,
     RenyiFilter,
+    loss_of,
     parts_of_events,
     renyi_cost,
-    repeated_delta,
     repeated_epsilon,
 )
 from tacit.privacy.accounting.events import (
@@ -31,8 +31,15 @@ from tacit.privacy.accounting.events import (
     RareDisclosure,
     event_from_dict,
 )
-from tacit.privacy.accounting.loss import LossDistribution, gaussian_delta, laplace_loss, together
+from tacit.privacy.accounting.loss import LossDistribution, _delta, laplace_loss, together
+from tacit.privacy.arithmetic import round_up
 from tacit.release.mechanisms.zealous import Zealous
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """δ(ε; μ) of normal noise, rounded up."""
+    return round_up(_delta(Fraction(epsilon), Fraction(mu)))
+
 
 mpmath.mp.dps = 60
 
@@ -71,7 +78,7 @@ def test_five_counts_of_scale_100_520_times(delta: float) -> None:
     epsilon = repeated_epsilon(LaplaceCounts(100.0, 5), 520, delta)
     true = true_delta(losses_of("100", 1, 2600), epsilon)
     assert delta * (1 - 1e-6) < true <= delta
-    stated = repeated_delta(LaplaceCounts(100.0, 5), 520, epsilon)
+    stated = loss_of(LaplaceCounts(100.0, 5), 520).delta(epsilon)
     assert true <= stated <= true * (1 + mpmath.mpf(10) ** -10)
 
 
@@ -121,7 +128,7 @@ def test_rounds_and_a_disclosure_compose_above_their_own_statement() -> None:
     """At every ε no less than d(ε) + δ' for one, and less than twice the price for two."""
     rounds = GaussianRounds(0.23, 4e-7, 1.0)
     for epsilon in (0.0, 0.5, 1.0):
-        assert repeated_delta(rounds, 1, epsilon) >= gaussian_delta(epsilon, 0.23) + 4e-7
+        assert loss_of(rounds, 1).delta(epsilon) >= gaussian_delta(epsilon, 0.23) + 4e-7
     assert repeated_epsilon(rounds, 2, 2e-6) < 1.6
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 from tests.scripted_source import ScriptedSource
 
 from tacit.errors import ParameterError
@@ -20,7 +21,7 @@ from tacit.privacy.noise.inversion import (
     OneThreshold,
     RemainderThresholds,
 )
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import bernoulli, discrete_laplace, geometric
 
 

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.drawn import SeededRandomness
 
 import tacit
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release import execution
 from tacit.release.analysis import charges_of, event_of, guarantee_of
 from tacit.release.execution import Holdings, SelectedItems, execute
 from tacit.release.mechanism import Mechanism, plan_of
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.release.schedule import Schedule
+from tacit.release.thresholds import smallest
 
 ASKED: dict[str, Mechanism] = {
     "zealous": tacit.Zealous(epsilon=1, delta=1e-6),
@@ -190,3 +191,9 @@ def test_given_parameters_may_not_cost_a_little_more_than_was_asked(limit: str) 
     assert tacit.Zealous(**given, **{limit: found}).plan()
     with pytest.raises(InfeasibleError, match="was asked for"):
         tacit.Zealous(**given, **{limit: found * 0.999}).plan()
+
+
+@pytest.mark.parametrize("least", [0, 1, 7])
+def test_the_smallest_threshold_is_found_to_the_unit(least: int) -> None:
+    for wanted in (*range(least, 70), 1_000_003):
+        assert smallest(lambda n, wanted=wanted: n >= wanted, least) == wanted

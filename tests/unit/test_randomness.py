@@ -8,9 +8,10 @@ import threading
 
 import numpy as np
 import pytest
+from tests.drawn import SeededRandomness
 
 from tacit.errors import ParameterError
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 pytestmark = pytest.mark.usefixtures("system_randomness")
 

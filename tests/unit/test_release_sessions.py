@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.drawn import SeededRandomness
 
-from tacit.privacy.noise.randomness import SeededRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import Click

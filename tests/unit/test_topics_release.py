@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawn import SeededRandomness
 from tests.schedule_cases import Log, asked, log_table
 from typer.testing import CliRunner
 
 from tacit.commands import application
 from tacit.errors import InputError, ParameterError
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, SeededRandomness
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.document.tables import write_cells
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables

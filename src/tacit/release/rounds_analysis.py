@@ -29,7 +29,7 @@ from tacit.release.thresholds import smallest
 _TAIL = 12
 """Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""
 
-_STRAY = Fraction(1, 10**28)
+STRAY = Fraction(1, 10**28)
 """An upper bound of all that lies beyond: 10^-30 a draw and the lattice's factor e^a, for up to 50 rounds."""
 
 
@@ -99,7 +99,7 @@ def appearance(schedule: AdaptiveRounds, r: int) -> Fraction:
     if room <= 0:
         return Fraction(1)
     # A smaller quotient has a larger tail: the width is rounded up.
-    return min(Fraction(1), upper_tail(Fraction(room) / root_above(Fraction(variance))) + _STRAY)
+    return min(Fraction(1), upper_tail(Fraction(room) / root_above(Fraction(variance))) + STRAY)
 
 
 def even_chance_at(schedule: AdaptiveRounds) -> float:

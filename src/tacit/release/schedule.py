@@ -13,8 +13,9 @@ there is:
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -365,21 +366,15 @@ class AdaptiveRounds:
         return {
             "unit": ONE,
             "held": self.held,
-            "rounds": [_listed(asdict(step)) for step in self.rounds],
-            "tally": None if self.tally is None else _listed(asdict(self.tally)),
+            "rounds": [_as_json(step) for step in self.rounds],
+            "tally": None if self.tally is None else _as_json(self.tally),
             "scores": list(self.scores),
-            **({} if self.public is None else {"public": _listed(asdict(self.public))}),
+            **({} if self.public is None else {"public": _as_json(self.public)}),
         }
 
 
-def _listed(form: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in form.items():
-        if isinstance(value, Mapping):
-            made[name] = _listed(value)
-        else:
-            made[name] = list(value) if isinstance(value, tuple) else value
-    return made
+def _as_json(part: Round | Tally | PublicKeys) -> Any:
+    return json.loads(json.dumps(asdict(part)))
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,6 @@ class Spectrum:
     counts: npt.NDArray[np.int64]
     queries: npt.NDArray[np.int64]
 
-    @classmethod
-    def of(cls, counts: npt.NDArray[Any], queries: npt.NDArray[Any]) -> Spectrum:
-        order = np.argsort(counts)
-        return cls(counts[order].astype(np.int64), queries[order].astype(np.int64))
-
     @property
     def distinct(self) -> int:
         return int(self.queries.sum())
@@ -54,10 +49,6 @@ class Spectrum:
     @property
     def total(self) -> int:
         return int((self.counts * self.queries).sum())
-
-    @property
-    def share_once(self) -> float:
-        return float(self.queries[self.counts == 1].sum()) / self.distinct
 
     def top_share(self, part: float) -> float:
         """Share of the searches for the most frequent ``part`` of the distinct queries (at least one)."""
@@ -149,8 +140,7 @@ class LogStatistics(Displayed):
     def _summary(self) -> str:
         return f"The log in figures: {self.records:,} records of {self.users:,} users"
 
-    def _rows(self) -> list[tuple[str, str]]:
-        return self.rows()
+    _rows = rows
 
 
 @dataclass(frozen=True)
@@ -236,9 +226,11 @@ class StatisticsSource:
         self._count_queries()
         spectrum = self._connection.execute(
             "SELECT searches, count(*) AS queries, count(*) FILTER (users = 1) AS single"
-            " FROM queries GROUP BY searches"
+            " FROM queries GROUP BY searches ORDER BY searches"
         ).fetchnumpy()
-        searches = Spectrum.of(np.asarray(spectrum["searches"]), np.asarray(spectrum["queries"]))
+        searches = Spectrum(
+            *(np.asarray(spectrum[name]).astype(np.int64) for name in ("searches", "queries"))
+        )
         step()
         return LogStatistics(
             records=records,
@@ -249,7 +241,7 @@ class StatisticsSource:
             sessions=sessions,
             first=first,
             last=last,
-            occurring_once=searches.share_once,
+            occurring_once=int(searches.queries[searches.counts == 1].sum()) / searches.distinct,
             of_one_user=int(np.sum(spectrum["single"])) / searches.distinct,
             top_percent=searches.top_share(0.01),
             zipf_exponent=searches.zipf_exponent(),

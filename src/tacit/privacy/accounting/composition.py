@@ -214,13 +214,6 @@ def repeated_epsilon(event: Event, times: int, delta: float) -> float:
     return loss_of(event, times).epsilon(delta)
 
 
-def repeated_delta(event: Event, times: int, epsilon: float) -> float:
-    """The δ of ``times`` equal events at a total of ε, by privacy loss distributions."""
-    if times == 0:
-        return 0.0
-    return loss_of(event, times).delta(epsilon)
-
-
 @lru_cache(maxsize=32)
 def loss_of(event: Event, times: int = 1) -> LossDistribution:
     """A privacy loss distribution that dominates ``times`` such events.

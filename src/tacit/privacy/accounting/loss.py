@@ -119,10 +119,6 @@ def root_above(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(scaled) + 1, 1 << (shift // 2))
 
 
-def gaussian_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
-    return round_up(_delta(Fraction(epsilon), Fraction(mu)))
-
-
 @lru_cache(maxsize=1024)
 def lattice_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
     """The δ of discrete Gaussian noise whose continuous origin is μ-Gaussian private, rounded up."""

@@ -1,8 +1,7 @@
 """Where random bits come from.
 
-Whatever protects a person draws from :class:`OperatingSystemRandomness`. A seeded source exists so
-that tests can repeat a run; noise that can be repeated protects nobody, so no command reaches it
-(a house test checks that).
+Whatever protects a person draws from :class:`OperatingSystemRandomness`. Noise that can be repeated
+protects nobody: a source with a seed is in the tests alone.
 """
 
 from __future__ import annotations
@@ -80,18 +79,3 @@ class OperatingSystemRandomness:
     def words(self, n: int) -> NDArray[np.uint64]:
         """``n`` fresh random 64-bit words."""
         return np.frombuffer(self.bits(8 * n), dtype=np.uint64)
-
-
-class SeededRandomness:
-    """The same bits for the same seed (Philox): for tests only, never for a release."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(seed)
-
-    def bits(self, n_bytes: int) -> bytes:
-        """``n_bytes`` bytes of the stream (drawn as whole words; what is left of a word is dropped)."""
-        return self.words(-(-n_bytes // 8)).tobytes()[:n_bytes]
-
-    def words(self, n: int) -> NDArray[np.uint64]:
-        """The next ``n`` 64-bit words of the stream."""
-        return self._generator.random_raw(n)

@@ -19,6 +19,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.privacy.noise.samplers import LARGEST_SIGMA
 from tacit.release.planning import noise_for
 from tacit.release.rounds_analysis import (
+    STRAY,
     appearance,
     cost_of,
     even_chance_at,
@@ -119,6 +120,12 @@ def plan_rounds(
         neighbours: for which logs (ε, δ) is to hold.
         shape: of the rounds. A user who gives a single item has nothing to steer: one round.
     """
+    too_small = InfeasibleError(
+        f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
+        "Give a larger delta.",
+    )
+    if delta <= held * STRAY:
+        raise too_small
     if held == 1:
         shape = replace(shape, rounds=1)
     noise_delta = shape.noise_part * delta
@@ -151,12 +158,8 @@ def plan_rounds(
             f"at epsilon {epsilon!r} and delta {delta!r} noise would be larger than can be drawn.",
             "Give a larger epsilon or delta.",
         )
-    found = cost_of(schedule, neighbours).delta(epsilon)
-    if found > delta:
-        raise InfeasibleError(
-            f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
-            "Give a larger delta.",
-        )
+    if cost_of(schedule, neighbours).delta(epsilon) > delta:
+        raise too_small
     return schedule
 
 
@@ -199,15 +202,15 @@ def _with_threshold(schedule: AdaptiveRounds, r: int, allowed: float) -> Adaptiv
     width = _width(schedule, r)
     weight = ONE * sum(step.coefficient for step in schedule.rounds[:r])
     step = schedule.rounds[r - 1]
-    z = -float(ndtri(allowed / schedule.held)) if allowed > 0 else 40.0
+    if allowed <= schedule.held * STRAY:  # what rounding alone may cost: no threshold is high enough
+        raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
+    z = -float(ndtri(allowed / schedule.held))
     grain = _grain(width)
     threshold = grain * math.ceil((weight + tail_allowance(schedule, r) + width * z) / grain)
     while True:
         made = _replaced(schedule, r, replace(step, threshold=threshold))
         if schedule.held * appearance(made, r) <= allowed:
             return made
-        if threshold > weight + 38 * width:
-            raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
         threshold += grain
 
 

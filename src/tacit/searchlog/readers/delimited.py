@@ -12,7 +12,6 @@ hold.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of
+from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of, split_line
 from tacit.searchlog.readers.protocol import (
     Block,
     ColumnMapping,
@@ -354,18 +353,6 @@ def _on_one_line(text: bytes, layout: Layout) -> tuple[bytes, int, bytes]:
 
 def _ended(lines: Sequence[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
-
-
-def split_line(line: bytes, delimiter: str) -> Row | None:
-    """The fields of one line; None when its quotes do not close."""
-    if delimiter == "\t":
-        return line.split(b"\t")
-    # Latin-1 maps bytes to characters one to one, so the bytes come through unchanged.
-    try:
-        fields = next(csv.reader((line.decode("latin-1"),), delimiter=delimiter, strict=True))
-    except (csv.Error, StopIteration):
-        return None
-    return [field.encode("latin-1") for field in fields]
 
 
 def _fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:

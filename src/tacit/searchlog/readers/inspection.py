@@ -254,25 +254,24 @@ class Look:
         return f" Its {ordinal(place)} column, read as the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
 
 
-def _cut(lines: Sequence[bytes], delimiter: str) -> list[list[str]]:
-    decoded = [line.decode("latin-1") for line in lines]
+def split_line(line: bytes, delimiter: str, strict: bool = True) -> list[bytes] | None:
+    """Cut a line into fields; None when its quotes do not close, or where it has none."""
     if delimiter == "\t":
-        return [line.split("\t") for line in decoded]
-    rows = []
-    for line in decoded:
-        try:
-            rows.append(next(csv.reader((line,), delimiter=delimiter)))
-        except (csv.Error, StopIteration):
-            continue
-    return rows
+        return line.split(b"\t")
+    # Latin-1 maps bytes to characters one to one, so the bytes come through unchanged.
+    try:
+        fields = next(csv.reader((line.decode("latin-1"),), delimiter=delimiter, strict=strict))
+    except (csv.Error, StopIteration):
+        return None
+    return [field.encode("latin-1") for field in fields]
 
 
 def looked_at(opening: Opening, reading: Reading) -> Look:
     lines = [line for line in opening.lines[:_SAMPLE] if line.strip()]
     candidates = (reading.delimiter,) if reading.delimiter else tuple("\t,;|")
-    best: tuple[int, str, list[list[str]]] = (0, "", [])
+    best: tuple[int, str, list[list[bytes]]] = (0, "", [])
     for delimiter in candidates:
-        rows = _cut(lines, delimiter)
+        rows = [row for line in lines if (row := split_line(line, delimiter, strict=False)) is not None]
         agreeing = max((n for width, n in Counter(map(len, rows)).items() if width > 1), default=0)
         if agreeing > best[0]:
             best = (agreeing, delimiter, rows)
@@ -282,6 +281,6 @@ def looked_at(opening: Opening, reading: Reading) -> Look:
         return Look(None, kinds, tuple(map(Values, kinds)), Counter())
     widths = Counter(map(len, rows))
     width = widths.most_common(1)[0][0]
-    columns = [[row[place].encode("latin-1") for row in rows if len(row) > place] for place in range(width)]
+    columns = [[row[place] for row in rows if len(row) > place] for place in range(width)]
     values = tuple(map(Values.of, columns))
     return Look(delimiter, tuple(held.kind for held in values), values, widths)

@@ -62,13 +62,6 @@ class Clock:
         found: npt.NDArray[np.int64] = np.array(zoned.cast(pa.int64()))  # a copy, to be written to
         return found
 
-    def set(
-        self, read: tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Times as read and which could be read; the times in UTC."""
-        values, good = read
-        return self.to_utc(values), good
-
     def set_one(self, instant: int) -> int:
         return int(self.to_utc(np.array([instant], np.int64))[0])
 
@@ -78,14 +71,22 @@ Instants: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
 AS_WRITTEN = Clock()
 """Times without a zone stand as they are."""
 
+
+def _in_utc(clock: Clock, read: Instants) -> Instants:
+    return clock.to_utc(read[0]), read[1]
+
+
+def _more(known: Instants, more: Instants) -> Instants:
+    """Those already read, and more."""
+    return np.where(more[1], more[0], known[0]), known[1] | more[1]
+
+
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = ((10**17, Fraction(1, 1000)), (10**14, Fraction(1)), (10**11, Fraction(1000)))
-"""Microseconds a step of epoch numbers from a size on: nanoseconds, microseconds, milliseconds. As seconds
-they would lie after the year 5138.
-"""
+"""Microseconds a step of epoch numbers from a size on, which as seconds would lie after the year 5138."""
 _LONGEST_EPOCH = 20
-_COMMON_LOG = re.compile(r"(\d{2})/([A-Z][a-z]{2})/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})")
+_COMMON_LOG = re.compile(r"(\d{2})/([A-Z][a-z]{2})/(\d{4}):(\d{2}:\d{2}):(\d{2}) ([+-]\d{4})")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _PLAIN = "YYYY-MM-DD hh:mm:ss"
 _COMPACT = "YYMMDDhhmmss"
@@ -150,26 +151,21 @@ def spread(column: pa.BinaryArray, pattern: str, century: bool = True) -> Instan
 
 def plain_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """``2006-03-01 07:17:12``, as in AOL's log (a ``T`` in the middle will do)."""
-    return clock.set(spread(column, _PLAIN))
+    return _in_utc(clock, spread(column, _PLAIN))
 
 
 def compact_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """``970916105432``, as in Excite's log: a year of two digits, from 1969 to 2068."""
-    return clock.set(spread(column, _COMPACT, century=False))
+    return _in_utc(clock, spread(column, _COMPACT, century=False))
 
 
 def frequent_iso(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """Say what is written in one of the frequent ways of ISO 8601."""
-    values, good = plain_instants(column, clock)
+    found = plain_instants(column, clock)
     for pattern in _FREQUENT_ISO[1:]:
-        if good.all():
-            break
-        more, readable = spread(column, pattern)
-        if not pattern.endswith("Z"):
-            more, readable = clock.set((more, readable))
-        values[readable] = more[readable]
-        good |= readable
-    return values, good
+        if not found[1].all():
+            found = _more(found, _in_utc(AS_WRITTEN if "Z" in pattern else clock, spread(column, pattern)))
+    return found
 
 
 def one_by_one(
@@ -206,16 +202,13 @@ def _epoch(text: str, unit: Fraction | None) -> int:
 
 
 def _common_log(text: str) -> int:
-    """``10/Oct/2000:13:55:36 -0700``, as web servers write it."""
+    """``10/Oct/2000:13:55:36 -0700``, as web servers write it, whatever the locale's months are called."""
     found = _COMMON_LOG.fullmatch(text.strip())
     if found is None:
         raise ValueError
-    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
-    shown = datetime(
-        int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), min(int(second), 59)
-    )
-    ahead = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign == "+" else -1)
-    return (shown - ahead - _EPOCH) // _MICROSECOND
+    day, month, year, clock, second, zone = found.groups()
+    number = f"{_MONTHS.index(month) + 1:02}"
+    return _iso(f"{year}-{number}-{day}T{clock}:{min(int(second), 59):02}{zone}", AS_WRITTEN)
 
 
 def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
@@ -268,10 +261,6 @@ def any_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
 
 TimeReader: TypeAlias = Callable[[pa.BinaryArray], Instants]
 
-TIME_FORMATS = ("auto", "iso", "day-first", "month-first", "epoch", "epoch-ms", "epoch-us", "epoch-ns")
-
-_EPOCH_TIME_FORMATS = datetime(1970, 1, 1)
-_MICROSECOND_TIME_FORMATS = timedelta(microseconds=1)
 _LAYOUTS = tuple(
     f"{day}/{month}/YYYY {hour}:mm{seconds}"
     for seconds, day, month, hour in itertools.product((":ss", ""), ("DD", "D"), ("MM", "M"), ("hh", "h"))
@@ -310,20 +299,17 @@ def _ordered(text: str, day_first: bool, clock: Clock) -> int:
         hours = hours % 12 + (12 if half in "pP" else 0)
     micro = int((fraction or "0").ljust(6, "0"))
     shown = datetime(int(year), int(month), int(day), hours, int(minute), int(seconds or 0), micro)
-    return clock.set_one((shown - _EPOCH_TIME_FORMATS) // _MICROSECOND_TIME_FORMATS)
+    return clock.set_one((shown - _EPOCH) // _MICROSECOND)
 
 
 def _ordered_instants(column: pa.BinaryArray, clock: Clock, *, day_first: bool) -> Instants:
     """``31/12/2006 23:59:59`` or ``12/31/2006 11:59 pm``, with dots or dashes as well; and ISO 8601."""
-    values, good = frequent_iso(column, clock)
+    found = frequent_iso(column, clock)
     for separator, layout in itertools.product("/.-", _LAYOUTS):
-        if good.all():
-            break
-        written = layout if day_first else layout.translate(str.maketrans("DM", "MD"))
-        more, readable = clock.set(spread(column, written.replace("/", separator)))
-        values[readable] = more[readable]
-        good |= readable
-    return one_by_one(column, values, good, lambda text: _ordered(text, day_first, clock))
+        if not found[1].all():
+            written = layout if day_first else layout.translate(str.maketrans("DM", "MD"))
+            found = _more(found, _in_utc(clock, spread(column, written.replace("/", separator))))
+    return one_by_one(column, *found, lambda text: _ordered(text, day_first, clock))
 
 
 _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
@@ -337,10 +323,10 @@ _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
     "epoch-ns": lambda column, _: epoch_instants(column, Fraction(1, 1_000)),
 }
 
+TIME_FORMATS = tuple(_READERS)
+
 
 def time_reader(time_format: str, clock: Clock) -> TimeReader:
-    """Say how a column of times in ``time_format`` is read."""
-    if time_format not in TIME_FORMATS:
-        raise ParameterError.outside("time_format", repr(time_format), f"one of {', '.join(TIME_FORMATS)}")
+    """Return what reads a column of times in ``time_format``."""
     read = _READERS[time_format]
     return lambda column: read(column, clock)
