@@ -80,10 +80,11 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
                 child, _ = os.wait()
             except ChildProcessError:
                 break
-            if child in children and not ending:
-                time.sleep(_PAUSE)
+            known = child in children
+            children.discard(child)  # before anything else: a signal may come at any moment
+            time.sleep(_PAUSE if known and not ending else 0)
+            if known and not ending:
                 children.add(_fork(work, usual))
-            children.discard(child)
     finally:
         for name, handler in usual.items():
             signal.signal(name, handler)
