@@ -16,7 +16,7 @@ class Displayed(ABC):
 
     @abstractmethod
     def _summary(self) -> str:
-        """What it is, in one line."""
+        """Say what it is, in one line."""
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

@@ -45,15 +45,11 @@ _MARK = ".partial-"
 
 def sync_directory(directory: Path) -> None:
     """Make a rename inside ``directory`` durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    _fsync(directory)
 
 
-def _fsync_tree(root: Path) -> None:
-    for path in [root, *root.rglob("*")] if root.is_dir() else [root]:
+def _fsync(*paths: Path) -> None:
+    for path in paths:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -121,7 +117,7 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
         yield temporary
         if mode is not None:
             temporary.chmod(mode)
-        _fsync_tree(temporary)
+        _fsync(temporary)
         with _naming(destination):
             temporary.replace(destination)
             sync_directory(destination.parent)
@@ -148,7 +144,7 @@ def atomic_directory(destination: str | Path, *, replace: bool = False) -> Itera
         temporary.mkdir()
     try:
         yield temporary
-        _fsync_tree(temporary)
+        _fsync(temporary, *temporary.rglob("*"))
         if destination.exists() and not replace:
             raise InputError(f"{destination} appeared while it was being written.", "Choose another output.")
         with _naming(destination):
@@ -197,18 +193,11 @@ def check_output(
         ledger_stays: the output is the next state of the same log, so that its ledger goes on.
     """
     path = Path(path)
-    try:
+    with _asking(path):
         if not path.exists() and not path.is_symlink():
             return
         _refuse_what_is_never_replaced(path, inputs)
-    except OSError as error:
-        raise InputError(
-            f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
-        ) from error
-    if not force:
-        raise InputError(
-            f"{path} exists already.", "Choose another output, or say `force=True` to replace it."
-        )
+    _refuse_unless(force, path)
     ledger = path.with_name(f"{path.name}.ledger")
     if ledger.exists() and not ledger_stays:
         raise InputError(
@@ -230,7 +219,7 @@ def check_output_folder(
         inputs: the files that the output is made from.
     """
     path = Path(path)
-    try:
+    with _asking(path):
         if not path.exists() and not path.is_symlink():
             return
         if path.is_symlink():
@@ -239,16 +228,27 @@ def check_output_folder(
             raise InputError(f"the output {path} is not a folder.", "Name a folder to make.")
         alike = all((path / mark).is_file() for mark in marks)
         holding = any(path.resolve() in Path(given).resolve().parents for given in inputs)
-    except OSError as error:
-        raise InputError(
-            f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
-        ) from error
     if not alike:
         raise InputError(
             f"{path} exists already, and is not a folder that this command made.", "Choose another output."
         )
     if holding:
         raise InputError(f"the output {path} holds one of the inputs.", "Choose another output.")
+    _refuse_unless(force, path)
+
+
+@contextmanager
+def _asking(path: Path) -> Iterator[None]:
+    """Let an error of the operating system speak of an output that is looked at."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
+        ) from error
+
+
+def _refuse_unless(force: bool, path: Path) -> None:
     if not force:
         raise InputError(
             f"{path} exists already.", "Choose another output, or say `force=True` to replace it."

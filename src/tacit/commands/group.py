@@ -23,7 +23,7 @@ PANEL = Panel.GROUPS
 
 
 class _BundleUnlessNamed(TyperGroup):
-    """What is no verb of ``tacit group`` is a file to bundle."""
+    """Bundles a file where no verb of ``tacit group`` stands."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):

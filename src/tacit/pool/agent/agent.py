@@ -131,7 +131,7 @@ class Agent:
     # -- keys, periods, tokens ------------------------------------------------------------------------
 
     async def _announced(self, party: str) -> Announcement:
-        """What a party says of its keys, from the one copy that the relay keeps for all."""
+        """Fetch what a party says of its keys, from the one copy that the relay keeps for all."""
         try:
             answer = await self._http.get(f"{self.join.keys}/{party}")
             given = answer.json() if answer.status_code == 200 else None
@@ -160,7 +160,7 @@ class Agent:
         raise oblivious.RelayedError("the pool does not open what its announced key sealed.")
 
     async def standing(self) -> dict[str, Any]:
-        """What the pool promises now, its period, and how many people asked within the window.
+        """Ask what the pool promises now, its period, and how many people asked within the window.
 
         Raises:
             InputError: it promises less than its join file, or an earlier period came again.
@@ -379,7 +379,7 @@ class Agent:
         )
 
     async def _show_standing(self, _request: Request) -> Response:
-        """What the pool promises, how many ask, and what the last query went out under."""
+        """Say what the pool promises, how many ask, and what the last query went out under."""
         said = {"standing": await self.standing(), "last": self.last, "leaf": self.words(self.leaf)}
         return JSONResponse(said, headers=_HEADERS)
 

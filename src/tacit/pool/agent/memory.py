@@ -29,7 +29,7 @@ def usual_place(join: JoinFile) -> Path:
 
 @dataclass
 class DeviceMemory:
-    """What was promised, the highest period, the digests of keys by period, and tokens by period."""
+    """The promise, the highest period, the digests of keys by period, and tokens by period."""
 
     path: Path
     k: int
@@ -73,11 +73,7 @@ class DeviceMemory:
         return found
 
     def learn_keys(self, keys: Mapping[int, bytes]) -> None:
-        """Take in the issuer's keys by period.
-
-        Raises:
-            InputError: a period that is known has another key now.
-        """
+        """Take in the issuer's keys by period, and refuse another key for a period that is known."""
         digests = {at: hashlib.sha256(key).hexdigest() for at, key in keys.items()}
         if any(self.keys.get(at, digest) != digest for at, digest in digests.items()):
             raise InputError(
@@ -87,11 +83,7 @@ class DeviceMemory:
         self.keys = {at: key for at, key in (self.keys | digests).items() if at >= self.period.number}
 
     def enter(self, period: int) -> None:
-        """Go on to a period that the pool announced; numbers never fall.
-
-        Raises:
-            InputError: an earlier number comes again, or a second key for the same number.
-        """
+        """Go on to a period that the pool announced; numbers never fall, and a number has one key."""
         before, key = self.period, self.keys.get(period, "")
         if period == before.number and not (key and before.key):  # its key was not known yet
             self.period = PeriodMemory(period, key or before.key)

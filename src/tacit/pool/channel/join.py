@@ -65,11 +65,7 @@ class Identity:
 
 
 def read_secret(path: Path) -> str:
-    """The secret in a file.
-
-    Raises:
-        InputError: there is none; nothing of the file is repeated.
-    """
+    """Read the secret in a file; the error repeats nothing of the file."""
     try:
         found = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -102,11 +98,7 @@ def signed(identity: Identity, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked(public: str, given: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The content without its signature.
-
-    Raises:
-        InputError: it was not signed with this key.
-    """
+    """Return the content without its signature, if this key signed it."""
     content = {name: value for name, value in given.items() if name != "signature"}
     if not is_signed(public, _canonical(content), given.get("signature")):
         raise InputError(f"the signature of {what} is wrong.", "Get it again from whoever runs the pool.")
@@ -122,7 +114,7 @@ def _address(name: str, text: object) -> str:
 
 @dataclass(frozen=True)
 class JoinFile:
-    """What a pool is.
+    """The definition of a pool.
 
     Attributes:
         rules: what it promises.
@@ -163,12 +155,12 @@ class JoinFile:
 
     @property
     def template(self) -> Template:
-        """What a record is."""
+        """The template of records."""
         return self.tree.template
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """What is signed."""
+        """The content that is signed."""
         promised = {name: getattr(self.rules, name) for name in ("k", "window", "period")}
         named = {name: getattr(self, name) for name in _NAMED}
         return {
@@ -340,7 +332,7 @@ def token_challenge(join: JoinFile, period: int) -> bytes:
 
 @dataclass(frozen=True)
 class Announcement:
-    """What a party says of the key it drew at its start, signed with its identity.
+    """A party's statement of the key it drew at its start, signed with its identity.
 
     Attributes:
         party: one of :data:`PARTIES`.

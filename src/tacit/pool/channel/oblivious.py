@@ -68,11 +68,7 @@ class BinaryResponse:
 
 
 def read_request(data: bytes) -> BinaryRequest:
-    """A request from its bytes.
-
-    Raises:
-        InputError: what is not one; nothing of the bytes is repeated.
-    """
+    """Read a request; the error about what is none repeats nothing of it."""
     reader = _Reader(data)
     framing = reader.number()
     if framing not in (_REQUEST, _OPEN_REQUEST):
@@ -85,11 +81,7 @@ def read_request(data: bytes) -> BinaryRequest:
 
 
 def read_response(data: bytes) -> BinaryResponse:
-    """A response from its bytes.
-
-    Raises:
-        InputError: what is not one; nothing of the bytes is repeated.
-    """
+    """Read a response; the error about what is none repeats nothing of it."""
     reader = _Reader(data)
     framing = reader.number()
     if framing not in (_RESPONSE, _OPEN_RESPONSE):
@@ -223,7 +215,7 @@ _HEADER = struct.Struct(">BHHH")
 
 @dataclass(frozen=True)
 class KeyConfiguration:
-    """What a gateway tells about one of its keys (section 3.1)."""
+    """The configuration of one of a gateway's keys (section 3.1)."""
 
     identifier: int
     public_key: bytes
@@ -302,11 +294,7 @@ class SealedRequest(_Exchange):
     """A request on its way (``data`` is what is sent), and what is needed to open its response."""
 
     def open_response(self, message: bytes) -> bytes:
-        """The binary HTTP response.
-
-        Raises:
-            InputError: where it was not sealed for this request.
-        """
+        """Open the binary HTTP response, if it was sealed for this request."""
         cipher, nonce = self._cipher(message[: self._nonce_length])
         try:
             opened: bytes = cipher.decrypt(nonce, message[self._nonce_length :], b"")
@@ -360,11 +348,7 @@ class GatewayKey:
         return struct.pack(">H", len(one)) + one
 
     def open_request(self, message: bytes) -> OpenedRequest:
-        """Open a sealed request.
-
-        Raises:
-            InputError: where it was not sealed for this key.
-        """
+        """Open a request that was sealed for this key."""
         if len(message) < _HEADER.size + _ENC_LENGTH:
             raise InputError("a sealed request ends too early.")
         header, rest = message[: _HEADER.size], message[_HEADER.size :]

@@ -91,11 +91,7 @@ class VerifyingKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> VerifyingKey:
-        """A key as :meth:`to_bytes` writes it.
-
-        Raises:
-            InputError: what is none, or too short to rely on.
-        """
+        """Read a key as :meth:`to_bytes` writes it, if it is one and long enough to rely on."""
         at = data.find(_PSS)
         found = data[at + len(_PSS) :] if at >= 0 else b""
         try:
@@ -132,11 +128,7 @@ class VerifyingKey:
         return Blinded(message, hidden.to_bytes(self.length, "big"), pow(factor, -1, self.n))
 
     def finalize(self, blinded: Blinded, signed: bytes) -> bytes:
-        """The signature of the message (section 4.4).
-
-        Raises:
-            InputError: what came back was not signed with this key.
-        """
+        """Return the signature of the message, if what came back was signed with this key (section 4.4)."""
         number = int.from_bytes(signed, "big") * blinded.inverse % self.n
         signature = number.to_bytes(self.length, "big")
         if len(signed) != self.length or not self.verify(blinded.message, signature):
@@ -144,7 +136,7 @@ class VerifyingKey:
         return signature
 
     def verify(self, message: bytes, signature: bytes) -> bool:
-        """Is this a signature of the message (section 4.5)?"""
+        """Check a signature of the message (section 4.5)."""
         pss = padding.PSS(padding.MGF1(SHA384()), _SALT)
         try:
             self._key.verify(signature, message, pss, SHA384())
@@ -175,11 +167,7 @@ class BlindSigner:
         return self._key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
     def sign(self, request: bytes) -> bytes:
-        """Sign a blinded message (section 4.3).
-
-        Raises:
-            InputError: the message does not fit the key.
-        """
+        """Sign a blinded message that fits the key (section 4.3)."""
         n, e = self.public.n, self.public.e
         number = int.from_bytes(request, "big")
         if len(request) != self.public.length or number >= n:

@@ -62,7 +62,7 @@ NEVER = -inf
 
 @dataclass(frozen=True)
 class Rules:
-    """What a pool promises; times in seconds (or any unit).
+    """The promise of a pool; times in seconds (or any unit).
 
     Attributes:
         k: how many people must match a query.
@@ -133,7 +133,7 @@ class BatchItem:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What goes to the gateway in one request, to be logged whole or not at all.
+    """A request to the gateway, to be logged whole or not at all.
 
     Attributes:
         number: names it; a repeat has the same.
@@ -177,17 +177,13 @@ def next_period(last: int, now: float, length: float) -> int:
 
 @dataclass(frozen=True)
 class PeriodMemory:
-    """What an agent keeps on disk of the periods: the highest number, and the digest of its key."""
+    """An agent's memory of the periods: the highest number, and the digest of its key."""
 
     number: int = -1
     key: str = ""
 
     def accept(self, number: int, key: str) -> PeriodMemory:
-        """The memory after a period was announced with this key.
-
-        Raises:
-            InputError: an earlier number comes again, or a second key for the same number.
-        """
+        """Remember a period and its key; refuse an earlier one, or a second key for the same."""
         if number < self.number or (number == self.number and key != self.key):
             raise InputError(
                 "a period was announced again, or with a second key.",
@@ -215,7 +211,7 @@ class _Recent:
         insort(self.order, (time, token))
 
     def since(self, horizon: float) -> int:
-        """How many people were there at ``horizon`` or later; earlier ones are forgotten."""
+        """Count the people at ``horizon`` or later; earlier ones are forgotten."""
         order = self.order
         if order and order[0][0] < horizon:
             old = bisect_left(order, (horizon, ""))
@@ -316,11 +312,7 @@ class QueryCounter:
         self._batches: dict[str, tuple[BatchItem, ...]] = {}
 
     def open_period(self, number: int, now: float) -> Actions:
-        """Begin a period; queries held with tokens of the last one must be deposited again.
-
-        Raises:
-            InputError: the number is not above all earlier ones.
-        """
+        """Begin a period, above all earlier ones; what is held with tokens of the last must come again."""
         if number <= self.period:
             raise InputError(f"period {number} must come after {self.period}.", "Number it by next_period.")
         last = self._periods.get(self.period)
@@ -409,7 +401,7 @@ class QueryCounter:
         return self._refuse(list(self._tickets), Why.FORGOTTEN)
 
     def people(self, now: float) -> int:
-        """How many people asked within the window, rounded down to a multiple of k."""
+        """Count the people who asked within the window, rounded down to a multiple of k."""
         number = self._inside(ROOT, self._horizon(now))
         return number - number % self.rules.k
 
@@ -456,7 +448,7 @@ class QueryCounter:
         return self._now(now) - self.rules.window + self.rules.slack
 
     def _inside(self, node: int, horizon: float) -> int:
-        """How many people with a leaf in the node have entries."""
+        """Count the people with a leaf in the node who have entries."""
         most = 0
         for period in self._periods.values():
             number = period.inside[node].since(horizon)

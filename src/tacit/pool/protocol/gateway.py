@@ -59,7 +59,7 @@ Answer = Logged | Late | Elsewhere | Unreadable
 
 
 class GatewayLog:
-    """What the gateway remembers: its session, its latest time, and the batches that may come again.
+    """The gateway's memory: its session, its latest time, and the batches that may come again.
 
     Args:
         draw: makes the name of a new session; nobody may be able to foretell it.

@@ -229,7 +229,7 @@ class Template:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """The number of values of each attribute."""
         return tuple(len(attribute) for attribute in self.attributes)
 
     @cached_property
@@ -273,7 +273,7 @@ class Template:
         return ", ".join(said) or "anybody"
 
     def as_dict(self) -> dict[str, Any]:
-        """What :func:`parse_template` reads."""
+        """Return what :func:`parse_template` reads."""
         return self.declared
 
 

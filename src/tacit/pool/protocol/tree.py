@@ -183,16 +183,12 @@ class Tree:
         return cls(template, tuple(None if cut is None else (cut[0], cut[1]) for cut in cuts))
 
     def counts(self, records: Codes) -> dict[int, int]:
-        """How many of the records lie in each leaf."""
+        """Count the records in each leaf."""
         numbers = np.bincount(self.leaves_of(records), minlength=len(self))
         return {leaf: int(numbers[leaf]) for leaf in self.leaves}
 
     def check(self, records: Codes, share: float) -> None:
-        """Refuse a tree of which a leaf holds less than ``share`` of the public records.
-
-        Raises:
-            InputError: a leaf is too small; its people could be told by it.
-        """
+        """Refuse a tree of which a leaf holds less than ``share`` of the public records."""
         fewest = min(self.counts(records).values())
         if fewest < share * len(records):
             raise InputError(
@@ -238,7 +234,7 @@ class Tree:
         return Tree(self.template, tuple(cuts))
 
     def follows(self, before: Tree) -> bool:
-        """Does this tree differ from an earlier one only by merged and split leaves?"""
+        """Say whether this tree differs from an earlier one only by merged and split leaves."""
         if before.template.digest != self.template.digest:
             return False
         waiting = [(ROOT, ROOT)]

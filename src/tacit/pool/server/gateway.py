@@ -42,7 +42,7 @@ _LONGEST_QUERY = 2_000
 
 
 class GatewayState:
-    """What all workers of a gateway share: its keys, the log's rule, and answers that may be asked again."""
+    """State that all workers of a gateway share: its keys, the log's rule, and answers to ask for again."""
 
     def __init__(self) -> None:
         self._ring = KeyRing()

@@ -88,7 +88,7 @@ class IssuerFile:
 
     @property
     def accounts(self) -> int:
-        """How many accounts there are."""
+        """The number of accounts."""
         with self._lock:
             return int(self._file.execute("SELECT count(*) FROM accounts").fetchone()[0])
 
@@ -115,11 +115,7 @@ class IssuerFile:
             return dict(self._signers)
 
     def sign(self, secret: str, requests: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Sign an account's requests: one a period; asked the same again, the same comes out.
-
-        Raises:
-            InputError: there is no such account.
-        """
+        """Sign a known account's requests: one a period; asked the same again, the same comes out."""
         account, signers = account_digest(secret), self.keys()
         with self._lock:
             known = self._file.execute("SELECT 1 FROM accounts WHERE digest = ?", (account,)).fetchone()

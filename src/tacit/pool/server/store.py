@@ -86,7 +86,7 @@ class MemoryStore(KeyRing):
             await self.settle(ticket, {"state": "held"})
 
     async def settled(self, ticket: str) -> dict[str, Any] | None:
-        """What there is for a ticket, and keep it for a while longer; None if it was never given out."""
+        """Return what there is for a ticket, and keep it a while longer; None if it was never given out."""
         until, result = self._results.pop(ticket, (0.0, None))
         if result is None or until <= time.monotonic():
             return None
@@ -98,7 +98,7 @@ class MemoryStore(KeyRing):
         self._standing = standing
 
     async def standing(self) -> dict[str, Any] | None:
-        """Where the pool stands; None while nobody drives."""
+        """Return where the pool stands; None while nobody drives."""
         return self._standing
 
     async def mark(self, period: int) -> int:

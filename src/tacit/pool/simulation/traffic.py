@@ -102,13 +102,13 @@ class SimulationSetting:
 
     @property
     def length(self) -> float:
-        """How long it runs, with a first window that is not counted."""
+        """The time it runs, with a first window that is not counted."""
         return (self.windows + 1) * self.window
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation found after its first window; shares are of 1.
+    """The findings of a simulation after its first window; shares are of 1.
 
     Attributes:
         information_loss: AvgIL (eq. 3), over the queries that went out.
@@ -154,7 +154,7 @@ FIGURES = tuple(field.name for field in fields(Simulated) if field.name not in (
 
 @dataclass(frozen=True)
 class Stream:
-    """Who is there, and who asks when.
+    """Sessions of people, and their queries.
 
     Attributes:
         records: of each person.
@@ -171,12 +171,12 @@ class Stream:
 
     @property
     def asker(self) -> Numbers:
-        """Who asked each query."""
+        """The person who asked each query."""
         found: Numbers = self.person[self.session]
         return found
 
     def asking(self, window: float, number: int) -> Floats:
-        """How many people asked in each of ``number`` windows."""
+        """Count the people who asked in each of ``number`` windows."""
         place = np.minimum((self.time / window).astype(np.int64), number - 1)
         pairs = np.unique(place * len(self.records) + self.asker)
         return np.bincount(pairs // len(self.records), minlength=number).astype(np.float64)
@@ -410,7 +410,7 @@ def newcomers(wait: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True, repr=False)
 class PoolSimulation:
-    """What :func:`simulate_pool` found, as means over its runs.
+    """The findings of :func:`simulate_pool`, as means over its runs.
 
     Attributes:
         setting: what was simulated; its seed is the first run's.

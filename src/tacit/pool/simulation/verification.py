@@ -93,7 +93,7 @@ def read_audited_log(path: str | Path) -> AuditedLog:
 
 @dataclass(frozen=True)
 class AnonymityAudit:
-    """How many entries fail, apart for entries with a group's region and for those with d*.
+    """The number of entries that fail, apart for entries with a group's region and for those with d*.
 
     Attributes:
         identified, identified_general: entries whose sender is k-identified (Definition 2).
