@@ -355,9 +355,7 @@ class Agent:
 
     def words(self, node: int) -> dict[str, str]:
         """A region in words, by attribute, without attributes about which it says nothing."""
-        template, region = self.join.template, self.join.tree.regions[node]
-        everybody = template.values(template.domain)
-        return {name: said for name, said in template.values(region).items() if said != everybody[name]}
+        return self.join.template.words(self.join.tree.regions[node])
 
     # -- serving ----------------------------------------------------------------------------------------
 

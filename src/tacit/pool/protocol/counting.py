@@ -47,7 +47,7 @@ import secrets
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from heapq import nlargest
 from math import inf
@@ -99,10 +99,6 @@ class Rules:
             raise ParameterError.outside("alive", self.alive, "above 0")
         if self.capacity < self.k:
             raise ParameterError.outside("capacity", self.capacity, f"at least k, {self.k}")
-
-    def as_dict(self) -> dict[str, float]:
-        """The rules as everybody reads them."""
-        return asdict(self)
 
 
 class Why(StrEnum):

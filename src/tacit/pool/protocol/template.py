@@ -263,14 +263,10 @@ class Template:
             for attribute, low, high in zip(self.attributes, region.low, region.high, strict=True)
         }
 
-    def words(self, region: Region) -> str:
-        """The region in words, without the attributes about which it says nothing: "25 to 28, Burnaby"."""
-        said = [
-            attribute.words(low, high)
-            for attribute, low, high in zip(self.attributes, region.low, region.high, strict=True)
-            if (low, high) != (0, len(attribute) - 1) or len(attribute) == 1
-        ]
-        return ", ".join(said) or "anybody"
+    def words(self, region: Region) -> dict[str, str]:
+        """The region in words, without the attributes about which it says nothing."""
+        anything = self.values(self.domain)
+        return {name: said for name, said in self.values(region).items() if said != anything[name]}
 
     def as_dict(self) -> dict[str, Any]:
         """Return what :func:`parse_template` reads."""

@@ -186,12 +186,7 @@ class Gateway:
         self.state = state or GatewayState()
         self._client = oblivious.http_client(transport, _SECONDS)
         self._turn = asyncio.Semaphore(_ASKED_AT_ONCE)
-        template, tree = join.template, join.tree
-        everybody = template.values(template.domain)
-        self._person = [
-            {name: said for name, said in template.values(region).items() if said != everybody[name]}
-            for region in tree.regions
-        ]
+        self._person = [join.template.words(region) for region in join.tree.regions]
 
     async def keys(self, _request: Request) -> Response:
         """The key to seal texts for, drawn at this start and signed by the gateway's identity."""
