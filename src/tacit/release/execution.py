@@ -39,28 +39,15 @@ from tacit.privacy.noise.samplers import (
     exact_scale,
     exact_sigma,
 )
+from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, limit_of
 from tacit.release.loops.weights import add_weights, squared_norms
 from tacit.release.rounds_analysis import single_deviation
-from tacit.release.schedule import (
-    LARGEST_VALUE,
-    ONE,
-    AdaptiveRounds,
-    Keys,
-    Noise,
-    NoiseKind,
-    Part,
-    Schedule,
-    Selection,
-    SingleCount,
-    StepFunction,
-    Tally,
-)
 
 Tables = dict[str, pa.Table]
 """What is published: tables by name, each with its key columns and ``count``."""
 
-Rows = Callable[[Part, Mapping[str, pa.Table]], Iterable[pa.RecordBatch]]
+Rows = Callable[[schedules.Part, Mapping[str, pa.Table]], Iterable[pa.RecordBatch]]
 """The keys of a part with their true counts, given the tables published before it. Secret.
 
 Columns: those that make a key, ``count``, and where the part takes both kinds of keys ``public``.
@@ -129,7 +116,7 @@ class SelectedItems:
         return np.zeros(self.items.size, np.bool_) if self.below is None else self.below > 0
 
 
-_SAMPLERS = {NoiseKind.LAPLACE: discrete_laplace}
+_SAMPLERS = {schedules.NoiseKind.LAPLACE: discrete_laplace}
 _NOT_KEYS = ("count", "public")
 
 
@@ -143,10 +130,10 @@ class Passed:
 
 
 def execute(
-    schedule: Schedule,
+    schedule: schedules.Schedule,
     counts: Rows | Mapping[str, pa.Table] | Held,
     source: RandomSource,
-    shown: Callable[[Part, pa.Table], pa.Table] = lambda _, keys: keys,
+    shown: Callable[[schedules.Part, pa.Table], pa.Table] = lambda _, keys: keys,
 ) -> Tables:
     """Draw, compare and publish: one table for each part.
 
@@ -179,7 +166,7 @@ def _with_measures(keys: pa.Table, counts: Whole) -> pa.Table:
     return keys.append_column("count", pa.array(counts, pa.int64()))
 
 
-def _with_counts(part: Part, keys: pa.Table, found: SelectedItems, chosen: Whole) -> pa.Table:
+def _with_counts(part: schedules.Part, keys: pa.Table, found: SelectedItems, chosen: Whole) -> pa.Table:
     """A table of keys with what is published of each: its count and deviation, or what it is fewer than."""
     withheld = found.withheld[chosen]
     columns = {
@@ -193,7 +180,9 @@ def _with_counts(part: Part, keys: pa.Table, found: SelectedItems, chosen: Whole
     return keys
 
 
-def _publish_selected(schedule: Schedule, selection: Selection, held: Held, source: RandomSource) -> Tables:
+def _publish_selected(
+    schedule: schedules.Schedule, selection: schedules.Selection, held: Held, source: RandomSource
+) -> Tables:
     """Find and count the items of all parts together, and make one table of each."""
     found = select(selection, held.holdings, source)
     tables: Tables = {}
@@ -206,16 +195,16 @@ def _publish_selected(schedule: Schedule, selection: Selection, held: Held, sour
     return tables
 
 
-def require_drawable(schedule: Schedule) -> None:
+def require_drawable(schedule: schedules.Schedule) -> None:
     """Refuse, before anything is charged, what no noise can be drawn for."""
     for noise in schedule.noises():
-        if noise.kind is NoiseKind.GAUSSIAN:
+        if noise.kind is schedules.NoiseKind.GAUSSIAN:
             exact_sigma(noise.scale)
         else:
             exact_scale(noise.scale)
 
 
-def _within(part: Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passed:
+def _within(part: schedules.Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passed:
     """Of the keys that passed, those that may be shown: with a key of an earlier table that was published.
 
     The guarantee rests on it, so it is done here, whatever rows a mechanism gives.
@@ -237,14 +226,14 @@ def with_noise(numbers: Whole, noise: Whole) -> Whole:
     return numbers + noise
 
 
-def draw(noise: Noise | None, size: int, source: RandomSource) -> NDArray[np.int64]:
+def draw(noise: schedules.Noise | None, size: int, source: RandomSource) -> NDArray[np.int64]:
     """Noise for ``size`` keys; zeros where there is none."""
     if noise is None:
         return np.zeros(size, np.int64)
     return _SAMPLERS[noise.kind](noise.scale, size, source)
 
 
-def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: RandomSource) -> Passed:
+def pass_threshold(part: schedules.Part, batches: Iterable[pa.RecordBatch], source: RandomSource) -> Passed:
     """Add noise to the counts of all keys that take part; keep those that reach the threshold."""
     kept, true, noisy = [], [], []
     for batch in batches:
@@ -269,14 +258,14 @@ def pass_threshold(part: Part, batches: Iterable[pa.RecordBatch], source: Random
 
 
 def _taking_part(
-    part: Part, batch: pa.RecordBatch, compared: NDArray[np.int64], source: RandomSource
+    part: schedules.Part, batch: pa.RecordBatch, compared: NDArray[np.int64], source: RandomSource
 ) -> NDArray[np.bool_]:
     """Secret keys that occur often enough; public ones always, or by chance where their count is 0."""
     occurring = compared >= max(1, part.minimum)
-    if part.keys is Keys.OCCURRING:
+    if part.keys is schedules.Keys.OCCURRING:
         return occurring
     public = np.ones(len(compared), np.bool_)
-    if part.keys is Keys.BOTH:
+    if part.keys is schedules.Keys.BOTH:
         public = np.asarray(batch.column("public"))
     idle = np.flatnonzero(public & ~occurring)
     taking = occurring.copy()
@@ -301,21 +290,21 @@ def in_order(table: pa.Table) -> pa.Table:
     return table.take(pc.sort_indices(by, sort_keys=order)).combine_chunks()
 
 
-def column_types(part: Part) -> Sequence[tuple[str, pa.DataType]]:
+def column_types(part: schedules.Part) -> Sequence[tuple[str, pa.DataType]]:
     """The key columns of a published table."""
     return [
         (column.name, pa.list_(pa.string()) if column.several else pa.string()) for column in part.columns
     ]
 
 
-def _schema(part: Part) -> pa.Schema:
+def _schema(part: schedules.Part) -> pa.Schema:
     """Key columns are text, or lists of text, and never null."""
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in column_types(part)])
 
 
-def select(selection: Selection, holdings: Holdings, source: RandomSource) -> SelectedItems:
+def select(selection: schedules.Selection, holdings: Holdings, source: RandomSource) -> SelectedItems:
     """Carry out a selection on who holds what: which items are published, and with which counts."""
-    if isinstance(selection, SingleCount):
+    if isinstance(selection, schedules.SingleCount):
         items, counts = count_once(selection, holdings, source)
         return SelectedItems(items, counts, np.full(items.size, single_deviation(selection)))
     found = find(selection, holdings, source)
@@ -378,13 +367,13 @@ def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
     return int(with_noise(np.array([number]), discrete_gaussian(sigma, 1, source))[0])
 
 
-def stepped(steps: StepFunction, numbers: Whole) -> NDArray[np.uint16]:
+def stepped(steps: schedules.StepFunction, numbers: Whole) -> NDArray[np.uint16]:
     """The value of the step function at each number."""
     values = np.array((0, *steps.values), dtype=np.uint16)
     return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]
 
 
-def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> Found:
+def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomSource) -> Found:
     """Carry out the rounds of selection.
 
     An item whose steering says 0 is out for good, by its own noisy numbers, so no more noise is drawn for it:
@@ -397,7 +386,7 @@ def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> 
         listed = holdings.listed
     present = np.flatnonzero(occurring | listed).astype(np.int64)
     scores = scores_of(schedule, holdings, listed)
-    values = LARGEST_VALUE * scores
+    values = schedules.LARGEST_VALUE * scores
     standing = np.zeros(present.size, dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)
     found: list[tuple[Whole, Whole, Whole]] = []
@@ -421,7 +410,9 @@ def find(schedule: AdaptiveRounds, holdings: Holdings, source: RandomSource) -> 
     return Found(items, starts, rounds)
 
 
-def scores_of(schedule: AdaptiveRounds, holdings: Holdings, listed: NDArray[np.bool_]) -> NDArray[np.uint16]:
+def scores_of(
+    schedule: schedules.AdaptiveRounds, holdings: Holdings, listed: NDArray[np.bool_]
+) -> NDArray[np.uint16]:
     """The score of every item, by the number of its words and whether it is on the public list."""
     if holdings.words is None:
         return np.ones(holdings.kinds, np.uint16)
@@ -434,10 +425,12 @@ def scores_of(schedule: AdaptiveRounds, holdings: Holdings, listed: NDArray[np.b
 
 def bounded_parts(squares: Whole, bound: int) -> Whole:
     """Each user's squared norm, at most ``bound``, as a part of it: ``ONE`` at the most."""
-    return np.asarray(np.minimum(squares, bound) * ONE // bound)
+    return np.asarray(np.minimum(squares, bound) * schedules.ONE // bound)
 
 
-def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: RandomSource) -> SelectedItems:
+def take_tally(
+    schedule: schedules.Tally, holdings: Holdings, found: Found, source: RandomSource
+) -> SelectedItems:
     """Count the found items; which they are is public by now."""
     if not found.items.size:
         return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
@@ -445,7 +438,7 @@ def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: Random
     values = np.zeros(holdings.kinds, dtype=np.uint16)
     values[found.items] = relative
     people = holdings.starts.size - 1
-    users = noisy_number(ONE * people, schedule.users_sigma, source)
+    users = noisy_number(schedules.ONE * people, schedule.users_sigma, source)
     weights = relative.astype(np.int64)
     numbers = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit_of(weights))
     clipped = Clipped(schedule, weights, numbers, users)
@@ -459,7 +452,7 @@ def take_tally(schedule: Tally, holdings: Holdings, found: Found, source: Random
 
 
 def count_once(
-    schedule: SingleCount, holdings: Holdings, source: RandomSource, times: float = 1.0
+    schedule: schedules.SingleCount, holdings: Holdings, source: RandomSource, times: float = 1.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Carry it out: the items that are published, and their noisy counts.
 

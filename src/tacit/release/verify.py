@@ -25,20 +25,8 @@ from tacit.privacy import Guarantee
 from tacit.privacy.accounting.composition import Account, CompositionRule, decimal, parts_of_events
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release import prose
+from tacit.release.document import manifest as manifests
 from tacit.release.document.about import About
-from tacit.release.document.manifest import (
-    FIELDS,
-    MANIFEST,
-    file_hash,
-    following,
-    is_hash,
-    manifest_text,
-    mechanism_of,
-    paper_of,
-    parts_of,
-    read_manifest,
-    require_plain,
-)
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import Finding, expected_files, read_table, table_checks
 from tacit.release.mechanism import Plan
@@ -64,11 +52,11 @@ def verify_release(folder: str | Path, ledger: Ledger | str | Path | None = None
     Raises IntegrityError if there is no manifest to check, or no JSON in it.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
+    manifest = manifests.read_manifest(folder)
     well_formed = "the manifest is well-formed and has no other fields"
     checks = [_made(well_formed, lambda: _form(folder, manifest))]
     try:
-        mechanism = mechanism_of(manifest)
+        mechanism = manifests.mechanism_of(manifest)
         schedule = mechanism.schedule
     except (KeyError, IntegrityError) as error:
         problem = getattr(error, "problem", "it names none")
@@ -97,7 +85,9 @@ def _same(one: object, other: object) -> bool:
 
 
 def _form(folder: Path, manifest: dict[str, Any]) -> Finding:
-    whole = set(manifest) == FIELDS and (folder / MANIFEST).read_text("utf-8") == manifest_text(manifest)
+    whole = set(manifest) == manifests.FIELDS and (folder / manifests.MANIFEST).read_text(
+        "utf-8"
+    ) == manifests.manifest_text(manifest)
     entry, versions = manifest["ledger"], manifest["versions"]
     released, users = manifest["released"], manifest["users"]
     return (
@@ -106,7 +96,7 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Finding:
         and (users is None or (type(users) is int and users > 0))
         and set(entry) == {"entry", "hash"}
         and type(entry["entry"]) is int
-        and is_hash(entry["hash"])
+        and manifests.is_hash(entry["hash"])
         and all(re.fullmatch(r"[\w.+!-]{1,40}", number) for number in versions.values()),
         "",
     )
@@ -117,7 +107,10 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
     stated = manifest["parameters"]
 
     def verdict() -> Finding:
-        about, follows = About.from_dict(manifest["about"]).to_dict(), following(mechanism, manifest)
+        about, follows = (
+            About.from_dict(manifest["about"]).to_dict(),
+            manifests.following(mechanism, manifest),
+        )
         same = _same(follows, {name: manifest[name] for name in follows})
         return same and _same(about, manifest["about"]), str(follows["strength"])
 
@@ -127,7 +120,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         return _same(found, [stated, manifest["preparation"], True]), ""
 
     def costs() -> Finding:
-        cost = [parts_of(mechanism), paper_of(mechanism)]
+        cost = [manifests.parts_of(mechanism), manifests.paper_of(mechanism)]
         return _same(cost, [manifest["parts"], manifest["paper"]]), ""
 
     found = mechanism.guarantee
@@ -190,7 +183,7 @@ def _page(folder: Path, manifest: dict[str, Any], mechanism: Plan[Any]) -> tuple
     """The page is what this version of Tacit makes of the manifest and the tables, to the letter."""
 
     def same() -> Finding:
-        require_plain(folder / PAGE)
+        manifests.require_plain(folder / PAGE)
         made_by = manifest["versions"]["tacit"]
         if made_by != __version__:
             return False, f"made by Tacit {made_by}, which alone can compare it; this is {__version__}"
@@ -211,12 +204,12 @@ def _files(folder: Path, manifest: dict[str, Any], expected: set[str]) -> Iterat
         def unchanged(name: str = name, path: Path = path) -> Finding:
             if not path.is_file() or path.is_symlink():
                 return False, "missing, or not a plain file"
-            found = {"sha256": file_hash(path), "bytes": path.stat().st_size}
+            found = {"sha256": manifests.file_hash(path), "bytes": path.stat().st_size}
             same = _same(found, manifest["files"][name])
             return same, "as stated" if same else "changed"
 
         yield _made(f"{name} is the file that was released", unchanged)
-    strays = {path.name for path in folder.iterdir()} - expected - {MANIFEST}
+    strays = {path.name for path in folder.iterdir()} - expected - {manifests.MANIFEST}
     yield Check("nothing else is in the folder", not strays, f"{len(strays)} others" if strays else "")
 
 
@@ -240,7 +233,7 @@ def _ledger(
         "the charge is that of the release",
         lambda: (_same(mechanism.event.to_dict(), entry.event.to_dict()), str(entry.guarantee)),
     )
-    bound = entry.manifest == file_hash(folder / MANIFEST)
+    bound = entry.manifest == manifests.file_hash(folder / manifests.MANIFEST)
     found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""
     yield Check("the ledger notes this very manifest", bound, found)
 

@@ -24,17 +24,7 @@ from ir_measures import P, R
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import (
-    WINDOW,
-    CountedLog,
-    LogPart,
-    Numbers,
-    ReleasedData,
-    Vocabulary,
-    add_up,
-    later_queries,
-    ranges,
-)
+from tacit.evaluate import data as logs
 from tacit.evaluate.public import fewer_words, popular
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge, ranked_by
 
@@ -48,7 +38,7 @@ _MEASURES = {"P@5": P @ 5, "R@5": R @ 5}
 
 
 def suggest(
-    released: ReleasedData, queries: Numbers, most: int = _LISTED, weight: float = SIMILARITY_WEIGHT
+    released: logs.ReleasedData, queries: logs.Numbers, most: int = _LISTED, weight: float = SIMILARITY_WEIGHT
 ) -> Ranked:
     """The best candidates for each of these queries of the release."""
     size = len(released.queries)
@@ -91,7 +81,7 @@ class Suggestion(Task):
     def __init__(self, weight: float = SIMILARITY_WEIGHT) -> None:
         self._weight = weight
 
-    def against(self, original: CountedLog, test: LogPart) -> SuggestionTrial:
+    def against(self, original: logs.CountedLog, test: logs.LogPart) -> SuggestionTrial:
         del original
         return SuggestionTrial(test, self._weight)
 
@@ -99,10 +89,10 @@ class Suggestion(Task):
 class SuggestionTrial:
     """Prefixes of test sessions, each with the different queries that came after it."""
 
-    def __init__(self, test: LogPart, weight: float) -> None:
+    def __init__(self, test: logs.LogPart, weight: float) -> None:
         self._test, self._weight = test, weight
         searches = test.searches
-        pairs = np.unique(np.stack(later_queries(searches, WINDOW)), axis=1)
+        pairs = np.unique(np.stack(logs.later_queries(searches, logs.WINDOW)), axis=1)
         # a prefix is the place of its last query among the searches
         self._prefixes, prefix = np.unique(pairs[0], return_inverse=True)
         self._truth = prefix.astype(np.int64), pairs[1]
@@ -120,11 +110,11 @@ class SuggestionTrial:
         nth = np.arange(len(self._shorter)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         self._shorter_score = _WORDS / 2.0**nth
         listed = pa.array([text for each in shorter for text in each], pa.string())
-        self._texts = Vocabulary(pa.chunked_array([test.queries.texts, listed], pa.string()))
+        self._texts = logs.Vocabulary(pa.chunked_array([test.queries.texts, listed], pa.string()))
         self._shorter_text = self._texts.find(listed)
         self._own = self._texts.find(test.queries.texts)
 
-    def measure(self, released: ReleasedData) -> Measures:
+    def measure(self, released: logs.ReleasedData) -> Measures:
         found: dict[str, Measured] = {}
         numbers = released.queries.find_or_add(self._texts.texts)
         for way, ranked in (
@@ -137,17 +127,17 @@ class SuggestionTrial:
                 found[f"{way}: {name}"] = self._by_session(judged[measure])
         return found
 
-    def _by_people(self, released: ReleasedData, numbers: Numbers) -> Ranked:
+    def _by_people(self, released: logs.ReleasedData, numbers: logs.Numbers) -> Ranked:
         """By people who asked it later, the query's own words, and popularity."""
         own = numbers[self._own][self._distinct]
         follows = released.follows
         known = np.flatnonzero(own < len(released.queries))
         begins = np.searchsorted(follows.row, own[known])
         ends = np.searchsorted(follows.row, own[known], side="right")
-        row, source = ranges(begins, ends - begins)
+        row, source = logs.ranges(begins, ends - begins)
         often, share = popular(released, _LISTED + 1)  # one of them may be the query itself
         every = np.arange(len(own))
-        total = add_up(
+        total = logs.add_up(
             np.concatenate([known[row], self._shorter, np.repeat(every, len(often))]),
             np.concatenate([follows.column[source], numbers[self._shorter_text], np.tile(often, len(every))]),
             np.concatenate(
@@ -158,7 +148,7 @@ class SuggestionTrial:
         listed = ranked_by(total.row[other], total.column[other], total.weight[other], _LISTED)
         return _spread(listed, self._which)
 
-    def _by_flow(self, released: ReleasedData) -> Ranked:
+    def _by_flow(self, released: logs.ReleasedData) -> Ranked:
         """By eq. 4.9."""
         asked = released.queries.find(self._test.queries.texts)[self._asked]
         known = np.flatnonzero(asked >= 0)
@@ -175,9 +165,9 @@ class SuggestionTrial:
         return Measured(np.divide(sums, counts, out=np.full(self._sessions, np.nan), where=served))
 
 
-def _spread(listed: Ranked, which: Numbers) -> Ranked:
+def _spread(listed: Ranked, which: logs.Numbers) -> Ranked:
     """The list of a query for every prefix that ends with it."""
     size = int(which.max()) + 1 if len(which) else 0
     begins = np.searchsorted(listed.unit, np.arange(size + 1))
-    row, source = ranges(begins[which], np.diff(begins)[which])
+    row, source = logs.ranges(begins[which], np.diff(begins)[which])
     return Ranked(row, listed.item[source], listed.place[source])

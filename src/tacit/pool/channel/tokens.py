@@ -17,16 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA384
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_der_private_key,
-    load_der_public_key,
-)
 
 from tacit.errors import InputError
 
@@ -95,7 +88,9 @@ class VerifyingKey:
         at = data.find(_PSS)
         found = data[at + len(_PSS) :] if at >= 0 else b""
         try:
-            key = load_der_public_key(found[found.index(b"\x00") + 1 :])  # behind the head of the bit string
+            key = serialization.load_der_public_key(
+                found[found.index(b"\x00") + 1 :]
+            )  # behind the head of the bit string
         except ValueError as error:
             raise InputError("this is no public key of a token issuer.") from error
         if not isinstance(key, rsa.RSAPublicKey) or key.key_size < 2048:
@@ -106,7 +101,7 @@ class VerifyingKey:
 
     def to_bytes(self) -> bytes:
         """As DER with the algorithm of RSASSA-PSS (RFC 9578, section 6.5)."""
-        key = self._key.public_bytes(Encoding.DER, PublicFormat.PKCS1)
+        key = self._key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.PKCS1)
         return _der(0x30, _PSS + _der(0x03, b"\x00" + key))
 
     @cached_property
@@ -158,13 +153,15 @@ class BlindSigner:
     @classmethod
     def from_bytes(cls, data: bytes) -> BlindSigner:
         """A key as :meth:`to_bytes` writes it."""
-        key = load_der_private_key(data, None)
+        key = serialization.load_der_private_key(data, None)
         assert isinstance(key, rsa.RSAPrivateKey)
         return cls(key)
 
     def to_bytes(self) -> bytes:
         """The secret key, for the issuer's own file."""
-        return self._key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+        return self._key.private_bytes(
+            serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
 
     def sign(self, request: bytes) -> bytes:
         """Sign a blinded message that fits the key (section 4.3)."""
