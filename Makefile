@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test fuzz check bench docs lock clean
+.PHONY: demo test fuzz check bench audit docs lock clean
 
 demo: .venv/.runtime
 	$(BIN)/tacit demo
@@ -25,6 +25,10 @@ check: .venv/.development
 
 bench: .venv/.development
 	$(BIN)/python benchmarks/run.py
+
+# Attack every release mechanism, and write what was found into its guarantee page.
+audit: .venv/.development
+	$(BIN)/python scripts/audit_pages.py
 
 docs: .venv/.development
 	$(BIN)/mkdocs serve

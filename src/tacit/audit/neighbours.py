@@ -149,7 +149,7 @@ def people_of(plan: Plan[Any]) -> dict[str, int]:
     selection = plan.schedule.selection
     if isinstance(selection, AdaptiveRounds):
         middle = even_chance_at(selection)
-        return {f"{n} holders": n for n in sorted({round(middle * s) for s in (0.88, 0.94)})}
+        return {f"{n} holders": n for n in sorted({round(middle * s) for s in (0.6, 0.72, 0.92)})}
     if isinstance(selection, SingleCount):
         return {"crowd": selection.least + math.ceil(SCALES * selection.scale), "alone": 0}
     if plan.schedule.exact:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
+from tacit.audit import exact
 from tacit.audit.neighbours import CountedPair, Key
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import execution
@@ -277,15 +278,10 @@ def _appears(part: Part, count: int | None) -> float:
         return 0.0
     if part.least is None:
         return 1.0
-    return _survival(part.scale, part.least - count) * (part.chance if count == 0 else 1.0)
-
-
-def _survival(scale: float, t: int) -> float:
-    if not scale:
-        return float(t <= 0)
-    a = math.exp(-1 / scale)
-    tail = a ** abs(t if t >= 0 else 1 - t) / (1 + a)
-    return tail if t >= 0 else 1 - tail
+    chance = part.chance if count == 0 else 1.0
+    if not part.scale:
+        return chance * (count >= part.least)
+    return chance * float(exact.survival(math.exp(-1 / part.scale), part.least - count))
 
 
 def _log_ratio(one: float, two: float) -> float:
