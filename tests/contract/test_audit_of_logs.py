@@ -18,6 +18,7 @@ from tacit.audit.canaries import MEMORY, audit_log
 from tacit.audit.page import page_of
 from tacit.audit.people import audit_people
 from tacit.errors import ParameterError
+from tacit.release.document.words import verdict_on
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,9 @@ def test_topics_have_no_canaries(log: tacit.Log) -> None:
 def test_people_behind_hashed_ids_and_exact_counts(log: tacit.Log) -> None:
     """Everybody has a query of their own: one known search finds whom it names, and k-query tells all."""
     found = audit_people(log.path, known=2, people=40, epsilons=(1.0,), mechanisms=("zealous",))
+    (noisy,) = [row for row in found.to_dict()["rows"] if "ε" in row["label"]]
+    promised = tacit.Zealous(epsilon=1, delta=1e-6).plan().guarantee
+    assert noisy["worst"] == pytest.approx(100 * verdict_on(promised).after), "as the officer's page has it"
     assert [each["known"] for each in found.found] == [1, 2]
     assert (
         found.found[-1]["found"] / found.found[-1]["tried"] > 0.6

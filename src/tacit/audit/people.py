@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
-from tacit.audit.page import bar, table
+from tacit.audit.page import bar, share, table
 from tacit.display import Displayed
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.release.engines import Engine, memory_for, open_engine
@@ -60,8 +60,7 @@ class PeopleAudit(Displayed):
         return (
             f"Who knows {known['known']} searches finds {known['found'] / max(known['tried'], 1):.0%} of "
             f"people behind hashed ids; exact counts give {exact['right']} of {exact['guesses']} secrets "
-            f"away; under noise at most {most:.0%} of guesses were right, and more than its ε proves never "
-            "can be."
+            f"away; under noise {most:.0%} of guesses were right at most. What ε promises is the worst case."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +78,7 @@ class PeopleAudit(Displayed):
             if each is known and each["tried"]
         ]
         rows += [
-            bar(each["label"], each["right"], each["guesses"], each["epsilon"], bad=each["epsilon"] is None)
+            bar(each["label"], each["right"], each["guesses"], each["loss"], bad=each["epsilon"] is None)
             for each in self.guessed
         ]
         return {
@@ -125,8 +124,7 @@ class PeopleAudit(Displayed):
             for e in self.found
         ]
         for each in self.guessed:
-            worst = bar("", 1, 1, each["epsilon"])["worst"]
-            limit = "no limit" if worst is None else f"{worst:.0f}%"
+            limit = "no limit" if each["loss"] is None else f"{share(each['loss']):.0f}%"
             rows.append((each["label"], f"{each['right']:,}", f"{each['guesses']:,}", limit))
         return rows
 
@@ -195,6 +193,8 @@ def audit_people(
                     "label": label,
                     "mechanism": plan.name,
                     "epsilon": proved,
+                    # The coin changes what a person did, and not who is in the log: a history is replaced.
+                    "loss": None if proved is None else plan.guarantee.as_replace().but_for()[0],
                     "right": int(right.sum()),
                     "guesses": len(tossed),
                 }
