@@ -119,7 +119,7 @@ def server(
     routes: Sequence[Route],
     *,
     inner: Sequence[Endpoint] = (),
-    lifespan: Callable[[Starlette], AbstractAsyncContextManager[Any]] | None = None,
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
 ) -> Starlette:
     """An application with these routes, and its description at ``/openapi.json``."""
 

@@ -14,8 +14,8 @@ import json
 import signal
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from multiprocessing.managers import BaseManager
 from typing import Any
@@ -274,8 +274,14 @@ class Gateway:
 
     def app(self) -> Starlette:
         """The ASGI application."""
+
+        @asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with self._client:
+                yield
+
         routes = [
             Route("/keys", self.keys, methods=["GET"]),
             Route("/batch", self.batch, methods=["POST"]),
         ]
-        return server("Tacit service gateway", routes, lifespan=lambda _app: self._client)
+        return server("Tacit service gateway", routes, lifespan=lifespan)
