@@ -1,4 +1,4 @@
-"""``tacit site`` and ``tacit approve``: the releases of a data set as pages that others may read, signed."""
+"""``tacit desk``, ``tacit approve``, ``tacit site``: from the owner's page to pages that others may read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder
+from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder, Port
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stderr
 
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
         'Example: tacit approve week-01 --key officer.key --approver "A. Muster, data protection officer"'
     )
     app.command("approve", epilog=f"{example}\nFirst, once: tacit approve --new-key officer.key")(approve)
+    app.command(epilog="Example: tacit desk logs")(desk)
 
 
 def make(
@@ -151,3 +152,39 @@ def approve(
             console.print(line, markup=False, soft_wrap=True)
 
     emit(result, as_json=as_json, render=render)
+
+
+def desk(
+    folder: Annotated[
+        Path, typer.Argument(help="The folder with your logs, ledgers and releases; commands run in it.")
+    ] = Path(),
+    port: Port = 8430,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser window.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Serve the owner's desk on 127.0.0.1 until Ctrl-C, and print the address that opens it.
+
+    Data sets, plan, release, ledger, evaluate, publish: each page shows the command it stands for and starts
+    it as a job, a folder and a process of its own. Jobs go on when the desk ends, and are there again when it
+    starts.
+    """
+    from tacit.web.desk.application import desk_application, open_desk
+    from tacit.web.server import bound_socket, open_browser, serve
+
+    opened = bound_socket("127.0.0.1", port)
+    with open_desk(folder.resolve(), opened.getsockname()[1]) as made:
+        address = made.admission.address
+
+        def render(console: Console) -> None:
+            console.print("The desk is ready. Open this address in your browser:", markup=False)
+            console.print(f"  {address}", markup=False, soft_wrap=True)
+            console.print(
+                f"It stands on {made.home} (stop with Ctrl-C; jobs go on)", markup=False, soft_wrap=True
+            )
+
+        def started() -> None:
+            emit({"address": address, "folder": str(made.home)}, as_json=as_json, render=render)
+            if not no_browser:
+                open_browser(address)
+
+        serve(desk_application(made), opened, started)

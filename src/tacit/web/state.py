@@ -23,11 +23,15 @@ from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE, Carriage, EngineDescription
 from tacit.web.rules import Action, check_pattern
 
-_SCHEMA = f"""
-{FORGOTTEN_PERIOD};
+DOOR = """
 CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS page_sent (
+"""
+"""What a page needs that only knows its browsers again."""
+
+_SCHEMA = f"""
+{FORGOTTEN_PERIOD};
+{DOOR}CREATE TABLE IF NOT EXISTS page_sent (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, time TEXT NOT NULL, exposure INTEGER,
     address TEXT NOT NULL, bytes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS page_sent_by_time ON page_sent (time);
@@ -46,9 +50,9 @@ END;
 
 
 class PageState:
-    """The page's tables in a profile file that exists already."""
+    """The page's tables in a profile file that exists already; or those of ``schema`` in any file."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, schema: str = _SCHEMA) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
@@ -56,7 +60,7 @@ class PageState:
         )
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
-        self._connection.executescript(_SCHEMA)
+        self._connection.executescript(schema)
         self.path.chmod(0o600)
 
     def close(self) -> None:

@@ -1,0 +1,312 @@
+"""What the desk can start: for each kind of work a form, and the command that the form stands for.
+
+A form's values become words of a command line, checked one by one: names of files are those of the desk's
+folder, numbers are numbers, and free text follows its option in the same word, so that none is taken for
+another option.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.errors import InputError, ParameterError, TacitError
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.entries import LedgerState
+from tacit.privacy.ledger.ledger import default_ledger
+from tacit.release.document.manifest import MANIFEST, read_manifest
+from tacit.release.document.words import ReleaseVerdict, verdict_on
+from tacit.release.registry import MECHANISMS, mechanism_class
+from tacit.validation import moment
+from tacit.web.published.approvals import approvals_file
+
+Values = Mapping[str, Sequence[str]]
+"""A form as it was sent: every field with all its values."""
+
+_OUTPUT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_TAKEN = frozenset({"jobs"})
+OFFERED = tuple(name for name in MECHANISMS if mechanism_class(name).private)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of the folder that the desk stands on, by their paths in it."""
+
+    home: Path
+
+    @cached_property
+    def logs(self) -> dict[str, pq.FileMetaData]:
+        """The search logs, each with what its file says of itself."""
+        found = {}
+        for path in sorted(self.home.glob("[A-Za-z0-9_]*.parquet")):
+            try:
+                about = pq.read_metadata(path)
+            except (OSError, pa.ArrowInvalid):
+                continue
+            if {"user", "query", "time"} <= set(about.schema.names):
+                found[path.name] = about
+        return found
+
+    @cached_property
+    def ledgers(self) -> dict[str, LedgerState | str]:
+        """The ledgers: what each says, or what is wrong with it."""
+        found: dict[str, LedgerState | str] = {}
+        for path in sorted(self.home.glob("[A-Za-z0-9_]*.ledger")):
+            try:
+                found[path.name] = Ledger(path).verify()
+            except (TacitError, OSError) as error:
+                found[path.name] = getattr(error, "problem", "it cannot be read")
+        return found
+
+    @cached_property
+    def releases(self) -> dict[str, dict[str, Any]]:
+        """The releases, each with its manifest; those inside published sites are copies."""
+        found = {}
+        for path in sorted(
+            [*self.home.glob(f"[A-Za-z0-9_]*/{MANIFEST}"), *self.home.glob(f"[A-Za-z0-9_]*/*/{MANIFEST}")]
+        ):
+            folder = path.parent
+            if folder.is_symlink() or (folder.parent / "registry.json").exists():
+                continue
+            try:
+                found[str(folder.relative_to(self.home))] = read_manifest(folder)
+            except (TacitError, OSError):
+                continue
+        return found
+
+    def ledger_of(self, log: str) -> LedgerState | None:
+        """What the ledger beside a log says, if there is one."""
+        found = self.ledgers.get(default_ledger(self.home / log).name)
+        return None if isinstance(found, str) else found
+
+    def crossing(self, release: str) -> list[tuple[str, int]]:
+        """The files of a release that would cross, with their sizes."""
+        folder = self.home / release
+        files = [*sorted(path for path in folder.iterdir()), approvals_file(folder)]
+        return [(str(path.relative_to(self.home)), path.lstat().st_size) for path in files if path.exists()]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form. ``kind`` is an input's type, or ``choice``, ``several``."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    hint: str = ""
+    usual: str = ""
+    choices: Callable[[Shelf], Sequence[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """A kind of work: its form, and the words of the command that a filled form stands for."""
+
+    name: str
+    title: str
+    says: str
+    fields: tuple[Field, ...]
+    words: Callable[[Shelf, Values], list[str]]
+    shows: Callable[[Values], str | None] = lambda _values: None
+    """The page that the command will make."""
+
+
+def one(values: Values, name: str) -> str:
+    """The value of a field; empty where there is none."""
+    found = values.get(name) or [""]
+    return found[0].strip()
+
+
+def _chosen(values: Values, name: str, among: Sequence[str]) -> str:
+    found = one(values, name)
+    if found not in among:
+        raise InputError(
+            f"{name}: choose one of the list.", "Files appear here once they lie in the desk's folder."
+        )
+    return found
+
+
+def _number(values: Values, name: str, option: str | None = None, *, whole: bool = False) -> list[str]:
+    text = one(values, name)
+    if not text:
+        return []
+    try:
+        value = int(text.replace(",", "")) if whole else float(text)
+        if not 0 <= value < 1e12:
+            raise ValueError
+    except ValueError:
+        raise ParameterError(
+            f"{name}: {text[:40]!r} is not a number that fits.", "Write it as 0.5 or 1e-6."
+        ) from None
+    return [option or f"--{name.replace('_', '-')}", str(value) if whole else f"{value:g}"]
+
+
+def _day(values: Values, name: str) -> list[str]:
+    text = one(values, name)
+    return [f"--{name}", f"{found:%Y-%m-%dT%H:%M}"] if (found := moment(name, text) if text else None) else []
+
+
+def _more(values: Values) -> list[str]:
+    try:
+        return shlex.split(one(values, "more"))
+    except ValueError:
+        raise InputError("more options: a quotation mark is not closed.", "Write it as in a shell.") from None
+
+
+def _output(shelf: Shelf, values: Values, *, may_be_there: bool = False) -> str:
+    name = one(values, "output")
+    if not _OUTPUT.fullmatch(name) or name in _TAKEN:
+        raise InputError(
+            "output: name a new folder with letters, digits, points, - and _.", "Such as week-01."
+        )
+    if (shelf.home / name).exists() and not may_be_there:
+        raise InputError(f"output: {name} exists already.", "Choose another name.")
+    return name
+
+
+def price(values: Values) -> list[str]:
+    """ε and δ as options, δ where the mechanism has one."""
+    name = _chosen(values, "mechanism", OFFERED)
+    has_delta = any(each.name == "delta" for each in fields(mechanism_class(name)))
+    epsilon = _number(values, "epsilon")
+    if not epsilon:
+        raise ParameterError("epsilon: say what the release may cost.", "1 or less protects well.")
+    return [*epsilon, *(_number(values, "delta") if has_delta else [])]
+
+
+def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
+    """How strong everything would protect with this release, from the ledger beside the log."""
+    words = price(values)
+    asked = {words[at].removeprefix("--"): float(words[at + 1]) for at in range(0, len(words), 2)}
+    plan = mechanism_class(one(values, "mechanism"))(**asked).plan()
+    state = shelf.ledger_of(one(values, "log")) if one(values, "log") else None
+    users = int(number[1]) if (number := _number(values, "users", whole=True)) else None
+    total = state.account.charge(plan.event).spent() if state is not None else None
+    return verdict_on(plan.guarantee, total, exact=len(state.unprotected) if state else 0, users=users)
+
+
+def _plan(_shelf: Shelf, values: Values) -> list[str]:
+    paid = price(values)
+    return [
+        "plan",
+        one(values, "mechanism"),
+        *paid,
+        *_number(values, "users", whole=True),
+        *_more(values),
+        "--json",
+    ]
+
+
+def _release(shelf: Shelf, values: Values) -> list[str]:
+    paid, log = price(values), _chosen(values, "log", list(shelf.logs))
+    purpose = one(values, "purpose")
+    return [
+        *("release", one(values, "mechanism"), log, *paid),
+        *(_day(values, "since") + _day(values, "until") + _number(values, "users", whole=True)),
+        *(_number(values, "budget_epsilon") + _number(values, "budget_delta")),
+        *([f"--purpose={purpose}"] if purpose else []),
+        *(*_more(values), "-o", _output(shelf, values)),
+    ]
+
+
+def _evaluate(shelf: Shelf, values: Values) -> list[str]:
+    log = _chosen(values, "log", list(shelf.logs))
+    return ["evaluate", "release", log, *_more(values), "-o", _output(shelf, values)]
+
+
+def _audit(shelf: Shelf, values: Values) -> list[str]:
+    paid, log = price(values), _chosen(values, "log", list(shelf.logs))
+    page = f"{_output(shelf, values)}-audit.html"
+    return ["audit", "log", one(values, "mechanism"), log, *paid, *_more(values), "-o", page]
+
+
+def _publish(shelf: Shelf, values: Values) -> list[str]:
+    chosen = [name for name in values.get("releases", ()) if name in shelf.releases]
+    if not chosen:
+        raise InputError("releases: choose at least one.", "Releases appear here once they are made.")
+    output = _output(shelf, values, may_be_there=True)
+    again = ["--force"] if (shelf.home / output).exists() else []
+    keys = [
+        word for key in values.get("keys", ()) if key in _keys(shelf) for word in ("--require-approval", key)
+    ]
+    ledger = _chosen(values, "ledger", list(shelf.ledgers))
+    return ["site", *chosen, "--ledger", ledger, *keys, *_more(values), "-o", output, *again]
+
+
+def _keys(shelf: Shelf) -> list[str]:
+    return sorted(path.name for path in shelf.home.glob("[A-Za-z0-9_]*.pub"))
+
+
+_LOG = Field("log", "Log", "choice", choices=lambda shelf: list(shelf.logs))
+_MECHANISM = Field("mechanism", "How", "choice", choices=lambda _shelf: OFFERED)
+_EPSILON = Field("epsilon", "ε", "text", "what this release may cost; 1 or less protects well", "1")
+_DELTA = Field("delta", "δ", "text", "the chance of an exception; well below one over the users", "1e-6")
+_USERS = Field("users", "Users, about", "text", "public knowledge: says how many rows to expect")
+_MORE = Field("more", "More options", "text", "as on the command line, such as --item queries --item clicks")
+_FOLDER = Field("output", "New folder", "text", "in the desk's folder")
+
+ACTIONS: dict[str, Action] = {
+    action.name: action
+    for action in (
+        Action(
+            "plan",
+            "Plan",
+            "What a release would publish and mean, before anything is spent. The log is not read.",
+            (_LOG, _MECHANISM, _EPSILON, _DELTA, _USERS, _MORE),
+            _plan,
+        ),
+        Action(
+            "release",
+            "Release",
+            "Publish a log: the ledger is charged, noise is drawn, tables and page are written.",
+            (
+                *(_LOG, _MECHANISM, _EPSILON, _DELTA, _USERS),
+                Field("since", "Records from", "date"),
+                Field("until", "Records before", "date"),
+                Field("budget_epsilon", "Budget ε", "text", "only for a log without a ledger: opens it"),
+                Field("budget_delta", "Budget δ", "text", "the same"),
+                Field("purpose", "Purpose", "text", "for the ledger, the manifest and the page"),
+                *(_MORE, _FOLDER),
+            ),
+            _release,
+            lambda values: f"{one(values, 'output')}/release.html",
+        ),
+        Action(
+            "evaluate",
+            "Evaluate",
+            "What releases of this log would be good for. The report is as sensitive as the log.",
+            (_LOG, _MORE, _FOLDER),
+            _evaluate,
+            lambda values: f"{one(values, 'output')}/report.html",
+        ),
+        Action(
+            "audit",
+            "Audit",
+            "Attack a release of this log, once, in memory. The page is as sensitive as the log.",
+            (_LOG, _MECHANISM, _EPSILON, _DELTA, _MORE, _FOLDER),
+            _audit,
+            lambda values: f"{one(values, 'output')}-audit.html",
+        ),
+        Action(
+            "publish",
+            "Publish",
+            "Make the site that others may read, of releases that verify. Nothing else crosses.",
+            (
+                Field("releases", "Releases", "several", choices=lambda shelf: list(shelf.releases)),
+                Field("ledger", "Ledger", "choice", choices=lambda shelf: list(shelf.ledgers)),
+                Field("keys", "Signed by the owner of", "several", choices=_keys),
+                _MORE,
+                Field("output", "Folder", "text", "made, or replaced if it is a site", "site"),
+            ),
+            _publish,
+        ),
+    )
+}

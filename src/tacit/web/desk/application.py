@@ -1,0 +1,248 @@
+"""The desk as a web application, behind the door of the search page (:mod:`tacit.web.site.door`).
+
+One person, no accounts: whoever has the printed address has what the account that started it has. What the
+desk does, it does by starting commands; it changes nothing itself.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tacit import __version__
+from tacit.bodies import read_body
+from tacit.errors import InputError, TacitError
+from tacit.pages import templates
+from tacit.privacy import Guarantee
+from tacit.release.document.words import verdict_on
+from tacit.web.desk.actions import ACTIONS, Action, Shelf, Values, verdict_after
+from tacit.web.desk.jobs import Job, Jobs, Standing
+from tacit.web.site.door import COOKIE_DAYS, Admission, Shield
+from tacit.web.state import DOOR, PageState
+
+_LARGEST_FORM = 100_000
+_LARGEST_PAGE = 64 << 20
+_PAGES = ("release.html", "report.html", "-audit.html")
+# A page that a command made may run its own script, in a place of its own from which it reaches nothing.
+_APART = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:"
+)
+
+
+class Desk:
+    """A running desk.
+
+    Args:
+        home: the folder in which commands are run, with the logs, ledgers and releases.
+        state: where browsers that were let in are kept.
+        port: where it is served.
+    """
+
+    def __init__(self, home: Path, state: PageState, port: int) -> None:
+        self.home, self.jobs = home, Jobs(home)
+        self.admission = Admission(state, port)
+        self._environment = templates("tacit.web.desk", size=_size)
+
+    def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """Render a page."""
+        body = self._environment.get_template(template).render(
+            place=getattr(request.state, "place", ""),
+            form_token=getattr(request.state, "form_token", ""),
+            here=request.scope["path"].strip("/").partition("/")[0],
+            actions=ACTIONS,
+            home=self.home,
+            version=__version__,
+            **values,
+        )
+        return HTMLResponse(body, status)
+
+    # -- pages ---------------------------------------------------------------------------------------
+
+    def data_sets(self, request: Request) -> Response:
+        """Logs, ledgers and releases of the folder."""
+        return self.render(request, "data_sets.html.j2", shelf=Shelf(self.home), jobs=self.jobs.all()[:5])
+
+    def ledger(self, request: Request) -> Response:
+        """Every charge of a ledger."""
+        name = request.path_params["name"]
+        found = Shelf(self.home).ledgers.get(name)
+        if found is None or isinstance(found, str):
+            raise InputError(
+                f"this ledger cannot be shown: {found or 'there is none'}.", "See tacit ledger verify."
+            )
+        return self.render(request, "ledger.html.j2", name=name, state=found)
+
+    def action(self, request: Request) -> Response:
+        """The form of an action; filled, the command it stands for and what it would mean."""
+        action = ACTIONS.get(request.path_params["action"])
+        if action is None:
+            return self.missing(request, None)
+        values = parse_qs(request.url.query, max_num_fields=500)
+        shelf, problem, words, verdict = Shelf(self.home), None, None, None
+        if values.pop("filled", None):
+            try:
+                words = action.words(shelf, values)
+                if action.name in ("plan", "release"):
+                    verdict = verdict_after(shelf, values)
+            except TacitError as error:
+                problem, words = error, None
+        crossing = [file for name in values.get("releases", ()) if words for file in shelf.crossing(name)]
+        return self.render(
+            request,
+            "action.html.j2",
+            action=action,
+            shelf=shelf,
+            values=values,
+            problem=problem,
+            command=shlex.join(["tacit", *words]) if words else None,
+            verdict=verdict,
+            crossing=crossing,
+        )
+
+    async def start(self, request: Request) -> Response:
+        """Start the command of a filled form."""
+        action = ACTIONS.get(request.path_params["action"])
+        if action is None:
+            return self.missing(request, None)
+        body = await read_body(request, _LARGEST_FORM)
+        values = parse_qs(body.decode("utf-8", errors="replace"), max_num_fields=500)
+        job = self.begin(action, values)
+        return RedirectResponse(f"/jobs/{job.name}", 303)
+
+    def begin(self, action: Action, values: Values) -> Job:
+        """Start the command that an action stands for."""
+        return self.jobs.start(action.words(Shelf(self.home), values), action.shows(values))
+
+    def all_jobs(self, request: Request) -> Response:
+        """The list of jobs."""
+        return self.render(request, "jobs.html.j2", jobs=self.jobs.all())
+
+    def job(self, request: Request) -> Response:
+        """A job: its command, its standing, what it says."""
+        job = self.jobs.find(request.path_params["name"])
+        standing, shows = job.standing, job.asked.get("shows")
+        made = shows if standing is Standing.DONE and shows and (self.home / shows).is_file() else None
+        return self.render(
+            request, "job.html.j2", job=job, standing=standing, made=made, planned=_planned(job, standing)
+        )
+
+    def stop(self, request: Request) -> Response:
+        """Stop a job."""
+        job = self.jobs.find(request.path_params["name"])
+        job.stop()
+        return RedirectResponse(f"/jobs/{job.name}", 303)
+
+    def page(self, request: Request) -> Response:
+        """A page that a release, an evaluation or an audit made, apart from the desk."""
+        asked = Path(request.path_params["path"])
+        path = self.home / asked
+        inside = path.resolve().is_relative_to(self.home.resolve()) and asked.name.endswith(_PAGES)
+        if not inside or not path.is_file() or path.stat().st_size > _LARGEST_PAGE:
+            return self.missing(request, None)
+        return Response(
+            path.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": _APART}
+        )
+
+    def missing(self, request: Request, _error: Exception | None) -> Response:
+        """There is no such page."""
+        return self.render(request, "trouble.html.j2", 404, problem="There is no such page.", remedy="")
+
+    def trouble(self, request: Request, error: Exception) -> Response:
+        """What is wrong, said on a page."""
+        assert isinstance(error, TacitError)
+        return self.render(request, "trouble.html.j2", 400, problem=error.problem, remedy=error.remedy)
+
+    # -- the door ------------------------------------------------------------------------------------
+
+    def admit(self, request: Request) -> Response:
+        """Let a browser in that knows the secret of this start."""
+        token = self.admission.admit(request.query_params.get("key", ""))
+        if token is None:
+            return self.refuse(request, "unknown")
+        request.state.place = self.admission.place
+        answer = self.render(request, "door.html.j2", kind="open")
+        name, age, path = self.admission.cookie, COOKIE_DAYS * 86_400, f"{self.admission.place}/"
+        answer.set_cookie(name, token, max_age=age, httponly=True, samesite="strict", path=path)
+        return answer
+
+    def refuse(self, request: Request, kind: str) -> Response:
+        """The page for a browser that is not known, or that another site sent here."""
+        return self.render(request, "door.html.j2", 200 if kind == "elsewhere" else 403, kind=kind)
+
+    def static(self, request: Request) -> Response:
+        """The desk's style and script, and the icon."""
+        kinds = {"desk.css": "text/css", "desk.js": "text/javascript", "icon.svg": "image/svg+xml"}
+        name = request.path_params["name"]
+        if name not in kinds:
+            return self.missing(request, None)
+        folder = "tacit.web" if name == "icon.svg" else "tacit.web.desk"
+        return Response((resources.files(folder) / "static" / name).read_bytes(), media_type=kinds[name])
+
+
+def desk_application(desk: Desk) -> Starlette:
+    """The application that serves a desk."""
+    return Starlette(
+        routes=[
+            Route("/", desk.data_sets),
+            Route("/open", desk.admit),
+            Route("/static/{name}", desk.static),
+            Route("/ledger/{name}", desk.ledger),
+            Route("/jobs", desk.all_jobs),
+            Route("/jobs/{name}", desk.job),
+            Route("/jobs/{name}/stop", desk.stop, methods=["POST"]),
+            Route("/page/{path:path}", desk.page),
+            Route("/{action}", desk.action, methods=["GET"]),
+            Route("/{action}", desk.start, methods=["POST"]),
+        ],
+        middleware=[Middleware(Shield, admission=desk.admission, refusal=desk.refuse)],
+        exception_handlers={TacitError: desk.trouble, 404: desk.missing},
+    )
+
+
+@contextmanager
+def open_desk(home: Path, port: int) -> Iterator[Desk]:
+    """Open a desk over a folder, which exists."""
+    if not home.is_dir():
+        raise InputError(f"there is no folder {home}.", "Name the one with your logs and ledgers.")
+    jobs = Jobs(home)
+    state = PageState(jobs.folder / ".desk.sqlite", DOOR)
+    try:
+        yield Desk(home, state, port)
+    finally:
+        with suppress(sqlite3.Error):
+            state.close()
+
+
+def _planned(job: Job, standing: Standing) -> dict[str, Any] | None:
+    """What a plan says, for its page."""
+    words = job.asked["words"]
+    if standing is not Standing.DONE or not words or words[0] != "plan":
+        return None
+    try:
+        said = json.loads(job.said("stdout"))
+        promise = {name: said[name] for name in ("kind", "neighbours", "epsilon", "delta")}
+        return {**said, "verdict": verdict_on(Guarantee.from_dict(promise), users=said.get("expected_users"))}
+    except (ValueError, KeyError, TacitError):
+        return None
+
+
+def _size(number: int) -> str:
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}"
+        number = number / 1000  # type: ignore[assignment]
+    return f"{number:,.1f} GB"
