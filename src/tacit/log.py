@@ -208,6 +208,7 @@ class Log(Displayed):
         a_person_may_be_shown: bool = False,
         memory: int | str | None = None,
         threads: int | None = None,
+        engine: str | None = None,
         report: Callable[[str], object] = str,
     ) -> Release:
         """Publish the log: tables, a manifest and a page in a folder, charged to the data set's ledger.
@@ -236,6 +237,7 @@ class Log(Displayed):
                 tenth of one over the number of users, or above 10⁻⁵.
             memory: what the work may take, in bytes or as text such as ``2GB``.
             threads: how many threads work; one per processor unless given.
+            engine: a Spark master, such as ``spark://host:7077``; DuckDB on this machine unless given.
             report: called with each stage of the work, and with what there is to say about it.
 
         Raises, and does, what :func:`tacit.release.publication.publish` does.

@@ -73,6 +73,7 @@ def _publish(
     session_gap: o.SessionGap = None,
     memory: o.Memory = None,
     threads: o.Threads = None,
+    engine: Annotated[str | None, typer.Option(rich_help_panel=o.WORK)] = None,
     as_json: o.JsonFlag = False,
     users: Annotated[int | None, typer.Option(min=1)] = None,
     even_if_empty: Annotated[bool, typer.Option("--even-if-empty")] = False,

@@ -166,7 +166,14 @@ def keywords_of(log: Any) -> Any:
     Words are letters, digits and underscores, with apostrophes inside. It is a function of one record.
     """
     query = log["query"]
-    text = query.lower().replace("’", "'").re_replace(r"[^\p{L}\p{N}_']+", " ")
+    # Engines differ in the two letters whose small form is two characters, or depends on those around it.
+    text = (
+        query.replace("İ", "i")
+        .replace("Σ", "σ")
+        .lower()
+        .replace("’", "'")
+        .re_replace(r"[^\p{L}\p{N}_']+", " ")
+    )
     text = text.re_replace(r"''+", " ").re_replace(r"(^| )'", " ").re_replace(r"'( |$)", " ")
     # Most queries are plain words already, and a look is cheaper than four replacements.
     text = ibis.ifelse(query.re_search("[^a-z0-9 ]"), text, query)

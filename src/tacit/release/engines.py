@@ -1,7 +1,7 @@
 """Where the relational work of a release runs: Ibis expressions on DuckDB, within set memory and threads.
 
-The plans of the mechanisms are Ibis expressions without SQL of one engine (a test compiles them for Spark
-too). What belongs to DuckDB alone, its settings, is in this file.
+The plans of the mechanisms are Ibis expressions without SQL of one engine: they run on Spark too
+(:mod:`tacit.release.spark`). What belongs to DuckDB alone, its settings, is in this file.
 
 What the engine cannot hold in memory it spills to a private folder, readable by its owner only and removed
 when the work ends. What ``kill -9`` leaves there is raw data: the next release removes it.
@@ -10,26 +10,29 @@ when the work ends. What ``kill -9`` leaves there is raw data: the next release 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.errors import InfeasibleError, LogError, TacitError
+from tacit.errors import InfeasibleError, LogError, ParameterError, TacitError
 from tacit.files import literal_path
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.searchlog.sessions import SessionCut, with_session_numbers
 
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20
-_BATCH = 1 << 17
+BATCH = 1 << 17
+"""Rows that are in memory at a time."""
 
 
 class Engine:
@@ -38,10 +41,13 @@ class Engine:
     Its ``scratch`` is a private folder that goes with it.
     """
 
+    ordered: ClassVar[bool] = False
+    """Whether users and items are numbered in the order of their text, which takes longer."""
+
     def __init__(self, backend: Any, scratch: Path) -> None:
         self.backend = backend
         self.scratch = scratch
-        self._kept = 0
+        self._kept_so_far = 0
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
@@ -55,24 +61,24 @@ class Engine:
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""
-        self._kept += 1
-        name = f"kept_{self._kept}"
+        self._kept_so_far += 1
+        name = f"kept_{self._kept_so_far}"
         with redacted_errors():
             return self.backend.create_table(name, expression, temp=True)
 
     def load(self, table: pa.Table) -> Any:
         """An Arrow table as a table of the engine."""
-        self._kept += 1
+        self._kept_so_far += 1
         with redacted_errors():
-            return self.backend.create_table(f"kept_{self._kept}", ibis.memtable(table), temp=True)
+            return self.backend.create_table(f"kept_{self._kept_so_far}", ibis.memtable(table), temp=True)
 
-    def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+    def batches(self, expression: Any) -> Iterable[pa.RecordBatch]:
         """The rows of ``expression``, some at a time; read them to the end before asking for more.
 
         DuckDB's own reader: Ibis 12 calls one that DuckDB 2 no longer has.
         """
         with redacted_errors():
-            yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(_BATCH)
+            yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(BATCH)
 
     def table(self, expression: Any) -> pa.Table:
         """All rows of ``expression``."""
@@ -97,8 +103,8 @@ class Engine:
 
     def _read_back(self, tables: Iterable[pa.Table]) -> Any | None:
         """Tables as one table of the engine, through a private file; None where there are none."""
-        self._kept += 1
-        path = self.scratch / f"worked-out-{self._kept}.parquet"
+        self._kept_so_far += 1
+        path = self.scratch / f"worked-out-{self._kept_so_far}.parquet"
         writer = None
         for table in tables:
             writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")
@@ -108,10 +114,31 @@ class Engine:
         writer.close()
         return self.log(path)
 
+    def randomness(self, entry: str) -> RandomSource:
+        """Where the noise of a release comes from, paid for by this entry of the ledger."""
+        del entry  # noise is drawn in one process, once
+        return OperatingSystemRandomness()
+
     def drop(self, table: Any) -> None:
         """Forget a kept table."""
         with redacted_errors():
             self.backend.con.execute(f"DROP TABLE {table.get_name()}")
+
+
+_MASTERS = r"local(\[(\*|\d+)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|spark://\S+|yarn|k8s://\S+"
+
+
+def check_master(master: str, memory: int | None, threads: int | None) -> str:
+    """A Spark master, or why it is none; what it may take is Spark's own setting."""
+    if not isinstance(master, str) or not re.fullmatch(_MASTERS, master):
+        rule = "duckdb or a Spark master, such as spark://host:7077, local-cluster[2,1,1024] or local[2]"
+        raise ParameterError.outside("engine", master, rule)
+    if memory is not None or threads is not None:
+        raise ParameterError(
+            "`memory` and `threads` are of DuckDB; Spark has its own.",
+            "Leave them out beside `engine`, and set spark.executor.memory and spark.executor.cores.",
+        )
+    return master
 
 
 def memory_for(log: str | Path) -> int:
@@ -122,19 +149,27 @@ def memory_for(log: str | Path) -> int:
 
 @contextmanager
 def open_engine(
-    *, memory: int = 1000 * _MEGABYTE, threads: int | None = None, spill: str | Path | None = None
+    *,
+    memory: int = 1000 * _MEGABYTE,
+    threads: int | None = None,
+    spill: str | Path | None = None,
+    master: str | None = None,
 ) -> Iterator[Engine]:
-    """DuckDB in memory, with limits.
+    """DuckDB in memory, with limits; or Spark, which has its own.
 
     Args:
         memory: bytes that the engine may hold; beyond that it spills.
         threads: how many it uses; all the process may use unless given.
         spill: the folder in which the private spill folder is made; the system's temporary one unless given.
+        master: of Spark.
     """
-    parent = Path(spill) if spill else Path(tempfile.gettempdir())
-    _clear_leftovers(parent)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_SPILL}{os.getpid()}-", dir=parent))
-    try:
+    if master is not None:
+        from tacit.release.spark import open_spark
+
+        with open_spark(master, spill=spill) as spark:
+            yield spark
+        return
+    with private_folder(spill) as folder:
         backend = ibis.duckdb.connect(
             memory_limit=f"{memory // _MEGABYTE}MiB",
             threads=threads or len(os.sched_getaffinity(0)),
@@ -148,6 +183,16 @@ def open_engine(
             yield Engine(backend, folder)
         finally:
             backend.disconnect()
+
+
+@contextmanager
+def private_folder(parent: str | Path | None = None) -> Iterator[Path]:
+    """A folder for raw data that goes with the work, readable by its owner only."""
+    parent = Path(parent or tempfile.gettempdir())
+    _clear_leftovers(parent)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_SPILL}{os.getpid()}-", dir=parent))
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -23,14 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from functools import partial
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.privacy.noise.randomness import RandomSource
+from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource, parted
 from tacit.privacy.noise.samplers import (
     bernoulli,
     capped_laplace,
@@ -54,6 +55,15 @@ Columns: those that make a key, ``count``, and where the part takes both kinds o
 """
 
 Whole = NDArray[np.int64]
+
+
+@runtime_checkable
+class SpreadRows(Protocol):
+    """Rows of a part that lie on many machines."""
+
+    def mapped(self, change: Callable[[pa.RecordBatch], pa.Table]) -> pa.Table:
+        """Change every batch where it lies, once, and give what is left: keys as texts, and ``count``."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -152,13 +162,53 @@ def execute(
             rows: Iterable[pa.RecordBatch] = counts[part.table].to_batches()
         else:
             rows = cast("Rows", counts)(part, tables)
-        passed = _within(part, pass_threshold(part, rows, source), tables)
-        numbers = passed.noisy
-        if part.fresh is not None:
-            numbers = with_noise(passed.true, draw(part.fresh, len(passed.true), source))
-        keys = shown(part, passed.keys) if len(numbers) else _schema(part).empty_table()
+        own = source.within(part.table) if isinstance(source, KeyedRandomness) else source
+        found, numbers = _published(part, rows, tables, own)
+        keys = shown(part, found) if len(numbers) else _schema(part).empty_table()
         tables[part.table] = in_order(_with_measures(keys.cast(_schema(part)), numbers))
     return tables
+
+
+def _published(
+    part: schedules.Part, rows: Iterable[pa.RecordBatch], tables: Mapping[str, pa.Table], source: RandomSource
+) -> tuple[pa.Table, Whole]:
+    """The keys that are published, and the number of each; drawn where the rows lie if noise has a key."""
+    if isinstance(rows, SpreadRows) and isinstance(source, KeyedRandomness):
+        left = rows.mapped(partial(published_rows, part, source))
+        drawn = np.asarray(left.column("count"))
+        passed = _within(part, Passed(left.drop_columns("count"), drawn, drawn), tables)
+        return passed.keys, passed.noisy
+    passed = _within(part, pass_threshold(part, rows, source), tables)
+    return passed.keys, _published_numbers(part, passed, source)
+
+
+def published_rows(part: schedules.Part, source: RandomSource, batch: pa.RecordBatch) -> pa.Table:
+    """What of a batch is published: a function of the batch, the schedule and the key of the source alone.
+
+    Neither which rows stand together nor which attempt it is plays a part.
+    """
+    passed = pass_threshold(part, [batch], source)
+    return _with_measures(passed.keys, _published_numbers(part, passed, source))
+
+
+def _published_numbers(part: schedules.Part, passed: Passed, source: RandomSource) -> Whole:
+    """The compared numbers, or true counts with fresh noise."""
+    if part.fresh is None:
+        return passed.noisy
+    return with_noise(
+        passed.true, draw(part.fresh, len(passed.true), _addressed(source, "fresh", passed.keys))
+    )
+
+
+def _addressed(source: RandomSource, purpose: str, keys: pa.Table) -> RandomSource:
+    """The bits for these keys: from a stream for each where the source has a key, else from its one."""
+    if not isinstance(source, KeyedRandomness):
+        return source
+    texts = [
+        [b"" if text is None else b"=" + text.encode() for text in column.to_pylist()]
+        for column in keys.columns
+    ]
+    return source.addressed(purpose, [parted(row) for row in zip(*texts, strict=True)])
 
 
 def _with_measures(keys: pa.Table, counts: Whole) -> pa.Table:
@@ -240,13 +290,15 @@ def pass_threshold(part: schedules.Part, batches: Iterable[pa.RecordBatch], sour
         names = [name for name in batch.schema.names if name not in _NOT_KEYS]
         counts = np.asarray(batch.column("count").cast(pa.int64()))
         compared = np.where(counts >= part.minimum, counts, 0)
-        rows = np.flatnonzero(_taking_part(part, batch, compared, source))
-        values = with_noise(compared[rows], draw(part.noise, len(rows), source))
+        keys = pa.Table.from_batches([batch]).select(names)
+        rows = np.flatnonzero(_taking_part(part, batch, keys, compared, source))
+        own = _addressed(source, "compared", keys.take(pa.array(rows)))
+        values = with_noise(compared[rows], draw(part.noise, len(rows), own))
         if part.least is not None:
             passing = values >= part.least
             rows, values = rows[passing], values[passing]
         if rows.size:
-            kept.append(pa.Table.from_batches([batch]).select(names).take(pa.array(rows)))
+            kept.append(keys.take(pa.array(rows)))
             true.append(counts[rows])
             noisy.append(values)
     if not kept:
@@ -258,7 +310,7 @@ def pass_threshold(part: schedules.Part, batches: Iterable[pa.RecordBatch], sour
 
 
 def _taking_part(
-    part: schedules.Part, batch: pa.RecordBatch, compared: NDArray[np.int64], source: RandomSource
+    part: schedules.Part, batch: pa.RecordBatch, keys: pa.Table, compared: Whole, source: RandomSource
 ) -> NDArray[np.bool_]:
     """Secret keys that occur often enough; public ones always, or by chance where their count is 0."""
     occurring = compared >= max(1, part.minimum)
@@ -269,7 +321,8 @@ def _taking_part(
         public = np.asarray(batch.column("public"))
     idle = np.flatnonzero(public & ~occurring)
     taking = occurring.copy()
-    taking[idle] = bernoulli(part.chance, len(idle), source)
+    own = _addressed(source, "chance", keys.take(pa.array(idle)))
+    taking[idle] = bernoulli(part.chance, len(idle), own)
     return taking
 
 

@@ -47,7 +47,7 @@ from tacit.errors import (
 from tacit.files import atomic_directory
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.ledger import Entry, Ledger, LedgerState, Register, budget_of, open_ledger
-from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import prose
 from tacit.release.document.about import About, about_file, read_about
 from tacit.release.document.manifest import (
@@ -62,7 +62,7 @@ from tacit.release.document.manifest import (
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells, write_parquet
 from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
-from tacit.release.engines import memory_for, open_engine
+from tacit.release.engines import check_master, memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
 from tacit.release.forecast import foresee, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of
@@ -90,6 +90,7 @@ class Order:
         purpose: what the ledger's entry says it is for.
         memory: bytes for the engine; by the length of the log unless given.
         threads: of the engine.
+        engine: a Spark master; DuckDB on this machine unless given.
         about: what the owner states about the release, for its manifest and page.
         users: about how many users the log has, where the owner states it.
     """
@@ -102,6 +103,7 @@ class Order:
     purpose: str = ""
     memory: int | None = None
     threads: int | None = None
+    engine: str | None = None
     about: About = field(default_factory=About)
     users: int | None = None
 
@@ -205,6 +207,7 @@ def publish(
     a_person_may_be_shown: bool = False,
     memory: int | str | None = None,
     threads: int | None = None,
+    engine: str | None = None,
     report: Callable[[str], object] = str,
 ) -> Release:
     """Publish a log: tables, manifest and page in a folder, charged to the data set's ledger.
@@ -229,6 +232,7 @@ def publish(
     prepared = Preparation(moment("since", since), moment("until", until), flag("scrub", scrub), cut)
     most = None if memory is None else size("memory", memory)
     workers = None if threads is None else whole("threads", threads, 1)
+    engine = None if engine is None or engine == "duckdb" else check_master(engine, most, workers)
     agreed = flag("a_person_may_be_shown", a_person_may_be_shown)
     _require_consent(settled, flag("unsafe_exact_counts", unsafe_exact_counts))
     _require_stated_delta(settled)
@@ -249,7 +253,7 @@ def publish(
     )
     _judge(settled, opened.state(), users, agreed)
     about = read_about(opened.path, given)
-    order = Order(path, output, settled, prepared, opened, about.purpose, most, workers, about, users)
+    order = Order(path, output, settled, prepared, opened, about.purpose, most, workers, engine, about, users)
     done = publish_log(order, report=report)
     if about.missing:
         said = f"The page shows as missing: {', '.join(about.missing)}."
@@ -334,12 +338,11 @@ def publish_log(
     """
     report = _told(report)
     _check(order)
-    source = source or OperatingSystemRandomness()
     memory = order.memory or memory_for(order.log)
     entry = None
     try:
         with (
-            open_engine(memory=memory, threads=order.threads) as engine,
+            open_engine(memory=memory, threads=order.threads, master=order.engine) as engine,
             atomic_directory(order.output) as folder,
         ):
             report("counting")
@@ -350,7 +353,8 @@ def publish_log(
             entry = order.ledger.spend(order.mechanism.event, order.purpose or order.mechanism.name)
             _remember(order.ledger, report)
             report("drawing noise")
-            tables = order.mechanism.publish(engine, counting, source)
+            drawn = source or engine.randomness(entry.hash)  # a key, where there is one, is new for a charge
+            tables = order.mechanism.publish(engine, counting, drawn)
             tables = withheld(tables, scrub=order.preparation.scrub)
             report("writing")
             manifest = _write(folder, order, tables, entry)

@@ -24,16 +24,21 @@ that was built has shown that its own are told apart from every binary fraction 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import InputError
+from tacit.files import atomic_file, cache_directory
 from tacit.privacy.arithmetic import Enclosure, enclose_exponential, enclose_fraction, multiply
-from tacit.privacy.noise.randomness import RandomSource
+from tacit.privacy.noise.randomness import RandomSource, at, halves
 
 _COARSE = 16
 _FINE = 64
@@ -82,7 +87,7 @@ class InversionTable:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
-        self.fine = np.array(list(_leading_digits(thresholds)), dtype=np.uint64)
+        self.fine = _digits_of(thresholds)
         """The first 64 binary digits of each threshold."""
         coarse = self.fine >> np.uint64(_FINE - _COARSE)
         cells = np.arange(1 << _COARSE, dtype=np.uint64)
@@ -93,11 +98,11 @@ class InversionTable:
 
     def draw(self, size: int, source: RandomSource) -> NDArray[np.int32]:
         """``size`` independent values in 0..n."""
-        cells = source.words(-(-size // 4)).view(np.uint16)[:size]
+        cells = halves(source, size)
         values: NDArray[np.int32] = self.coarse[cells]
         open_ones = np.flatnonzero(values == _UNDECIDED)
         if open_ones.size:
-            values[open_ones] = self._draw_finely(cells[open_ones], source)
+            values[open_ones] = self._draw_finely(cells[open_ones], at(source, open_ones))
         return values
 
     def _draw_finely(self, cells: NDArray[np.uint16], source: RandomSource) -> NDArray[np.int32]:
@@ -106,7 +111,7 @@ class InversionTable:
         values = np.searchsorted(self.fine, digits, side="left").astype(np.int32)
         nearest = self.fine[np.minimum(values, self.fine.size - 1)]
         for position in np.flatnonzero(nearest == digits):
-            values[position] = self._draw_exactly(int(digits[position]), source)
+            values[position] = self._draw_exactly(int(digits[position]), at(source, np.array([position])))
         return values
 
     def _draw_exactly(self, digits: int, source: RandomSource) -> int:
@@ -120,6 +125,38 @@ class InversionTable:
             else:
                 high = middle - 1
         return low
+
+
+_LARGE = 256
+
+
+def _digits_of(thresholds: Thresholds) -> NDArray[np.uint64]:
+    """The first 64 digits of all thresholds; those of large tables, which take long, are kept on disk.
+
+    A file is named after the thresholds and after the code that proves their digits, and begins with a hash
+    of the digits: one that is damaged is not used. Whoever may write Tacit's cache may also change its code.
+    """
+    if thresholds.count < _LARGE:
+        return np.array(list(_leading_digits(thresholds)), dtype=np.uint64)
+    name = f"noise-{_fingerprint(repr(thresholds))[:32]}"
+    with contextlib.suppress(OSError):
+        content = (cache_directory() / name).read_bytes()
+        if (
+            hashlib.sha256(content[32:]).digest() == content[:32]
+            and len(content) == 8 * thresholds.count + 32
+        ):
+            return np.frombuffer(content[32:], np.uint64)
+    found = np.array(list(_leading_digits(thresholds)), dtype=np.uint64)
+    with contextlib.suppress(OSError, InputError):
+        kept_at = cache_directory() / name
+        with atomic_file(kept_at, mode=0o600) as written:
+            written.write_bytes(hashlib.sha256(found.tobytes()).digest() + found.tobytes())
+    return found
+
+
+def _fingerprint(of: str) -> str:
+    code = Path(__file__).read_bytes() + Path(enclose_exponential.__code__.co_filename).read_bytes()
+    return hashlib.sha256(of.encode() + code).hexdigest()
 
 
 def _leading_digits(thresholds: Thresholds) -> Iterator[int]:

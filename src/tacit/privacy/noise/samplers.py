@@ -50,7 +50,7 @@ from tacit.privacy.noise.inversion import (
     OneThreshold,
     RemainderThresholds,
 )
-from tacit.privacy.noise.randomness import RandomSource
+from tacit.privacy.noise.randomness import AddressedRandomness, RandomSource, at, coins, halves
 
 _Draw = Callable[[int, RandomSource], NDArray[np.int64]]
 """Gives so many independent integers."""
@@ -62,13 +62,12 @@ def with_fair_sign(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.i
     Minus zero is drawn again with its magnitude, so that 0 has its weight once.
     """
     value = draw(size, source)
-    packed = np.frombuffer(source.bits(-(-size // 8)), dtype=np.uint8)
-    minus = np.unpackbits(packed, count=size).astype(np.int64)
+    minus = coins(source, size)
     again = np.flatnonzero((value == 0) & (minus == 1))
     value ^= -minus
     value += minus
     if again.size:
-        value[again] = with_fair_sign(draw, again.size, source)
+        value[again] = with_fair_sign(draw, again.size, at(source, again))
     return value
 
 
@@ -77,7 +76,7 @@ def _in_blocks(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64
     drawn = np.empty(_checked_size(size), dtype=np.int64)
     for start in range(0, size, _BLOCK):
         block = drawn[start : start + _BLOCK]
-        block[:] = draw(block.size, source)
+        block[:] = draw(block.size, at(source, np.arange(start, start + block.size)))
     return drawn
 
 
@@ -117,7 +116,7 @@ class _GeometricSampler:
         value = self.quotient.draw(size, source).astype(np.int64)
         more = np.flatnonzero(value == self.reach)
         while more.size:
-            further = self.quotient.draw(more.size, source)
+            further = self.quotient.draw(more.size, at(source, more))
             value[more] += further
             more = more[further == self.reach]
         if self.modulus > 1:
@@ -194,8 +193,9 @@ def capped_laplace(
     drawn = np.zeros(size, dtype=np.int64)
     left = np.arange(size if scale else 0)
     while left.size:
-        magnitude = geometric(scale, left.size, source)
-        up = bernoulli(upward, left.size, source)
+        these = at(source, left)
+        magnitude = geometric(scale, left.size, these)
+        up = bernoulli(upward, left.size, these)
         drawn[left] = np.where(up, magnitude, -1 - magnitude)
         left = left[drawn[left] > most]
     return drawn
@@ -225,20 +225,22 @@ class _GaussianSampler:
         largest = self.modulus - 1
         self.kept = np.zeros(self.reach + 1, dtype=np.uint32)
         """For each q a number of 16 digits: a uniform number under it is kept whatever r is."""
+        whole, parts = self.twice_variance.numerator, self.twice_variance.denominator
         for q in range(self.reach):
-            loss = Fraction(2 * q * self.modulus * largest + largest**2) / self.twice_variance
-            self.kept[q] = max(0, math.floor((1 << 16) * (1 - loss)))
+            loss = (2 * q * self.modulus * largest + largest**2) * parts  # of ``whole``
+            self.kept[q] = max(0, ((whole - loss) << 16) // whole)
 
     def draw(self, size: int, source: RandomSource) -> NDArray[np.int64]:
         value = np.empty(size, dtype=np.int64)
         left = np.arange(size)
         while left.size:
-            blocks = self._blocks(left.size, source)
+            these = at(source, left)
+            blocks = self._blocks(left.size, these)
             if self.modulus == 1:
                 value[left] = blocks
                 break
-            rest = _uniform(self.modulus, left.size, source)
-            kept = self._keeps(blocks, rest, source)
+            rest = _uniform(self.modulus, left.size, these)
+            kept = self._keeps(blocks, rest, these)
             value[left] = blocks * self.modulus + rest
             left = left[~kept]
         return value
@@ -246,7 +248,7 @@ class _GaussianSampler:
     def _blocks(self, size: int, source: RandomSource) -> NDArray[np.int64]:
         blocks = self.blocks.draw(size, source).astype(np.int64)
         for place in np.flatnonzero(blocks == self.reach):
-            blocks[place] = self.reach + self._beyond(source)
+            blocks[place] = self.reach + self._beyond(at(source, np.array([place])))
         return blocks
 
     def _beyond(self, source: RandomSource) -> int:
@@ -267,15 +269,17 @@ class _GaussianSampler:
 
         Since 1 - y ≤ exp(-y), a uniform number under 1 - y is kept without a look at the exponential.
         """
-        digits = source.words(-(-blocks.size // 4)).view(np.uint16)[: blocks.size]
+        digits = halves(source, blocks.size)
         kept = digits < self.kept[np.minimum(blocks, self.reach)]
         left = np.flatnonzero(~kept)
         if left.size:
-            further = source.words(left.size) >> np.uint64(16)
+            further = at(source, left).words(left.size) >> np.uint64(16)
             for place, more in zip(left.tolist(), further.tolist(), strict=True):
                 q, r = int(blocks[place]), int(rest[place])
                 loss = (2 * q * self.modulus * r + r * r) / self.twice_variance
-                kept[place] = _under_exponential((int(digits[place]) << 48) | more, loss, source)
+                kept[place] = _under_exponential(
+                    (int(digits[place]) << 48) | more, loss, at(source, np.array([place]))
+                )
         return kept
 
 
@@ -295,8 +299,8 @@ def _under_exponential(digits: int, x: Fraction, source: RandomSource) -> bool:
 def _uniform(modulus: int, size: int, source: RandomSource) -> NDArray[np.int64]:
     """Uniform on 0..modulus-1, a power of two."""
     if modulus <= 1 << 16:
-        words: NDArray[np.int64] = source.words(-(-size // 4)).view(np.uint16)[:size].astype(np.int64)
-    elif modulus <= 1 << 32:
+        words: NDArray[np.int64] = halves(source, size).astype(np.int64)
+    elif modulus <= 1 << 32 and not isinstance(source, AddressedRandomness):
         words = source.words(-(-size // 2)).view(np.uint32)[:size].astype(np.int64)
     else:
         words = (source.words(size) >> np.uint64(1)).astype(np.int64)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tacit.release.contribution import bounded_sessions, items_of, searches_of
 from tacit.release.engines import Engine
 from tacit.release.execution import Holdings
+from tacit.release.loops.weights import place_pairs
 from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
 from tacit.release.parameters import ITEM_KEYS, Choice, Item
 
@@ -98,7 +99,7 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     }
     first, *others = (table.select("user") for table in pairs.values())
     holders = first.union(*others) if others else first
-    users = engine.keep(holders.distinct().mutate(holder=ibis.row_number()))
+    users = engine.keep(_numbered(engine, holders.distinct(), "holder", ["user"]))
     keys: dict[str, Any] = {}
     offsets: dict[str, int] = {}
     columns: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -109,9 +110,10 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
         there = pairs[name].select(*key).distinct().mutate(public=False)
         if public is not None and len(key) == 1:
             there = _with_public(there, key[0], engine.load(_of_kind(public, name, key[0])))
-        keys[name] = engine.keep(there.mutate(item=ibis.row_number()))
-        words.append(_by_item(engine, keys[name], _number_of_words(keys[name], key), np.uint8))
-        listed.append(_by_item(engine, keys[name], keys[name].public, np.bool_))
+        keys[name] = engine.keep(_numbered(engine, there, "item", key))
+        described = keys[name].select("item", "public", words=_number_of_words(keys[name], key))
+        words.append(_by_item(found := engine.table(described), "words", np.uint8))
+        listed.append(_by_item(found, "public", np.bool_))
         keys[name] = keys[name].drop("public")
         numbered = pairs[name].join(keys[name], list(key)).join(users, "user")
         numbers = numbered.select(
@@ -123,10 +125,17 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
         total += words[-1].size
     people = int(engine.table(users.count().name("n").as_table()).column("n")[0].as_py())
     engine.drop(users)
-    holdings = _grouped(columns, people, np.concatenate(words))
+    holdings = _grouped(columns, people, np.concatenate(words), ordered=engine.ordered)
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
     return Counted(holdings, keys, offsets, engine)
+
+
+def _numbered(engine: Engine, table: Any, name: str, by: Sequence[str]) -> Any:
+    """With a number for each row, in the order of its text where the engine asks for that."""
+    if not engine.ordered:
+        return table.mutate(**{name: ibis.row_number()})
+    return table.mutate(**{name: ibis.row_number().over(ibis.window(order_by=[table[key] for key in by]))})
 
 
 def _of_kind(public: pa.Array, name: str, column: str) -> pa.Table:
@@ -151,11 +160,10 @@ def _number_of_words(keys: Any, columns: Sequence[str]) -> Any:
     return total.clip(upper=255)
 
 
-def _by_item(engine: Engine, keys: Any, value: Any, kind: Any) -> NDArray[Any]:
-    """A value of each item, in the order of their numbers."""
-    counted = engine.table(keys.select("item", value=value))
-    found = np.zeros(counted.num_rows, kind)
-    found[np.asarray(counted.column("item"))] = np.asarray(counted.column("value"))
+def _by_item(described: pa.Table, column: str, kind: Any) -> NDArray[Any]:
+    """A column of what is said of each item, in the order of their numbers."""
+    found = np.zeros(described.num_rows, kind)
+    found[np.asarray(described.column("item"))] = np.asarray(described.column(column))
     return found
 
 
@@ -168,10 +176,19 @@ def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[n
 
 
 def _grouped(
-    columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], people: int, words: NDArray[np.uint8]
+    columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
+    people: int,
+    words: NDArray[np.uint8],
+    *,
+    ordered: bool,
 ) -> Holdings:
+    """Pairs by holder, as they come or each holder's in the order of their numbers."""
     holders = np.concatenate([holder for holder, _ in columns])
     items = np.concatenate([item for _, item in columns])
-    order = np.argsort(holders, kind="stable")
+    if ordered:
+        order = np.argsort(items, kind="stable")
+        holders, items = holders[order], items[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(holders, minlength=people))]).astype(np.int64)
-    return Holdings(starts, items[order], words.size, words)
+    placed = np.empty_like(items)
+    place_pairs(starts[:-1].copy(), holders, items, placed)
+    return Holdings(starts, placed, words.size, words)

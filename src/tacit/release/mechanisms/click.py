@@ -20,7 +20,7 @@ docs/guarantees/click.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -358,10 +358,8 @@ class ClickPlan(Plan[Click]):
         read = self._clicks if part.table == "clicks" else self._steps
         return read(engine, counting, published["queries"])
 
-    def _queries(self, engine: Engine, counting: Counting) -> Iterator[pa.RecordBatch]:
-        """Asked queries, then those of the domain that nobody asked, with a count of 0."""
-        import pyarrow as pa
-
+    def _queries(self, engine: Engine, counting: Counting) -> Iterable[pa.RecordBatch]:
+        """Asked queries, and those of the domain that nobody asked, with a count of 0."""
         asked = counting["queries"]
         if "domain" in counting and not self.mechanism.pure:
             listed = counting["domain"].mutate(public=True)
@@ -369,14 +367,14 @@ class ClickPlan(Plan[Click]):
             asked = marked.select("query", "count", public=marked.public.fill_null(False))
         elif self.mechanism.pure:
             asked = asked.mutate(public=True)
-        yield from engine.batches(asked)
         if "unasked" in counting:
-            for batch in engine.batches(counting["unasked"]):
-                zeros = pa.array([0] * batch.num_rows, pa.int64())
-                all_public = pa.array([True] * batch.num_rows)
-                yield batch.append_column("count", zeros).append_column("public", all_public)
+            import ibis
 
-    def _clicks(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+            nobody = counting["unasked"].select("query", count=ibis.literal(0, "int64"), public=True)
+            asked = asked.union(nobody)
+        return engine.batches(asked)
+
+    def _clicks(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterable[pa.RecordBatch]:
         """Urls of published queries: public urls in the pure mode, else those clicked."""
         chosen = engine.load(queries.select(["query"]))
         _, urls = self._public_sets()
@@ -386,7 +384,7 @@ class ClickPlan(Plan[Click]):
         counted = keys.left_join(counting["clicks"], ["query", "url"])
         return engine.batches(counted.select("query", "url", count=counted["count"].fill_null(0)))
 
-    def _steps(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _steps(self, engine: Engine, counting: Counting, queries: pa.Table) -> Iterable[pa.RecordBatch]:
         """Steps between published queries: all pairs in the pure mode, else those taken."""
         from tacit.release.public_sets import pairs_of_selected
 
