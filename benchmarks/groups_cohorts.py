@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from tacit.evaluate.guards.cases import load_ambient
-from tacit.evaluate.guards.personalised import World
+from tacit.evaluate.guards.personalised import Searchers
 from tacit.groups.cohort_service import PastRequest, votes_of
 from tacit.groups.cohorts import Standing, load_cohorts, order_of
 from tacit.groups.profiles import Profiles
@@ -50,7 +50,7 @@ class _People:
 
 def in_the_world() -> None:
     """Print Average Precision by λ in the synthetic world, and what its people vote for."""
-    world, cohorts = World(60, 1000, 5), load_cohorts()
+    world, cohorts = Searchers(60, 1000, 5), load_cohorts()
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(world.earlier, Path(folder) / "earlier.parquet")
         evidence = queries_of_log(Path(folder) / "earlier.parquet")

@@ -12,7 +12,7 @@ from tests.unit.test_ambient_experiments import write_ambient
 from tacit.errors import InfeasibleError
 from tacit.evaluate import Results, evaluate_personalised
 from tacit.evaluate.guards.cases import load_ambient, reading_people
-from tacit.evaluate.guards.personalised import DELTAS, World, another_of, weigh
+from tacit.evaluate.guards.personalised import DELTAS, Searchers, another_of, weigh
 from tacit.world.synth import SyntheticLog
 
 
@@ -51,7 +51,7 @@ def test_every_way_is_judged_on_the_same_queries(compared: Results) -> None:
 
 
 def test_test_queries_teach_nobody() -> None:
-    world = World(4, 120, 3)
+    world = Searchers(4, 120, 3)
     had = Counter(SyntheticLog(120, seed=3).table()["user"].to_pylist())
     used = Counter(world.earlier["user"].to_pylist())
     assert used and all(used[user] <= had[user] * 4 // 5 for user in had)

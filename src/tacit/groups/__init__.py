@@ -23,12 +23,5 @@ from tacit.groups.service import Groups
 from tacit.groups.similarity import similarity
 
 __all__ = [
-    "Bundler",
-    "Bundling",
-    "Criterion",
-    "Groups",
-    "Profiles",
-    "Representative",
-    "Semantics",
-    "similarity",
-]
+    "Bundler", "Bundling", "Criterion", "Groups", "Profiles", "Representative", "Semantics", "similarity",
+]  # fmt: skip

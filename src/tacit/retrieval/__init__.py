@@ -4,13 +4,6 @@ from tacit.retrieval.engine import Corpus, Document, EmbeddedEngine, Hit, Search
 from tacit.retrieval.people_topics import PeopleTopics, TopicMatch, people_topics
 
 __all__ = [
-    "Corpus",
-    "Document",
-    "EmbeddedEngine",
-    "Hit",
-    "PeopleTopics",
-    "SearchEngine",
-    "TopicMatch",
-    "average_precision",
-    "people_topics",
-]
+    "Corpus", "Document", "EmbeddedEngine", "Hit", "PeopleTopics", "SearchEngine", "TopicMatch",
+    "average_precision", "people_topics",
+]  # fmt: skip

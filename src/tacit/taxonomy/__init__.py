@@ -6,15 +6,6 @@ from tacit.taxonomy.tree import TopicTree
 from tacit.taxonomy.wordnet import WordNet, load_wordnet
 
 __all__ = [
-    "PEOPLE",
-    "OdpPage",
-    "PeopleTaxonomy",
-    "TopicTree",
-    "WordNet",
-    "load_odp",
-    "load_path_file",
-    "load_people",
-    "load_wordnet",
-    "odp_pages",
-    "people_taxonomy",
-]
+    "PEOPLE", "OdpPage", "PeopleTaxonomy", "TopicTree", "WordNet", "load_odp", "load_path_file",
+    "load_people", "load_wordnet", "odp_pages", "people_taxonomy",
+]  # fmt: skip

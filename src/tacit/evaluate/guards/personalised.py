@@ -40,17 +40,8 @@ from tacit.device.ranking.density import Density
 from tacit.device.sending.interests import InterestChooser, passed_texts
 from tacit.errors import InfeasibleError
 from tacit.evaluate import charts
-from tacit.evaluate.guards.cases import (
-    MOST_RECORDS,
-    Case,
-    HistoryCase,
-    Page,
-    held_out_cases,
-    interval_over_queries,
-    load_ambient,
-    precision_of,
-    reading_people,
-)
+from tacit.evaluate.guards import cases as held_out
+from tacit.evaluate.guards.cases import Case, HistoryCase, Page, precision_of
 from tacit.evaluate.guards.device import Sending
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
@@ -103,7 +94,9 @@ def evaluate_personalised(
         progress: called with how many ways are done, and how many there are.
     """
     check_folder(to, ["ways.svg"], force=force, inputs=[ambient])
-    people = World(users, population, seed) if ambient is None else Readers(ambient, users, population, seed)
+    people = (
+        Searchers(users, population, seed) if ambient is None else Readers(ambient, users, population, seed)
+    )
     rows = compare(people, progress)
     ways, judged = [flat(row) for row in rows], len({case.user for case in people.cases})
     found = Results(
@@ -137,9 +130,9 @@ def weigh(
     plain, mine, theirs = (np.asarray(each, np.float64) for each in (engine, own, another))
     return {
         "average_precision": float(mine.mean()),
-        "gain": interval_over_queries(people, mine - plain),
-        "another": interval_over_queries(people, theirs - plain),
-        "beyond": interval_over_queries(people, mine - theirs),
+        "gain": held_out.interval_over_queries(people, mine - plain),
+        "another": held_out.interval_over_queries(people, theirs - plain),
+        "beyond": held_out.interval_over_queries(people, mine - theirs),
         "fell": float(np.mean(mine < plain - FALL)),
     }
 
@@ -254,19 +247,19 @@ def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-class World(People):
+class Searchers(People):
     """People of a synthetic log."""
 
     def __init__(self, users: int, population: int, seed: int) -> None:
         self.repository: Repository = wordnet_repository()
         log = SyntheticLog(population, seed=seed)
         table, truth = log.table(), log.truth()
-        self.cases: Sequence[Case] = list(held_out_cases(self.repository, table, truth, users))
+        self.cases: Sequence[Case] = list(held_out.held_out_cases(self.repository, table, truth, users))
         self._profiles = {case.user: case.profile for case in self.cases}
         lengths = np.array([len(kinds) for kinds in truth["kinds"].to_pylist()])
         row = np.repeat(np.arange(len(lengths)), lengths)
         place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        before = (place < (lengths * 4 // 5)[row]) & (lengths <= MOST_RECORDS)[row]
+        before = (place < (lengths * 4 // 5)[row]) & (lengths <= held_out.MOST_RECORDS)[row]
         self.earlier = table.filter(pa.array(before))
         """What everybody did before the test queries."""
 
@@ -303,7 +296,9 @@ class Readers(People):
     """People who have read some of AMBIENT's results."""
 
     def __init__(self, folder: str | Path, users: int, population: int, seed: int) -> None:
-        self._people = reading_people(load_ambient(folder), max(users, population), seed=seed)
+        self._people = held_out.reading_people(
+            held_out.load_ambient(folder), max(users, population), seed=seed
+        )
         judged = list(self._people)[:users]
         self.cases: Sequence[HistoryCase] = [case for name in judged for case in self._people[name]]
 
