@@ -16,10 +16,10 @@ import pytest
 from tacit.commands import main
 
 HISTORY = """url,title,text
-a,Espresso,strong black coffee brewed by forcing hot water under pressure through finely ground coffee beans
-b,Java,an island in Indonesia to the south of Borneo
-c,Diabetes,a polygenic disease characterized by abnormally high glucose levels in the blood
-d,Golden eagle,large eagle of mountainous regions of the northern hemisphere
+https://a.example/,Espresso,strong black coffee brewed by forcing hot water through ground coffee beans
+https://b.example/,Java,an island in Indonesia to the south of Borneo
+https://c.example/,Diabetes,a polygenic disease characterized by abnormally high glucose levels in the blood
+https://d.example/,Golden eagle,large eagle of mountainous regions of the northern hemisphere
 """
 
 
@@ -81,17 +81,16 @@ def test_generalise_says_what_is_exposed_and_keeps_to_the_bound(folder: Path) ->
     assert any("disease.n.01" in topic.split("/") for topic in found["hidden"])
 
 
-def test_the_tree_shows_what_stays_what_is_hidden_and_what_is_sensitive(folder: Path) -> None:
+def test_the_tree_shows_what_stays_and_what_is_hidden(folder: Path) -> None:
     shown = tacit("generalise", "diabetes", "--profile", "me.profile", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     assert "hidden" in shown.stdout
-    assert "sensitive 2" in shown.stdout
     assert "topics stay" in shown.stdout
 
 
 def test_over_the_peoples_taxonomy_queries_go_alone_until_the_list_was_looked_at(tmp_path: Path) -> None:
     pages = [*["Espresso beans and coffee grinder"] * 3, "Chemotherapy and its side effects"]
-    rows = "".join(f"u{place},{title},part {place}\n" for place, title in enumerate(pages))
+    rows = "".join(f"https://u{place}.example/,{title},part {place}\n" for place, title in enumerate(pages))
     (tmp_path / "history.csv").write_text(f"url,title,text\n{rows}")
     as_json("profile", "build", "p.profile", "--history", "history.csv", cwd=tmp_path)
     asked = ("generalise", "coffee", "--profile", "p.profile")

@@ -67,8 +67,6 @@ def check_results(query: object, results: object) -> None:
 _GENERAL, _GENERAL_PEOPLE = 4, 2
 """Topics nearer to the root than this say nothing of a person; in the people's only
 the level below it does."""
-
-
 _BATCH = 200
 """How many pages :meth:`Guard.learn` stores in one transaction."""
 

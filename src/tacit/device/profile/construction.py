@@ -27,7 +27,7 @@ from tacit.device.profile.imports import SourceDocument, browsing_history
 from tacit.device.profile.repository import Repository, TopicIndex, load_repository, wordnet_repository
 from tacit.device.profile.store import ProfileStore, taxonomy_name
 from tacit.device.profile.user import Floats, Integers
-from tacit.errors import LogError, ParameterError
+from tacit.errors import InputError, LogError, ParameterError
 from tacit.retrieval.people_topics import people_topics
 from tacit.retrieval.sensitive_pages import PASSED, page_text, recogniser
 from tacit.taxonomy import PEOPLE, people_taxonomy
@@ -181,6 +181,8 @@ def add_documents(
         world = wordnet_repository() if name == PEOPLE else repository
         source = clicked_documents(str(log), user, world.text_behind)
     first = list(islice(source, 1))  # so that an unusable source leaves no empty profile behind
+    if not first:
+        raise InputError("the history has no pages.", "Each needs a url that begins with http, and a title.")
     with (
         ProfileStore.open(path, repository.tree)
         if exists

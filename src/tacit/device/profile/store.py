@@ -50,8 +50,6 @@ def utc_text(time: datetime) -> str:
 # A commit then waits for the disk once, not four times, and every query that is sent waits for a commit.
 _JOURNAL = "PRAGMA journal_mode = WAL"
 _JOURNAL_PAGES = 4_000  # whoever's commit makes it longer writes it into the file, and waits for that
-
-
 _PATIENCE = 5.0  # seconds for which forgetting waits while others write the journal into the file
 
 

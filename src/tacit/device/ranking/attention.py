@@ -258,12 +258,8 @@ class Attention:
 
 _SHOWN = 3
 """How many documents of the history are named for a result."""
-
-
 _FELT = 1e-3
 """What the strongest document must bring for any to be named."""
-
-
 _TELLING = 0.2
 """A document is named if it brings at least this share of what the strongest one brings."""
 
