@@ -30,11 +30,7 @@ from tacit.text import STOP_WORDS, words
 
 
 def read_documents(path: str | Path, advance: Callable[[int], None] = lambda _: None) -> list[Document]:
-    """Read the documents of a file, numbered from 0.
-
-    Raises:
-        InputError: the file is missing, a line is no JSON object, or lacks a url or both title and text.
-    """
+    """Read the documents of a file, numbered from 0."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"there are no documents at {path}.", "Give a file of JSON lines.")
@@ -99,11 +95,7 @@ class EngineService:
         count: int = 20,
         person: dict[str, str] | None = None,
     ) -> list[dict[str, Any]]:
-        """Search: results as ``url``, ``title``, ``content`` and the rank each had before personalisation.
-
-        Raises:
-            InputError: the profile is none of this server's taxonomy.
-        """
+        """Search: results as ``url``, ``title``, ``content`` and the rank each had before personalisation."""
         found = [self._documents[hit.document] for hit in self._engine.search(query, max(count, _DEPTH))]
         texts = [f"{document.title} {document.text}" for document in found]
         order = list(range(len(found)))

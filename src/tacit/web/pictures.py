@@ -84,11 +84,7 @@ def _with_engine(picture: str, engine: EngineDescription) -> bool:
 async def picture_of(
     picture: str, engine: EngineDescription, client: EngineClient, record: Recorder
 ) -> bytes | None:
-    """The picture that may be shown; None if it is none that may.
-
-    Raises:
-        InputError: it could not be fetched.
-    """
+    """The picture that may be shown; None if it is none that may."""
     if picture.startswith("data:"):
         head, _, text = picture.partition(",")
         try:

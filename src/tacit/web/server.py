@@ -27,11 +27,7 @@ _LONGEST_HEAD = 64_000
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket bound to an address, so that its port is known before the server runs.
-
-    Raises:
-        InputError: the port is taken, or the address is not of this machine.
-    """
+    """A socket bound to an address, so that its port is known before the server runs."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named TCP, or asyncio leaves its connections waiting for more to send: 40 ms for every answer.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -271,11 +271,7 @@ def lenses(state: PageState) -> dict[str, list[str]]:
 
 
 def save_lens(state: PageState, name: str, sites: Sequence[str]) -> None:
-    """Store a set of sites under a name; an empty set removes it.
-
-    Raises:
-        InputError: the name is empty or too long, or there are too many sites.
-    """
+    """Store a set of sites under a name; an empty set removes it."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= 40:
         raise InputError(f"the name of a lens has 1 to 40 characters; found {len(name)}.")

@@ -348,11 +348,7 @@ def upstream_of(engine: interface.EngineDescription) -> interface.Upstream:
 
 
 def check_engine(engine: interface.EngineDescription) -> interface.EngineDescription:
-    """The same engine, if it can be used.
-
-    Raises:
-        InputError: it cannot, and why.
-    """
+    """Refuse an engine that cannot be used; the same one otherwise."""
     kind = _kind(engine.kind)
     if not _NAME.fullmatch(engine.name):
         raise InputError("an engine's name must be 1 to 60 letters, digits, spaces or . _ : @ -.")
