@@ -24,7 +24,7 @@ from tests.release_log import CANARY_QUERY, write_log
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.verify import verify
 from tacit.web.desk.application import Desk, desk_application, open_desk
-from tacit.web.desk.jobs import Jobs, Standing
+from tacit.web.desk.jobs import Jobs, JobStanding
 from tacit.web.server import bound_socket
 
 KILLS = int(os.environ.get("TACIT_DESK_KILLS", "4"))
@@ -103,8 +103,8 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         answer = post(client, "/release", address, **RELEASE, output="week-01")
         assert answer.status_code == 303
         job = desk.jobs.find(answer.headers["location"].rpartition("/")[2])
-        until(lambda: job.standing is not Standing.RUNNING)
-        assert job.standing is Standing.DONE, job.said("stderr")
+        until(lambda: job.standing is not JobStanding.RUNNING)
+        assert job.standing is JobStanding.DONE, job.said("stderr")
         assert verify(home / "week-01", home / "log.parquet.ledger")
         shown = client.get(f"/jobs/{job.name}").text
         assert "tacit release zealous" in shown and "See the page it made" in shown
@@ -123,13 +123,15 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         assert all(f"week-01/{name}" in preview for name in ("manifest.json", "queries.tsv", "release.html"))
         answer = post(client, "/publish", address, **chosen)
         job = desk.jobs.find(answer.headers["location"].rpartition("/")[2])
-        until(lambda: job.standing is not Standing.RUNNING)
+        until(lambda: job.standing is not JobStanding.RUNNING)
         assert (home / "site" / "index.html").is_file(), job.said("stderr")
     with (
         served(home) as (desk, address),
         let_in(address, desk.admission.place, desk.admission.address) as client,
     ):
-        assert [each.standing for each in desk.jobs.all()] == [Standing.DONE] * 2, "a restart loses nothing"
+        assert [each.standing for each in desk.jobs.all()] == [JobStanding.DONE] * 2, (
+            "a restart loses nothing"
+        )
         listed = client.get("/jobs").text
         assert listed.count('class="tag done"') == 2
 
@@ -190,25 +192,25 @@ def test_nobody_else_starts_stops_or_reads(home: Path) -> None:
                 assert all(code in (403, 421) for code in refused.values()), (method, path, refused)
                 assert ask(own, base=address) in (200, 403), "outside the place there is only the door"
         assert [job.name for job in desk.jobs.all()] == [known.name]
-        until(lambda: known.standing is not Standing.RUNNING)
+        until(lambda: known.standing is not JobStanding.RUNNING)
 
 
 def test_a_job_is_stopped_and_says_so(home: Path) -> None:
     jobs = Jobs(home)
     job = jobs.start(["synth", "--users", "200000", "-o", "large.parquet"])
-    assert job.standing is Standing.RUNNING
+    assert job.standing is JobStanding.RUNNING
     until(lambda: (job.folder / "pid").is_file())
     until(job.stop)
-    until(lambda: job.standing is not Standing.RUNNING)
-    assert job.standing is Standing.STOPPED, (job.said("stderr"), sorted(job.folder.iterdir()))
+    until(lambda: job.standing is not JobStanding.RUNNING)
+    assert job.standing is JobStanding.STOPPED, (job.said("stderr"), sorted(job.folder.iterdir()))
     assert not (home / "large.parquet").exists()
     assert not job.stop(), "nothing is sent to a number that may be another's by now"
     failed = jobs.start(["release", "zealous", "nowhere.parquet", "-o", "x"])
-    until(lambda: failed.standing is not Standing.RUNNING)
-    assert failed.standing is Standing.FAILED and "error" in failed.said("stderr")
+    until(lambda: failed.standing is not JobStanding.RUNNING)
+    assert failed.standing is JobStanding.FAILED and "error" in failed.said("stderr")
     (job.folder / "job.json").write_text("{")  # whatever lies in a folder, the list is shown
     (jobs.folder / "20260101-000000-x-abcdef").mkdir()
-    assert len(jobs.all()) == 3 and jobs.all()[-1].standing is Standing.KILLED
+    assert len(jobs.all()) == 3 and jobs.all()[-1].standing is JobStanding.KILLED
 
 
 def test_a_kill_at_any_moment_leaves_the_truth(home: Path) -> None:
@@ -237,19 +239,19 @@ def test_a_kill_at_any_moment_leaves_the_truth(home: Path) -> None:
             os.kill(first, signal.SIGKILL)
         if (job.folder / "pid").is_file() and (text := (job.folder / "pid").read_text().strip()):
             with_group = drawn.random() < 0.7
-            if job.standing is Standing.RUNNING:
+            if job.standing is JobStanding.RUNNING:
                 (os.killpg if with_group else os.kill)(int(text), signal.SIGKILL)
         if second:
             os.kill(second, signal.SIGKILL)
         desk.wait()
         desk.stdout.close()
-        until(lambda job=job: job.standing is not Standing.RUNNING)
+        until(lambda job=job: job.standing is not JobStanding.RUNNING)
         output, ledger = home / f"week-{number}", home / "log.parquet.ledger"
         if output.exists():
             assert verify(output, ledger), "what is there is whole and charged"
         else:
-            assert job.standing is not Standing.DONE
-        if job.standing is Standing.DONE:
+            assert job.standing is not JobStanding.DONE
+        if job.standing is JobStanding.DONE:
             assert output.is_dir()
         if ledger.exists():
             Ledger(ledger).verify()

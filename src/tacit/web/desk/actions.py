@@ -8,15 +8,11 @@ another option.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tacit.errors import InputError, ParameterError, TacitError
 from tacit.privacy.ledger import Ledger
@@ -43,8 +39,11 @@ class Shelf:
     home: Path
 
     @cached_property
-    def logs(self) -> dict[str, pq.FileMetaData]:
+    def logs(self) -> dict[str, Any]:
         """The search logs, each with what its file says of itself."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         found = {}
         for path in sorted(self.home.glob("[A-Za-z0-9_]*.parquet")):
             try:
@@ -107,7 +106,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Action:
+class DeskAction:
     """A kind of work: its form, and the words of the command that a filled form stands for."""
 
     name: str
@@ -155,6 +154,8 @@ def _day(values: Values, name: str) -> list[str]:
 
 
 def _more(values: Values) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(one(values, "more"))
     except ValueError:
@@ -253,17 +254,17 @@ _USERS = Field("users", "Users, about", "text", "public knowledge: says how many
 _MORE = Field("more", "More options", "text", "as on the command line, such as --item queries --item clicks")
 _FOLDER = Field("output", "New folder", "text", "in the desk's folder")
 
-ACTIONS: dict[str, Action] = {
+ACTIONS: dict[str, DeskAction] = {
     action.name: action
     for action in (
-        Action(
+        DeskAction(
             "plan",
             "Plan",
             "What a release would publish and mean, before anything is spent. The log is not read.",
             (_LOG, _MECHANISM, _EPSILON, _DELTA, _USERS, _MORE),
             _plan,
         ),
-        Action(
+        DeskAction(
             "release",
             "Release",
             "Publish a log: the ledger is charged, noise is drawn, tables and page are written.",
@@ -279,7 +280,7 @@ ACTIONS: dict[str, Action] = {
             _release,
             lambda values: f"{one(values, 'output')}/release.html",
         ),
-        Action(
+        DeskAction(
             "evaluate",
             "Evaluate",
             "What releases of this log would be good for. The report is as sensitive as the log.",
@@ -287,7 +288,7 @@ ACTIONS: dict[str, Action] = {
             _evaluate,
             lambda values: f"{one(values, 'output')}/report.html",
         ),
-        Action(
+        DeskAction(
             "audit",
             "Audit",
             "Attack a release of this log, once, in memory. The page is as sensitive as the log.",
@@ -295,7 +296,7 @@ ACTIONS: dict[str, Action] = {
             _audit,
             lambda values: f"{one(values, 'output')}-audit.html",
         ),
-        Action(
+        DeskAction(
             "publish",
             "Publish",
             "Make the site that others may read, of releases that verify. Nothing else crosses.",

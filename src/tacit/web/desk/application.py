@@ -6,12 +6,8 @@ desk does, it does by starting commands; it changes nothing itself.
 
 from __future__ import annotations
 
-import json
-import shlex
-import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib import resources
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -26,10 +22,8 @@ from tacit import __version__
 from tacit.bodies import read_body
 from tacit.errors import InputError, TacitError
 from tacit.pages import templates
-from tacit.privacy import Guarantee
-from tacit.release.document.words import verdict_on
-from tacit.web.desk.actions import ACTIONS, Action, Shelf, Values, verdict_after
-from tacit.web.desk.jobs import Job, Jobs, Standing
+from tacit.web.desk.actions import ACTIONS, DeskAction, Shelf, Values, verdict_after
+from tacit.web.desk.jobs import Job, Jobs, JobStanding
 from tacit.web.site.door import COOKIE_DAYS, Admission, Shield
 from tacit.web.state import DOOR, PageState
 
@@ -88,6 +82,8 @@ class Desk:
 
     def action(self, request: Request) -> Response:
         """The form of an action; filled, the command it stands for and what it would mean."""
+        import shlex
+
         action = ACTIONS.get(request.path_params["action"])
         if action is None:
             return self.missing(request, None)
@@ -123,7 +119,7 @@ class Desk:
         job = self.begin(action, values)
         return RedirectResponse(f"/jobs/{job.name}", 303)
 
-    def begin(self, action: Action, values: Values) -> Job:
+    def begin(self, action: DeskAction, values: Values) -> Job:
         """Start the command that an action stands for."""
         return self.jobs.start(action.words(Shelf(self.home), values), action.shows(values))
 
@@ -135,7 +131,7 @@ class Desk:
         """A job: its command, its standing, what it says."""
         job = self.jobs.find(request.path_params["name"])
         standing, shows = job.standing, job.asked.get("shows")
-        made = shows if standing is Standing.DONE and shows and (self.home / shows).is_file() else None
+        made = shows if standing is JobStanding.DONE and shows and (self.home / shows).is_file() else None
         return self.render(
             request, "job.html.j2", job=job, standing=standing, made=made, planned=_planned(job, standing)
         )
@@ -185,6 +181,8 @@ class Desk:
 
     def static(self, request: Request) -> Response:
         """The desk's style and script, and the icon."""
+        from importlib import resources
+
         kinds = {"desk.css": "text/css", "desk.js": "text/javascript", "icon.svg": "image/svg+xml"}
         name = request.path_params["name"]
         if name not in kinds:
@@ -223,14 +221,18 @@ def open_desk(home: Path, port: int) -> Iterator[Desk]:
     try:
         yield Desk(home, state, port)
     finally:
-        with suppress(sqlite3.Error):
-            state.close()
+        state.close()
 
 
-def _planned(job: Job, standing: Standing) -> dict[str, Any] | None:
+def _planned(job: Job, standing: JobStanding) -> dict[str, Any] | None:
     """What a plan says, for its page."""
+    import json
+
+    from tacit.privacy import Guarantee
+    from tacit.release.document.words import verdict_on
+
     words = job.asked["words"]
-    if standing is not Standing.DONE or not words or words[0] != "plan":
+    if standing is not JobStanding.DONE or not words or words[0] != "plan":
         return None
     try:
         said = json.loads(job.said("stdout"))

@@ -54,7 +54,7 @@ _CHILDREN: list[subprocess.Popen[bytes]] = []
 _STOPPED = 130
 
 
-class Standing(StrEnum):
+class JobStanding(StrEnum):
     """What has become of a job."""
 
     RUNNING = "running"
@@ -90,17 +90,17 @@ class Job:
         return shlex.join(["tacit", *self.asked["words"]])
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> JobStanding:
         """Whether it runs, and if not, how it ended."""
         if self._held():
-            return Standing.RUNNING
+            return JobStanding.RUNNING
         try:
             code = int((self.folder / "exit").read_text())
         except (OSError, ValueError):
-            return Standing.KILLED
+            return JobStanding.KILLED
         if code in (_STOPPED, 128 + signal.SIGTERM):
-            return Standing.STOPPED
-        return Standing.DONE if code == 0 else Standing.KILLED if code > 128 else Standing.FAILED
+            return JobStanding.STOPPED
+        return JobStanding.DONE if code == 0 else JobStanding.KILLED if code > 128 else JobStanding.FAILED
 
     def _held(self) -> bool:
         """Whether a process of the job lives."""
