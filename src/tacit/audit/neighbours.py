@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tacit.privacy import Neighbours
@@ -121,8 +122,6 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
 
 def _on_topics(plan: Any, word: str) -> list[str]:
     """Queries on different topics of the first level; those of another word on others still."""
-    import numpy as np
-
     from tacit.release.mechanisms.topics_counting import topics_of_queries
     from tacit.release.mechanisms.topics_tree import TOP
 
@@ -184,7 +183,8 @@ def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> It
     for name, without, having in pairs_of(plan, only):
         counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
         if plan.schedule.selection is not None:
-            yield CountedPair(name, {}, (counts[0]["held"].holdings, counts[1]["held"].holdings))
+            first, second = (_held_alone(each["held"].holdings) for each in counts)
+            yield CountedPair(name, {}, (first, second))
             continue
         keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]] = {}
         published: dict[str, pa.Table] = {}
@@ -203,6 +203,14 @@ def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> It
             if not part.columns[0].several:
                 published[part.table] = pa.table({part.columns[0].name: pa.array(differing, pa.string())})
         yield CountedPair(name, keys)
+
+
+def _held_alone(holdings: Holdings) -> Holdings:
+    """The same without public items that nobody holds, which are drawn alike on both logs."""
+    kept, items = np.unique(holdings.items, return_inverse=True)
+    words = None if holdings.words is None else holdings.words[kept]
+    listed = None if holdings.listed is None else holdings.listed[kept]
+    return Holdings(holdings.starts, items.astype(np.int32), kept.size, words, listed)
 
 
 def _rows(
