@@ -324,7 +324,7 @@ def caught(broken: Broken, sound: bool = False) -> bool:
         if broken.check not in ("sampled", "replicas"):
             found = list(exact_checks(plan, pairs, [broken.check]))
             return bool(found) and not all(check.holds for check in found)
-        replicas = Replicas(plan, pairs[0])
+        replicas = Replicas(plan, pairs[0 if broken.pair else -1])
         if broken.check == "replicas":
             return min(agreement(replicas, source)) < 1e-9
         if not broken.weeks or (sound and broken.weeks == "both"):
