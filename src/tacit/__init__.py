@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from tacit.release.mechanisms.adaptive import Adaptive
     from tacit.release.mechanisms.click import Click
     from tacit.release.mechanisms.k_query import KQuery
+    from tacit.release.mechanisms.series import Series
     from tacit.release.mechanisms.session import Session
     from tacit.release.mechanisms.topics import Topics
     from tacit.release.mechanisms.zealous import Zealous
@@ -85,6 +86,7 @@ _NAMES = {
     "tacit.release.mechanisms.adaptive": "Adaptive",
     "tacit.release.mechanisms.click": "Click",
     "tacit.release.mechanisms.k_query": "KQuery",
+    "tacit.release.mechanisms.series": "Series",
     "tacit.release.mechanisms.session": "Session",
     "tacit.release.mechanisms.topics": "Topics",
     "tacit.release.mechanisms.zealous": "Zealous",
@@ -114,6 +116,7 @@ __all__ = [
     "Pool",
     "PrivacyWarning",
     "Release",
+    "Series",
     "Session",
     "TacitError",
     "Topics",

@@ -56,7 +56,16 @@ from tacit.privacy.accounting.loss import lattice_delta
 from tacit.privacy.arithmetic import per_scale, sum_up
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 from tacit.release import rounds_analysis, thresholds
-from tacit.release.schedule import Contribution, Keys, Part, Schedule, SingleCount
+from tacit.release.schedule import (
+    AdaptiveRounds,
+    Contribution,
+    Keys,
+    Part,
+    Schedule,
+    SeriesRounds,
+    SingleCount,
+)
+from tacit.release.series_analysis import series_cost
 
 _LAST_BITS = 1 + 1e-12
 """Logarithms are off by their last bits; a part of 10⁻¹² more is far beyond that."""
@@ -100,7 +109,7 @@ def guarantee_of(schedule: Schedule) -> Guarantee:
         return Guarantee(GuaranteeKind.K_QUERY, relation, k=min(part.minimum for part in schedule))
     if schedule.users is not None:
         return _probabilistic(schedule, schedule.users)
-    if schedule.selection is not None or schedule.at_epsilon is not None:
+    if schedule.together is not None or schedule.at_epsilon is not None:
         return event_of(schedule).guarantee
     epsilon = total_epsilon(charges_of(schedule), relation)
     if all(part.keys is Keys.PUBLIC for part in schedule):
@@ -113,7 +122,7 @@ def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
     """Say what each part costs: which keys, and their counts where these get fresh noise."""
     if schedule.exact:
         return ()  # no ε describes true counts
-    if schedule.selection is not None:
+    if schedule.together is not None:
         return _selection_charges(schedule)
     if schedule.users is not None:
         return tuple(_probabilistic_charge(schedule, part, schedule.users) for part in schedule)
@@ -133,7 +142,7 @@ def event_of(schedule: Schedule) -> Event:
     """Say what the ledger is charged with: as tight as it is known, so that many releases compose well."""
     if schedule.exact:
         return KQueryRelease(min(part.minimum for part in schedule))
-    if schedule.selection is not None:
+    if schedule.together is not None:
         return _selection_event(schedule)
     if schedule.users is not None:  # by its guarantee: what it is made of is another kind of promise
         return ApproximateDp(guarantee_of(schedule))
@@ -222,24 +231,31 @@ def _probabilistic(schedule: Schedule, users: int) -> Guarantee:
 
 def _selection_event(schedule: Schedule) -> Event:
     """Rounds as Gaussian noise and a disclosure; a single count by its guarantee."""
-    selection, epsilon = schedule.selection, schedule.at_epsilon or 0.0
+    selection, epsilon = schedule.together, schedule.at_epsilon or 0.0
     if isinstance(selection, SingleCount):
         delta = rounds_analysis.single_delta(selection, epsilon, schedule.neighbours)
         kind = GuaranteeKind.INDISTINGUISHABILITY
         return ApproximateDp(Guarantee(kind, schedule.neighbours, epsilon=epsilon, delta=delta))
     if selection is None:
         raise ParameterError("this schedule has no selection.")
-    cost = rounds_analysis.cost_of(selection, schedule.neighbours)
+    cost = _cost(selection, schedule.neighbours)
     return GaussianRounds(cost.mu, cost.disclosure, epsilon, schedule.neighbours)
+
+
+def _cost(rounds: AdaptiveRounds | SeriesRounds, neighbours: Neighbours) -> rounds_analysis.Cost:
+    """Of rounds of a release, or of all weeks of a series."""
+    if isinstance(rounds, SeriesRounds):
+        return series_cost(rounds, neighbours)
+    return rounds_analysis.cost_of(rounds, neighbours)
 
 
 def _selection_charges(schedule: Schedule) -> tuple[Charge, ...]:
     """The noise of all rounds and what may be found by chance; of a single count the two are one."""
-    selection, epsilon = schedule.selection, schedule.at_epsilon or 0.0
+    selection, epsilon = schedule.together, schedule.at_epsilon or 0.0
     one_way = epsilon / schedule.neighbours.users_changed
     if selection is None or isinstance(selection, SingleCount):
         return (Charge("one noisy count of each item", one_way, guarantee_of(schedule).delta),)
-    cost = rounds_analysis.cost_of(selection, schedule.neighbours)
+    cost = _cost(selection, schedule.neighbours)
     noise = lattice_delta(epsilon, cost.mu) if math.isfinite(cost.mu) else 1.0
     return (
         Charge("the noise of all rounds and counts", one_way, noise),

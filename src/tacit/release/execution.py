@@ -415,6 +415,11 @@ def noisy_weights(
     return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
 
 
+def noisy_numbers(numbers: Whole, sigma: int, source: RandomSource) -> Whole:
+    """Numbers with Gaussian noise, each with its own."""
+    return with_noise(numbers, discrete_gaussian(sigma, numbers.size, source))
+
+
 def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
     """A single number with noise."""
     return int(with_noise(np.array([number]), discrete_gaussian(sigma, 1, source))[0])

@@ -22,7 +22,13 @@ MECHANISMS: dict[str, str] = {
 """The module of each mechanism, by its name on the command line."""
 
 
+SERIES = "series"
+"""What is published week by week (:mod:`tacit.release.series`), and is no release of one log."""
+
+
 def mechanism_class(name: str) -> type[Mechanism]:
+    if name == SERIES:
+        return import_module("tacit.release.mechanisms.series").MECHANISM  # type: ignore[no-any-return]
     if name not in MECHANISMS:
         raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
     found: type[Mechanism] = import_module(MECHANISMS[name]).MECHANISM

@@ -405,6 +405,111 @@ class SingleCount:
         return {"noise": NoiseKind.CAPPED.value, **asdict(self)}
 
 
+@dataclass(frozen=True)
+class WeighingByStandings:
+    """How much an item weighs in a round of a series, by its standings after the rounds before.
+
+    Args:
+        long: from the standing in the long memory to a relative weight.
+        short: the same from the short one; the larger of the two counts.
+        floor: what an item weighs at least for somebody who has newly held it.
+        young: the least standing in the short memory for that, from the second week on, one for each.
+    """
+
+    long: StepFunction
+    short: StepFunction
+    floor: int
+    young: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SeriesTally:
+    """How the found items of a series are counted.
+
+    Args:
+        every: so many weeks are counted together.
+        sigma: of the noise on the weighted counts, on the lattice.
+        gain: what every user's balance gains a count: a squared norm on the lattice.
+        first: the relative weight of an item that was never counted.
+        weighing: from an item's last noisy count, in units of the largest weight, to its relative weight.
+    """
+
+    every: int
+    sigma: int
+    gain: int
+    first: int
+    weighing: StepFunction
+
+
+@dataclass(frozen=True)
+class SeriesRounds:
+    """Rounds that are laid out over weeks, two or so in each, and look at all that users hold so far.
+
+    Every possible user gains a squared weight of ONE² a round and may save it. Noise belongs to every item
+    and every round, held or not. An item has a standing in each of several memories, A ← ⌊memory·A/2^16⌋ +
+    (noisy weight), and is found in a round if somebody has held it by then and one of its standings is at
+    least the round's threshold for that memory. See docs/guarantees/series.md.
+
+    Args:
+        weeks: how many.
+        per_week: rounds in each week.
+        joining: k_w, the most items that join a user's set in a week.
+        sigma: of the discrete Gaussian noise of every round, on the lattice.
+        memories: what a round leaves of the standings before, in parts of 2^16: long, short, none.
+        thresholds: for each round the least standings at which an item is found, one a memory.
+        weighing: for each round.
+        part: of what a user has saved beyond a round's unit, so many parts of 256 are spent in it.
+        tally: of the counts; None publishes keys alone.
+        scores: by the number of words of an item's text, divided by 8 after they are multiplied.
+    """
+
+    weeks: int
+    per_week: int
+    joining: int
+    sigma: int
+    memories: tuple[int, ...]
+    thresholds: tuple[tuple[int, ...], ...]
+    weighing: tuple[WeighingByStandings, ...]
+    part: int
+    tally: SeriesTally | None = None
+    scores: tuple[int, ...] = SCORES
+
+    least: ClassVar[int | None] = None
+    """The least count that can be published: none, counts have noise of their own."""
+
+    def __post_init__(self) -> None:
+        if not len(self.thresholds) == len(self.weighing) == self.weeks * self.per_week:
+            raise ParameterError("a series has thresholds and weights for each of its rounds.")
+        if any(len(each) != len(self.memories) for each in self.thresholds):
+            raise ParameterError("a series has one threshold for each memory in each round.")
+        if not all(0 <= memory < 1 << 16 for memory in self.memories) or not 0 <= self.part <= 256:
+            raise ParameterError("memories and what is spent of savings are parts of a whole.")
+        if self.weeks * self.per_week > 208:  # or balances would pass 2^40, and weights 64 bits
+            raise ParameterError.outside("the rounds of a series", self.weeks * self.per_week, "at most 208")
+
+    @property
+    def rounds(self) -> int:
+        """How many in all."""
+        return self.weeks * self.per_week
+
+    @property
+    def counts(self) -> int:
+        """How many times the found items are counted."""
+        return 0 if self.tally is None else self.weeks // self.tally.every
+
+    def noises(self) -> Iterator[Noise]:
+        """All noise that is drawn."""
+        for sigma in [self.sigma] * self.rounds + [self.tally.sigma if self.tally else 0] * self.counts:
+            yield Noise(sigma, NoiseKind.GAUSSIAN)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        form = _listed(asdict(self))
+        form["thresholds"] = [list(each) for each in self.thresholds]
+        form["weighing"] = [_listed(asdict(each)) for each in self.weighing]
+        return {"unit": ONE, **form}
+
+
 Selection = AdaptiveRounds | SingleCount
 """How items are found, and counted, for all tables together."""
 
@@ -421,6 +526,7 @@ class Schedule:
             the sum of the parts.
         users: a public bound on the number of users, on which a probabilistic guarantee rests; None for
             others.
+        series: rounds over weeks, in the place of a selection from one log.
     """
 
     parts: tuple[Part, ...]
@@ -428,13 +534,19 @@ class Schedule:
     selection: Selection | None = None
     at_epsilon: float | None = None
     users: int | None = None
+    series: SeriesRounds | None = None
 
     def __post_init__(self) -> None:
-        if self.selection is not None and self.at_epsilon is None:
+        if self.together is not None and self.at_epsilon is None:
             raise ParameterError("a selection is stated at an ε.", "Give `at_epsilon`.")
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)
+
+    @property
+    def together(self) -> Selection | SeriesRounds | None:
+        """What finds the items of all tables together, in one log or over weeks."""
+        return self.series if self.selection is None else self.selection
 
     def part(self, table: str) -> Part:
         return next(part for part in self.parts if part.table == table)
@@ -451,12 +563,12 @@ class Schedule:
     def noises(self) -> Iterator[Noise]:
         for part in self.parts:
             yield from part.noises()
-        if self.selection is not None:
-            yield from self.selection.noises()
+        if self.together is not None:
+            yield from self.together.noises()
 
     def to_dict(self) -> list[dict[str, Any]]:
         """For the manifest; relation, ε and users stand among the parameters there."""
-        if self.selection is None:
+        if self.together is None:
             return [part.to_dict() for part in self.parts]
         tables = [
             {
@@ -466,4 +578,4 @@ class Schedule:
             }
             for part in self.parts
         ]
-        return [*tables, self.selection.to_dict()]
+        return [*tables, self.together.to_dict()]

@@ -233,8 +233,9 @@ def _ledger(
         "the charge is that of the release",
         lambda: (_same(mechanism.event.to_dict(), entry.event.to_dict()), str(entry.guarantee)),
     )
-    bound = entry.manifest == manifests.file_hash(folder / manifests.MANIFEST)
-    found = "not confirmed: the ledger notes no release for this charge" if entry.manifest is None else ""
+    noted = (*entry.issued, *([entry.manifest] if entry.manifest else []))
+    bound = manifests.file_hash(folder / manifests.MANIFEST) in noted
+    found = "" if noted else "not confirmed: the ledger notes no release for this charge"
     yield Check("the ledger notes this very manifest", bound, found)
 
 

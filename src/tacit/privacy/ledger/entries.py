@@ -32,13 +32,19 @@ class Entry:
     """SHA-256 of the manifest of what is published for it, noted just before it is."""
     published: bool = False
     """Whether the release is known to have come into its place after the note."""
+    step: int = 0
+    """Of a series: the last step noted, before its noise is drawn; a number is never taken twice."""
+    mark: str = ""
+    """Of a series: the keyed hash of its state before that step."""
+    issued: tuple[str, ...] = ()
+    """Of a series: SHA-256 of the manifests of its weeks, noted just before each is published."""
 
     @property
     def standing(self) -> str:
         """What became of the charge, in a word: ``torn``, ``spent``, ``noted`` or ``released``."""
         if self.torn:
             return "torn"
-        if self.published:
+        if self.published or self.issued:
             return "released"
         return "spent" if self.manifest is None else "noted"
 
@@ -149,7 +155,19 @@ def _published(entry: Entry | None, record: Record) -> Entry:
     return replace(entry, published=True)
 
 
-_NOTES = {"noted": _noted, "published": _published}
+def _stepped(entry: Entry | None, record: Record) -> Entry:
+    if entry is None or record["step"] <= entry.step:
+        raise IntegrityError(f"entry {record['entry']} of the ledger notes a step of a series once more.")
+    return replace(entry, step=record["step"], mark=record["mark"])
+
+
+def _issued(entry: Entry | None, record: Record) -> Entry:
+    if entry is None or not entry.step:
+        raise IntegrityError(f"entry {record['entry']} of the ledger notes a week that was never drawn.")
+    return replace(entry, issued=(*entry.issued, record["manifest"]))
+
+
+_NOTES = {"noted": _noted, "published": _published, "step": _stepped, "issued": _issued}
 """What is noted of a charge."""
 
 

@@ -10,12 +10,14 @@ noise is drawn for it, and the charge is on the disk when :meth:`Ledger.spend` r
 happens afterwards, nobody can have seen noise that was not paid for. What does not fit the budget
 is refused.
 
-The file is a hash chain of JSON lines (:mod:`tacit.privacy.ledger.journal`), with five types of entry:
+The file is a hash chain of JSON lines (:mod:`tacit.privacy.ledger.journal`), with seven types of entry:
 
 - ``opened``: the budget, its neighbour relation, the rule of composition, the data set's label;
 - ``spent``: a charge;
 - ``noted``: binds a charge to the manifest of what is about to be published for it;
 - ``published``: the release so noted is in its place;
+- ``step``: of a series, a round or count whose noise is about to be drawn, by its number;
+- ``issued``: of a series, binds its charge to the manifest of a week;
 - ``torn``: what a crash left of a charge whose :meth:`Ledger.spend` never returned. Nobody drew noise
   for it; it counts all the same if it still can be read.
 
@@ -295,9 +297,7 @@ class Ledger(Displayed):
             raise ParameterError("the manifest's hash must be 64 hexadecimal digits (SHA-256).")
 
         def noted(chain: Chain) -> Record:
-            found = {known.number: known for known in self._replayed(chain).entries}.get(number)
-            if found is None:
-                raise InputError(f"entry {number} of the ledger is no charge.", "See tacit ledger show.")
+            found = self._charge(chain, number)
             if found.manifest is not None:
                 raise InputError(
                     f"entry {number} was released already.", "Charge a new entry for a new release."
@@ -305,6 +305,43 @@ class Ledger(Displayed):
             return {"type": "noted", "time": _now(), "of": number, "manifest": manifest}
 
         self._journal.append(noted, describe_fragment=_torn)
+
+    def note_step(self, entry: Entry | int, step: int, mark: str) -> None:
+        """Take a number of a series, for good, before noise is drawn for it.
+
+        Args:
+            entry: the charge of the series.
+            step: the number; one that was taken, or passed over, is refused.
+            mark: a keyed hash of the state from which the step starts.
+        """
+        number = entry if isinstance(entry, int) else entry.number
+
+        def noted(chain: Chain) -> Record:
+            found = self._charge(chain, number)
+            if step <= found.step:
+                raise InputError(
+                    f"step {step} of the series was taken already; the ledger is at {found.step}.",
+                    "Nothing was drawn. Another process may be publishing the same week.",
+                )
+            return {"type": "step", "time": _now(), "of": number, "step": step, "mark": mark}
+
+        self._journal.append(noted, describe_fragment=_torn)
+
+    def note_issue(self, entry: Entry | int, manifest: str) -> None:
+        """Bind the charge of a series to a week's manifest, before the week is put in its place."""
+        number = entry if isinstance(entry, int) else entry.number
+
+        def noted(chain: Chain) -> Record:
+            self._charge(chain, number)
+            return {"type": "issued", "time": _now(), "of": number, "manifest": manifest}
+
+        self._journal.append(noted, describe_fragment=_torn)
+
+    def _charge(self, chain: Chain, number: int) -> Entry:
+        found = {known.number: known for known in self._replayed(chain).entries}.get(number)
+        if found is None:
+            raise InputError(f"entry {number} of the ledger is no charge.", "See tacit ledger show.")
+        return found
 
     def confirm_release(self, entry: Entry | int) -> None:
         """Say that what was noted is published: to be called once the release is in its place."""

@@ -1,0 +1,148 @@
+"""Series: keys found week by week over a period, and counted, all under one charge at its opening.
+
+Theorem, proof, and the variants that break it: docs/guarantees/series.md. What it does each week is
+:mod:`tacit.release.series`; here is what is asked, and the plan that follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tacit.errors import ParameterError
+from tacit.privacy.guarantee import Neighbours
+from tacit.release import parameters
+from tacit.release.mechanism import Counting, Mechanism, Plan
+
+if TYPE_CHECKING:
+    from tacit.privacy.noise.randomness import RandomSource
+    from tacit.release.engines import Engine
+    from tacit.release.execution import Tables
+    from tacit.release.schedule import SeriesRounds
+
+JOINING = 20
+"""k_w unless given: the most queries that join a user's set in a week."""
+
+EVERY = 4
+"""Weeks that are counted together unless given: people seldom repeat a query, and four weeks show more."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Series(Mechanism):
+    """Series: keys found week by week over a period, and counted, all under one charge at its opening.
+
+    ε, δ and the number of weeks determine all rounds and counts; what is published each week costs no more.
+    """
+
+    name: ClassVar[str] = "series"
+    title: ClassVar[str] = "Series"
+    summary: ClassVar[str] = "Series: keys found week by week over a period, under one charge at its opening."
+    example: ClassVar[str] = "--weeks 52 --epsilon 4 --delta 1e-6"
+    given_example: ClassVar[str] = "--weeks 52 --at-epsilon 4 --at-delta 1e-6"
+
+    epsilon: float | None = parameters.declared_epsilon()
+    delta: float = parameters.declared_delta()
+    neighbours: Neighbours = parameters.declared_neighbours()
+    weeks: int = parameters.declared(52, "How many weeks the period has.", least=1, most=104)
+    count_every: int = parameters.declared(
+        EVERY, "So many weeks are counted together; 1 counts every week.", least=1, most=104
+    )
+    keys_only: bool = parameters.declared(
+        False, "Publish the queries alone, without counts: an eighth more of them.", option="--keys-only"
+    )
+    per_week: int = parameters.declared(
+        JOINING, "k_w: the most queries of a user that join the user's set in a week.", least=1, most=1000
+    )
+    at_epsilon: float | None = parameters.declared(
+        None,
+        "The ε for which the rounds are laid out.",
+        above=0,
+        most=parameters.LARGEST_EPSILON,
+        panel=parameters.GIVEN,
+    )
+    at_delta: float | None = parameters.declared(
+        None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.at_epsilon is None) != (self.at_delta is None):
+            raise ParameterError(
+                "`at_epsilon` and `at_delta` are given together, or neither.",
+                "Give `epsilon` and `delta` to have the rounds planned.",
+            )
+
+    @property
+    def counts(self) -> bool:
+        """Whether found queries are counted in some week."""
+        return not self.keys_only and self.count_every <= self.weeks
+
+    def plan(self) -> SeriesPlan:
+        """All rounds and counts of the period for ε and δ, or as given."""
+        from tacit.release.mechanisms.series_planner import plan_series
+        from tacit.release.planning import require_delta
+        from tacit.release.schedule import Contribution, Part, Schedule, text_columns
+
+        if self.at_epsilon is not None and self.at_delta is not None:
+            epsilon, delta = self.at_epsilon, self.at_delta
+        else:
+            epsilon, delta = require_delta(self)
+        rounds = plan_series(
+            epsilon,
+            delta,
+            self.weeks,
+            self.per_week,
+            every=self.count_every,
+            keys_only=self.keys_only,
+            neighbours=self.neighbours,
+        )
+
+        def part(table: str, *measures: str) -> Part:
+            joined = Contribution((self.weeks * self.per_week,), once=True)
+            return Part(table, text_columns("query"), joined, None, None, measures=measures)
+
+        parts = [part("queries", "found", "count", "deviation", "fewer_than")]
+        if self.counts:
+            parts.append(part("rising", "change", "deviation"))
+        else:
+            parts = [part("queries", "found")]
+        schedule = Schedule(tuple(parts), self.neighbours, at_epsilon=epsilon, series=rounds)
+        return SeriesPlan(mechanism=self, schedule=schedule, laid_out_for=(epsilon, delta))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SeriesPlan(Plan[Series]):
+    """A series, settled: all its rounds and counts, before the first week.
+
+    Args:
+        laid_out_for: the ε and δ for which the rounds are laid out.
+    """
+
+    laid_out_for: tuple[float, float]
+
+    @property
+    def rounds(self) -> SeriesRounds:
+        """What is drawn and compared."""
+        if self.schedule.series is None:
+            raise ParameterError("this schedule is not that of a series.")
+        return self.schedule.series
+
+    @property
+    def given(self) -> Series:
+        """With the ε and δ of the rounds given."""
+        epsilon, delta = self.laid_out_for
+        return self.mechanism.settled(at_epsilon=epsilon, at_delta=delta)
+
+    def count(self, engine: Engine, log: Any) -> Counting:
+        """Refused: a series has weeks, not one log."""
+        raise ParameterError(
+            "a series is published week by week, not as one release.",
+            "Open it with tacit series open, or tacit.Series(...).open(folder), and give it each week's log.",
+        )
+
+    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
+        """Refused likewise."""
+        return self.count(engine, counting)  # type: ignore[return-value]
+
+
+MECHANISM = Series

@@ -1,0 +1,225 @@
+"""From ε, δ and a number of weeks to the rounds of a series, chosen without a look at the log.
+
+The shape was searched on synthetic logs (docs/guarantees/series.md, "Where the constants come from") and then
+held against others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from scipy.special import ndtri
+
+from tacit.errors import InfeasibleError
+from tacit.privacy.accounting.loss import gaussian_mu
+from tacit.privacy.arithmetic import ROUNDING
+from tacit.privacy.guarantee import Neighbours
+from tacit.privacy.noise.samplers import LARGEST_SIGMA
+from tacit.release.schedule import (
+    LARGEST_VALUE,
+    ONE,
+    SCORES,
+    SeriesRounds,
+    SeriesTally,
+    StepFunction,
+    WeighingByStandings,
+)
+from tacit.release.series_analysis import chance_alone, held_by, norms, series_cost
+
+_CUTS = 24
+_LOWEST = -(1 << 56)
+
+
+@dataclass(frozen=True)
+class SeriesLayout:
+    """How a series is laid out. τ runs from 0 in the first round to 1.
+
+    Args:
+        per_week: rounds in a week.
+        memory: the long memory forgets this part a week over 13 weeks, and less over more, as 1/√weeks.
+        short: the short memory keeps this part a week.
+        noise_part: the part of δ that the noise costs; the rest is for items found by chance, in equal parts
+            a round.
+        parts: of a round's part, what each memory's threshold gets.
+        lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
+        rise: and of so many more at τ = 1.
+        bend: the exponent of τ in between.
+        until: τ is 1 after this part of the rounds.
+        power: an item with a standing of z weighs ((z+1)/(lowest there + 1))^power.
+        floor: what somebody has held for under ``youth`` weeks weighs at least this,
+        youth: see there; after the first week only with a standing in the short memory above
+        hope: this, and 0.2 for each week.
+        part: of what a user has saved, spent beyond a round's unit.
+        tally_part: of the budget (μ²), what the counts get.
+        gain: what a user's balance gains a week of counting, in squared weights.
+        first: what an item weighs when it is first counted.
+        reference: an item weighs (reference·σ/last count)^``decline`` in a count, at most 1, and less again
+            where the count is below that.
+        decline: see there.
+        scores: of words.
+    """
+
+    per_week: int = 2
+    memory: float = 0.14
+    short: float = 0.35
+    noise_part: float = 0.61
+    parts: tuple[float, ...] = (0.8, 0.15, 0.05)
+    lowest: float = -0.67
+    rise: float = 4.0
+    bend: float = 1.16
+    until: float = 0.9
+    power: float = 0.9
+    floor: float = 0.15
+    youth: int = 5
+    hope: float = 0.3
+    part: float = 0.6
+    tally_part: float = 0.3
+    gain: float = 0.35
+    first: float = 1.0
+    reference: float = 5.0
+    decline: float = 0.75
+    scores: tuple[int, ...] = SCORES
+
+
+DEFAULT = SeriesLayout()
+
+
+def plan_series(
+    epsilon: float,
+    delta: float,
+    weeks: int,
+    joining: int,
+    *,
+    every: int = 4,
+    keys_only: bool = False,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    shape: SeriesLayout = DEFAULT,
+) -> SeriesRounds:
+    """The rounds that cost at most (ε, δ) over all weeks.
+
+    Args:
+        epsilon: ε.
+        delta: δ.
+        weeks: how many.
+        joining: k_w, the most items that join a user's set in a week.
+        every: so many weeks are counted together.
+        keys_only: no counts.
+        neighbours: for which streams (ε, δ) is to hold.
+        shape: of the rounds.
+    """
+    replacing = neighbours is Neighbours.REPLACE
+    noise_delta = shape.noise_part * delta
+    mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
+    counts = 0 if keys_only else weeks // every
+    for_tally = shape.tally_part if counts else 0.0
+    rounds = weeks * shape.per_week
+    sigma = _sigma(Fraction(rounds * ONE**2), mu, 1 - for_tally)
+    kept = 1 - shape.memory * math.sqrt(13 / weeks)
+    memories = tuple(
+        math.floor((1 << 16) * max(0.05, each) ** (1 / shape.per_week)) for each in (kept, shape.short)
+    )
+    rest = (delta - noise_delta) / (2 if replacing else 1) / rounds
+    blank = WeighingByStandings(StepFunction((0,), (1,)), StepFunction((0,), (1,)), 1, ())
+    made = SeriesRounds(
+        weeks,
+        shape.per_week,
+        joining,
+        sigma,
+        (*memories, 0),
+        ((0, 0, 0),) * rounds,
+        (blank,) * rounds,
+        round(256 * shape.part),
+        _tally(mu, counts, every, shape) if counts else None,
+        shape.scores,
+    )
+    thresholds = tuple(_thresholds(made, q, rest, shape) for q in range(1, rounds + 1))
+    weighing = tuple(_weighing(made, q, thresholds, shape) for q in range(1, rounds + 1))
+    made = SeriesRounds(**{**vars(made), "thresholds": thresholds, "weighing": weighing})
+    if max(noise.scale for noise in made.noises()) > LARGEST_SIGMA:
+        raise InfeasibleError(
+            f"at epsilon {epsilon!r} and delta {delta!r} noise would be larger than can be drawn.",
+            "Give a larger epsilon or delta.",
+        )
+    if series_cost(made, neighbours).delta(epsilon) > delta:
+        raise InfeasibleError(
+            f"a delta of {delta!r} is too small for a series of {weeks} weeks at epsilon {epsilon!r}.",
+            "Give a larger delta.",
+        )
+    return made
+
+
+def _sigma(moved: Fraction, mu: float, share: float) -> int:
+    """The least whole σ with moved/(σ² - η²) ≤ share·μ²."""
+    needed = moved / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
+    sigma = math.isqrt(math.ceil(needed))
+    return sigma if sigma**2 >= needed else sigma + 1
+
+
+def _grain(width: float) -> int:
+    """Thresholds and cuts are multiples of a millionth of the noise: the same on every machine."""
+    return 1 << max(0, int(width).bit_length() - 20)
+
+
+def _width(made: SeriesRounds, memory: int, q: int) -> float:
+    """The standard deviation of a standing's noise after ``q`` rounds."""
+    return made.sigma * math.sqrt(norms(made.memories[memory], q)[0])
+
+
+def _thresholds(made: SeriesRounds, q: int, rest: float, shape: SeriesLayout) -> tuple[int, ...]:
+    """The least thresholds, to a millionth of the noise, at which K_q·p is each memory's part of ``rest``."""
+    found = []
+    for memory, part in enumerate(shape.parts):
+        allowed = Fraction(rest) * Fraction(part) / held_by(made, q)
+        square, whole = norms(made.memories[memory], q)
+        width, grain = _width(made, memory, q), _grain(_width(made, memory, q))
+        z = -float(ndtri(float(allowed)))
+        low = ONE * math.sqrt(q * square) + 12 * ROUNDING * float(whole)
+        threshold = grain * math.ceil((low + width * z) / grain)
+        while True:
+            line = (0,) * memory + (threshold,) + (0,) * (len(shape.parts) - memory - 1)
+            lines = (*made.thresholds[: q - 1], line, *made.thresholds[q:])
+            if chance_alone(SeriesRounds(**{**vars(made), "thresholds": lines}), q, memory) <= allowed:
+                break
+            if threshold > low + 38 * width:
+                raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
+            threshold += grain
+        found.append(threshold)
+    return tuple(found)
+
+
+def _weighing(
+    made: SeriesRounds, q: int, thresholds: tuple[tuple[int, ...], ...], shape: SeriesLayout
+) -> WeighingByStandings:
+    """Weights in round ``q`` by the standings after the round before; all alike in the first."""
+    before = max(1, q - 1)
+    tau = min(1.0, (q - 1) / max(1.0, shape.until * made.rounds - 1))
+    low = shape.lowest + shape.rise * tau**shape.bend
+    widths = [_width(made, memory, before) for memory in range(2)]
+    high = max(low + 0.5, thresholds[before - 1][0] / widths[0])
+    levels = [low + (high - low) * j / _CUTS for j in range(_CUTS)]
+    raw = [((level + (high - low) / (2 * _CUTS) + 1) / (low + 1)) ** shape.power for level in levels]
+    values = tuple(max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw)
+    long, short = (
+        StepFunction(tuple(_grain(width) * math.floor(z * width / _grain(width)) for z in levels), values)
+        for width in widths
+    )
+    grain = _grain(widths[1])
+    young = tuple(
+        grain * math.floor((shape.hope + age / 5) * widths[1] / grain) for age in range(1, shape.youth)
+    )
+    return WeighingByStandings(long, short, max(1, round(LARGEST_VALUE * shape.floor / max(raw))), young)
+
+
+def _tally(mu: float, counts: int, every: int, shape: SeriesLayout) -> SeriesTally:
+    """The first count of an item weighs most; later ones as its last noisy count says."""
+    gain = round(shape.gain * every * ONE**2)
+    sigma = _sigma(Fraction(counts * gain), mu, shape.tally_part)
+    line = shape.reference * sigma
+    steps = [(_LOWEST, 0.1)]
+    steps += [(math.ceil(line * j / 16), max(0.1, j / 16)) for j in range(1, 16)]
+    steps += [(math.ceil(line * 1.1**j), (1.1 ** -(j + 0.5)) ** shape.decline) for j in range(64)]
+    values = tuple(max(1, round(LARGEST_VALUE * min(1.0, value))) for _, value in steps)
+    first = round(LARGEST_VALUE * shape.first)
+    return SeriesTally(every, sigma, gain, first, StepFunction(tuple(cut for cut, _ in steps), values))

@@ -1,0 +1,131 @@
+"""What a series does, means and costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.release.document.words import counted
+from tacit.release.mechanisms.series import SeriesPlan
+from tacit.release.prose import Checks, DescribedStep
+from tacit.release.schedule import LARGEST_VALUE, ONE
+
+
+def people_by_week(plan: SeriesPlan, week: int) -> float:
+    """How many people who give a query all they have need to hold it from the first week on, to be found by
+    this one by half: the least over memories, without savings.
+    """
+    rounds, needed = plan.rounds, math.inf
+    for q in range(1, week * rounds.per_week + 1):
+        for memory, threshold in zip(rounds.memories, rounds.thresholds[q - 1], strict=True):
+            kept = memory / (1 << 16)
+            needed = min(needed, threshold / (ONE * sum(kept**j for j in range(q))))
+    return needed
+
+
+def figures(plan: SeriesPlan) -> dict[str, float]:
+    """How many people a query needs at the best, soon and at the end, and how far off counts are at least."""
+    found = {
+        "even_chance_at_first": people_by_week(plan, 1),
+        "even_chance_at": people_by_week(plan, plan.mechanism.weeks),
+    }
+    if plan.rounds.tally is not None:
+        found["least_deviation"] = plan.rounds.tally.sigma / (LARGEST_VALUE << 8)
+    return found
+
+
+def words(plan: SeriesPlan) -> Sequence[str]:
+    """What the parameters mean and cost."""
+    asked, cost = plan.mechanism, figures(plan)
+    lines = [
+        f"All that is published in {counted(asked.weeks, 'week')} together has this guarantee: one charge at "
+        "the opening, and no further ones. It covers everything one person asks in the whole period.",
+        f"Each week at most {asked.per_week} more queries of a user take part in finding, drawn by lot.",
+        "A query to which its holders give all they have needs about "
+        f"{cost['even_chance_at_first']:.0f} of them to be found in the first week by half, and "
+        f"{cost['even_chance_at']:.0f} by the end. People with many queries give each a smaller part.",
+        "A pseudonym is a user: whoever changes it counts as another person.",
+    ]
+    if plan.rounds.tally is None:
+        return (*lines, "Queries are published without counts.")
+    return (
+        *lines,
+        f"Found queries are counted every {counted(asked.count_every, 'week')}: how many users asked each in "
+        "these weeks. The standard deviation of a count stands beside it; it is at least "
+        f"{cost['least_deviation']:.1f} users, and larger for frequent queries.",
+    )
+
+
+def columns(plan: SeriesPlan) -> Mapping[str, Mapping[str, str]]:
+    """What the numbers beside a query mean."""
+    said = {"found": "The week of the series in which the query was found; 0 before its first."}
+    if plan.rounds.tally is None:
+        return {"queries": said}
+    weeks = counted(plan.mechanism.count_every, "week")
+    said |= {
+        "count": f"About how many users asked it in the {weeks} last counted, from noisy, clipped weights; empty "
+        "where it was not counted yet, or is withheld.",
+        "deviation": "Standard deviation of the noise in the count, in users.",
+        "fewer_than": "Where a count is withheld: so few that noise alone could have made it; the number of users "
+        "is probably below this.",
+    }
+    rising = {
+        "change": f"By how much the last count is above the one before it ({weeks} each); only changes of more "
+        "than 3.5 standard deviations are listed.",
+        "deviation": "Standard deviation of the noise in the change, in users.",
+    }
+    return {"queries": said, "rising": rising}
+
+
+def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
+    """What is done to the log, week after week."""
+    rounds, asked = plan.rounds, plan.mechanism
+    listed = [
+        DescribedStep(
+            "Join", f"each week at most {asked.per_week} more queries of a user, by lot; they stay"
+        ),
+        DescribedStep(
+            "Weigh",
+            "every user gains one unit of weight a round, saves what is not spent, and shares it among own "
+            "queries; what earlier rounds showed steers them",
+        ),
+        DescribedStep(
+            "Noise",
+            f"add whole-number Gaussian noise, {rounds.sigma / ONE:.3g} wide, to every query's weight in each of "
+            f"{counted(rounds.rounds, 'round')}; a query first asked later has the noise of all rounds before",
+            noisy=True,
+        ),
+        DescribedStep("Find", "publish a query when its remembered weights pass the round's threshold"),
+    ]
+    if rounds.tally is not None:
+        listed.append(
+            DescribedStep(
+                "Count",
+                f"every {counted(asked.count_every, 'week')} how many users asked each found query: weighted, cut "
+                f"to what a user has saved, with noise of {rounds.tally.sigma / ONE:.3g} on a weight of 1",
+                noisy=True,
+            )
+        )
+    return tuple(listed)
+
+
+def table_checks(plan: SeriesPlan, read: Callable[[str], pa.Table]) -> Checks:
+    """Weeks of the series, and risers that are found and counted."""
+
+    def weeks() -> tuple[bool, str]:
+        found = pc.min_max(read("queries").column("found")).as_py()
+        within = found["min"] is None or (found["min"] >= 0 and found["max"] <= plan.mechanism.weeks)
+        return within, ""
+
+    def listed() -> tuple[bool, str]:
+        known = read("queries").column("query").combine_chunks()
+        return bool(
+            pc.all(pc.is_in(read("rising").column("query"), value_set=known), min_count=0).as_py()
+        ), ""
+
+    yield "every query was found in a week of the series", weeks
+    if plan.rounds.tally is not None:
+        yield "every riser is among the queries", listed

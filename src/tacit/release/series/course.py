@@ -1,0 +1,256 @@
+"""The course of a series in memory: who holds what so far, and a week's rounds and counts carried out on it.
+
+Users and items are numbers here; texts, keys and files are the business of others. What a user adds in a round
+is a function of the user's own set, dates, lot and balance and of noisy numbers of earlier rounds; what happens
+to an item is a function of its own noisy numbers alone, and of whether somebody has held it *in any round so far*.
+
+Nothing here decides what may be drawn when: :mod:`tacit.release.series.folder` notes every step in the ledger
+first. A step that was noted and not carried out is *left out* for every item, also for those held later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import ParameterError
+from tacit.privacy.noise.randomness import RandomSource
+from tacit.release.execution import Holdings, cut_to, noisy_numbers, stepped
+from tacit.release.loops.allowances import spend
+from tacit.release.schedule import LARGEST_VALUE, ONE, SeriesRounds
+
+Whole = NDArray[np.int64]
+
+FULL = LARGEST_VALUE << 8
+"""The largest weight of an item in a count."""
+
+_NEVER = np.uint8(255)
+
+
+def _none(kind: Any = np.int64) -> Any:
+    return field(default_factory=lambda: np.zeros(0, kind))
+
+
+@dataclass
+class Course:
+    """All that a series knows between its steps. Secret.
+
+    Items and users have numbers in the order in which they came; ``arrive`` makes room for new ones.
+
+    Args:
+        rounds: what is drawn and compared.
+        week: the week that is under way, from 1; 0 before the first.
+        step: the last step noted: rounds of a week, then its count, have numbers of their own.
+        carried: how many rounds were carried out since the start, or since the state was lost.
+        since: the round up to which every allowance is taken as spent.
+        counted_since: the same of counts.
+        standings: of each item, in the memories that last.
+        held: which items somebody has held.
+        found: in which week each item was found; 0 for those that were not.
+        words: how many words each item has.
+        last: the last noisy count of each found item, in units of :data:`FULL`; -1 where there is none.
+        allowances: what each user has saved for rounds.
+        balances: and for counts.
+        erased: whose records were erased; their balances stay.
+        owners: of each holding the user, ascending,
+        items: the item,
+        joined: and the week in which it joined.
+        window: pairs of users and items asked since the last count.
+    """
+
+    rounds: SeriesRounds
+    week: int = 0
+    step: int = 0
+    carried: int = 0
+    since: int = 0
+    counted_since: int = 0
+    standings: Whole = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    held: NDArray[np.bool_] = _none(np.bool_)
+    found: NDArray[np.uint8] = _none(np.uint8)
+    words: NDArray[np.uint8] = _none(np.uint8)
+    last: Whole = _none()
+    allowances: Whole = _none()
+    balances: Whole = _none()
+    erased: NDArray[np.bool_] = _none(np.bool_)
+    owners: NDArray[np.int32] = _none(np.int32)
+    items: NDArray[np.int32] = _none(np.int32)
+    joined: NDArray[np.uint8] = _none(np.uint8)
+    window: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
+
+    @property
+    def steps_of_week(self) -> int:
+        """How many numbers a week takes: its rounds, and one for a count, taken or not."""
+        return self.rounds.per_week + 1
+
+    def make_room(self, users: int, words: NDArray[np.uint8]) -> None:
+        """Let there be so many users, and items of so many words each; those known keep their numbers.
+
+        Every possible user gains an allowance in every round, so that whoever comes late has saved it all.
+        """
+        more, items = users - self.allowances.size, words.size - self.held.size
+        rounds_gone = self.round_number - self.since
+        self.allowances = np.concatenate([self.allowances, np.full(more, rounds_gone * ONE**2)])
+        gain = self.rounds.tally.gain if self.rounds.tally else 0
+        gone = (self.count_number - self.counted_since) * gain
+        self.balances = np.concatenate([self.balances, np.full(more, gone)])
+        self.erased = np.concatenate([self.erased, np.zeros(more, np.bool_)])
+        self.standings = np.concatenate([self.standings, np.zeros((items, 2), np.int64)])
+        self.held = np.concatenate([self.held, np.zeros(items, np.bool_)])
+        self.found = np.concatenate([self.found, np.zeros(items, np.uint8)])
+        self.last = np.concatenate([self.last, np.full(items, -1)])
+        self.words = words
+
+    @property
+    def round_number(self) -> int:
+        """The last round noted, carried out or left out."""
+        weeks, rest = divmod(self.step, self.steps_of_week)
+        return weeks * self.rounds.per_week + min(rest, self.rounds.per_week)
+
+    @property
+    def count_number(self) -> int:
+        """The last count noted."""
+        every = self.rounds.tally.every if self.rounds.tally else 1
+        return self.step // self.steps_of_week // every if self.rounds.tally else 0
+
+    def ends_with_count(self, week: int) -> bool:
+        """Whether the found items are counted in this week."""
+        return self.rounds.tally is not None and week % self.rounds.tally.every == 0
+
+    def begin_week(self, pairs: NDArray[np.int32], source: RandomSource) -> None:
+        """Take in a week's records: pairs of user and item, each once.
+
+        At most ``joining`` items join a user's set, drawn by the user's own lot among those that the user does
+        not hold and that are not published. What was drawn is state: nothing refills a place later.
+        """
+        if self.week >= self.rounds.weeks or self.step != self.week * self.steps_of_week:
+            raise ParameterError("this series is not at the beginning of a week.")
+        self.week += 1
+        self.window = np.concatenate([self.window, pairs]) if self.rounds.tally else self.window
+        kinds = np.int64(self.held.size)
+        mine = np.sort(self.owners * kinds + self.items)
+        asked = pairs[:, 0] * kinds + pairs[:, 1]
+        places = np.searchsorted(mine, asked)
+        known = np.append(mine, -1)[places] == asked
+        new = pairs[~known & (self.found[pairs[:, 1]] == 0)]
+        new = new[np.argsort(new[:, 0], kind="stable")]
+        starts = _starts(new[:, 0], self.allowances.size)
+        drawn = cut_to(Holdings(starts, new[:, 1], int(kinds)), self.rounds.joining, source)
+        owners = np.repeat(np.arange(self.allowances.size, dtype=np.int32), np.diff(drawn.starts))
+        fresh = np.unique(drawn.items[~self.held[drawn.items]]).astype(np.int64)
+        self.held[fresh] = True
+        self._catch_up(fresh, source)
+        order = np.argsort(np.concatenate([self.owners, owners]), kind="stable")
+        self.owners = np.concatenate([self.owners, owners])[order]
+        self.items = np.concatenate([self.items, drawn.items])[order]
+        joined = np.full(owners.size, self.week, np.uint8)
+        self.joined = np.concatenate([self.joined, joined])[order]
+
+    def _catch_up(self, items: Whole, source: RandomSource) -> None:
+        """Noise of all rounds that were carried out before anybody held these items, as they would have had it.
+
+        Each missed round's own number goes through the same recursion: noise belongs to every item and round.
+        """
+        standing = np.zeros((items.size, 2), np.int64)
+        for _ in range(self.carried):
+            noise = noisy_numbers(np.zeros(items.size, np.int64), self.rounds.sigma, source)
+            standing = self._remembered(standing, noise)
+        self.standings[items] = standing
+
+    def _remembered(self, standing: Whole, numbers: Whole) -> Whole:
+        """Standings after a round: what each memory keeps, rounded down, and the round's number."""
+        kept = (standing * np.array(self.rounds.memories[:2], np.int64)) >> 16
+        return np.asarray(kept + numbers[:, None])
+
+    def draw_round(self, source: RandomSource) -> None:
+        """Carry out the next round of this week; it was noted before."""
+        q = self.round_number + 1
+        self.step += 1
+        self.allowances += ONE**2
+        values, floors, young = self._values(q)
+        totals = np.zeros(self.held.size, np.int64)
+        ages = (self.week - self.joined).astype(np.uint8)
+        starts = _starts(self.owners, self.allowances.size)
+        part = self.rounds.part
+        spend(starts, self.items, ages, values, floors, young, self.allowances, ONE**2, part, -1, totals)
+        open_items = np.flatnonzero(self.held & (self.found == 0))
+        numbers = noisy_numbers(totals[open_items], self.rounds.sigma, source)
+        self.carried += 1
+        standing = self._remembered(self.standings[open_items], numbers)
+        self.standings[open_items] = standing
+        long, short, none = self.rounds.thresholds[q - 1]
+        reached = (standing[:, 0] >= long) | (standing[:, 1] >= short) | (numbers >= none)
+        self.found[open_items[reached]] = self.week
+
+    def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
+        """What each item weighs, what it weighs at least where it is new, and for how many weeks it is."""
+        weighing = self.rounds.weighing[q - 1]
+        scores = np.array(self.rounds.scores)[np.clip(self.words, 1, len(self.rounds.scores)).astype(int) - 1]
+        steered = np.maximum(
+            stepped(weighing.long, self.standings[:, 0]), stepped(weighing.short, self.standings[:, 1])
+        )
+        young = 1 + np.searchsorted(np.array(weighing.young, np.int64), self.standings[:, 1], side="right")
+        open_items = self.held & (self.found == 0)
+        values = np.where(steered > 0, np.maximum(1, steered * scores >> 3), 0) * open_items
+        floors = np.maximum(1, weighing.floor * scores >> 3) * open_items
+        return values.astype(np.uint16), floors.astype(np.uint16), young.astype(np.uint8)
+
+    def leave_out(self) -> None:
+        """Pass over the next step, which was noted and of which nothing is known: all is taken as spent."""
+        self.step += 1
+        if self.step % self.steps_of_week:
+            self.allowances[:] = 0
+            self.since = self.round_number
+        elif self.ends_with_count(self.week):
+            self.balances[:] = 0
+            self.counted_since = self.count_number
+            self.window = self.window[:0]
+
+    def draw_count(self, source: RandomSource) -> tuple[Whole, Whole, NDArray[np.float64]]:
+        """Carry out this week's count, which was noted before: found items, counts, and their deviations."""
+        self.step += 1
+        tally = self.rounds.tally
+        if tally is None:
+            raise ParameterError("this series publishes keys alone.")
+        self.balances += tally.gain
+        chosen = np.flatnonzero(self.found).astype(np.int64)
+        weights = stepped(tally.weighing, self.last[chosen])
+        weights[self.last[chosen] < 0] = tally.first
+        values = np.zeros(self.held.size, np.uint16)
+        values[chosen] = weights
+        pairs = np.unique(self.window[self.found[self.window[:, 1]] > 0], axis=0)
+        self.window = self.window[:0]
+        totals = np.zeros(self.held.size, np.int64)
+        ages = np.full(len(pairs), _NEVER)
+        starts, young = _starts(pairs[:, 0], self.balances.size), np.zeros(values.size, np.uint8)
+        items = np.ascontiguousarray(pairs[:, 1])
+        spend(starts, items, ages, values, values, young, self.balances, 1 << 62, 256, 16, totals)
+        numbers = noisy_numbers(totals[chosen], tally.sigma, source)
+        self.last[chosen] = np.maximum(0, numbers * LARGEST_VALUE // weights)
+        counts = np.rint(numbers / (weights.astype(np.int64) << 8)).astype(np.int64)
+        return chosen, counts, tally.sigma / (weights.astype(np.float64) * 256)
+
+    def end_week(self) -> None:
+        """A week without a count takes its number all the same."""
+        if not self.ends_with_count(self.week):
+            self.step += 1
+
+    def erase(self, users: Whole) -> None:
+        """Forget what these users hold and asked. Balances, standings and what was ever held stay as they are.
+
+        A balance that vanished would make a returning pseudonym look fully saved; a standing or a presence
+        that changed would show whose items they were.
+        """
+        gone = np.zeros(self.allowances.size, np.bool_)
+        gone[users] = True
+        self.erased |= gone
+        kept = ~gone[self.owners]
+        self.owners, self.items, self.joined = self.owners[kept], self.items[kept], self.joined[kept]
+        self.window = self.window[~gone[self.window[:, 0]]]
+
+
+def _starts(owners: NDArray[np.int32], users: int) -> Whole:
+    """Where each user's places begin, in places sorted by user."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=users))]).astype(np.int64)

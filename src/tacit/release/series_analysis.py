@@ -1,0 +1,91 @@
+"""What a series provably costs, computed from what is drawn and compared.
+
+Theorem (docs/guarantees/series.md): all publications together are (ε, δ)-differentially private for adding or
+removing a user's whole stream, at every ε ≥ 0, with
+
+    δ = δ_lattice(ε; μ) + Σ_{q,λ} K_q·p_{q,λ},      μ² = Q/s² + R·κ/s_c²,
+
+Q rounds of noise s in units of a user's allowance, R counts of noise s_c in which balances gain κ, K_q the
+most items that a user has held up to round q, and p_{q,λ} a bound of the chance that an item that one user
+alone has held reaches the threshold of memory λ in round q, whatever was saved and when it was spent.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from tacit.privacy.accounting.loss import root_above, upper_tail
+from tacit.privacy.arithmetic import ROUNDING, round_up
+from tacit.privacy.guarantee import Neighbours
+from tacit.release.rounds_analysis import Cost
+from tacit.release.schedule import ONE, SeriesRounds
+
+_TAIL = 12
+"""Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""
+
+_STRAY = Fraction(1, 10**27)
+"""An upper bound of all that lies beyond, for up to 208 rounds."""
+
+_BITS = 96
+
+
+def series_cost(schedule: SeriesRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
+    """What carrying out the whole series costs, however far it is carried out."""
+    return Cost(series_mu(schedule), series_disclosure(schedule)).under(neighbours)
+
+
+def series_mu(schedule: SeriesRounds) -> float:
+    """μ, rounded up."""
+    drawn = [(schedule.rounds * ONE**2, schedule.sigma)]
+    if schedule.tally is not None:
+        drawn.append((schedule.counts * schedule.tally.gain, schedule.tally.sigma))
+    if any(sigma <= ROUNDING for by, sigma in drawn if by):
+        return float("inf")
+    square = sum((Fraction(by, sigma**2 - ROUNDING**2) for by, sigma in drawn if by), Fraction(0))
+    return round_up(root_above(square))
+
+
+def series_disclosure(schedule: SeriesRounds) -> float:
+    """Σ_{q,λ} K_q·p_{q,λ}, rounded up."""
+    total = Fraction(0)
+    for q in range(1, schedule.rounds + 1):
+        for memory in range(len(schedule.memories)):
+            total += held_by(schedule, q) * chance_alone(schedule, q, memory)
+    return min(1.0, round_up(total))
+
+
+def held_by(schedule: SeriesRounds, q: int) -> int:
+    """K_q: the most items that have joined one user's set up to round ``q``."""
+    return schedule.joining * -(-q // schedule.per_week)
+
+
+@lru_cache(maxsize=4096)
+def norms(memory: int, q: int) -> tuple[Fraction, Fraction]:
+    """Upper bounds of Σ_j g_j² and Σ_j g_j over ``q`` rounds, g_j = (memory/2^16)^(q-j)."""
+    square = whole = 0
+    power = one = 1 << _BITS
+    for _ in range(q):
+        whole += power
+        square += -((-power * power) >> _BITS)
+        power = -((-power * memory) >> 16)
+    return Fraction(square, one), Fraction(whole, one)
+
+
+def chance_alone(schedule: SeriesRounds, q: int, memory: int) -> Fraction:
+    """p_{q,λ}: a bound of the chance that an item of one user alone reaches a threshold of round ``q``.
+
+    Weights w_j on it have Σ w_j² ≤ q·ONE², so Σ g_j w_j ≤ ‖g‖·√q·ONE by Cauchy and Schwarz; noise has the
+    width σ·‖g‖, but for its rounding; and a standing is rounded down.
+    """
+    square, whole = norms(schedule.memories[memory], q)
+    length = root_above(square)
+    room = schedule.thresholds[q - 1][memory] - _TAIL * ROUNDING * whole
+    reach = room / length - ONE * root_above(Fraction(q))
+    if not schedule.sigma:
+        return Fraction(int(reach <= 0))
+    if reach <= 0:
+        return Fraction(1)
+    # to 40 bits, rounded down: a smaller quotient has a larger tail, and short fractions are fast
+    quotient = Fraction(int(reach / schedule.sigma * (1 << 40)), 1 << 40)
+    return min(Fraction(1), upper_tail(quotient) + _STRAY)
