@@ -13,7 +13,7 @@ from rich.text import Text
 from tacit.commands.options import JsonFlag, declared_command
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.release.parameters import refuse_noise_off
-from tacit.release.registry import MECHANISMS, mechanism_class
+from tacit.release.registry import MECHANISMS, SERIES, mechanism_class
 from tacit.terminal import emit, stderr
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _shown(stated: Statement) -> Iterator[str | Text | Table]:
 def _verbs(run: Callable[..., None], example: str) -> list[Callable[[typer.Typer], None]]:
     """Make a verb for each mechanism, with its parameters as options."""
     made = []
-    for name in MECHANISMS:
+    for name in (*MECHANISMS, SERIES):
         mechanism = mechanism_class(name)
         command = declared_command(mechanism, partial(run, name), mechanism.summary)
         made.append(verb(command, getattr(mechanism, example) or mechanism.example, name))

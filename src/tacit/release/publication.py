@@ -357,7 +357,7 @@ def publish_log(
             tables = order.mechanism.publish(engine, counting, drawn)
             tables = withheld(tables, scrub=order.preparation.scrub)
             report("writing")
-            manifest = _write(folder, order, tables, entry)
+            manifest = write_release(folder, order, tables, entry)
             order.ledger.note_release(entry, file_hash(folder / MANIFEST))
             _remember(order.ledger, report)
     except LogError as error:
@@ -420,7 +420,8 @@ def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object])
     return f"Entry {entry.number} of the ledger was {what}. Nothing was published for it."
 
 
-def _write(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str, Any]:
+def write_release(folder: Path, order: Order, tables: Tables, entry: Entry) -> dict[str, Any]:
+    """Write tables, manifest and page of a release into a folder; returns the manifest."""
     files: dict[str, Path] = {}
     meanings = prose.columns(order.mechanism)
     for name, table in tables.items():

@@ -15,10 +15,13 @@ from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
     from tacit.release.schedule import SeriesRounds
+    from tacit.release.series.folder import OpenSeries
 
 JOINING = 20
 """k_w unless given: the most queries that join a user's set in a week."""
@@ -77,6 +80,27 @@ class Series(Mechanism):
         """Whether found queries are counted in some week."""
         return not self.keys_only and self.count_every <= self.weeks
 
+    def open(self, folder: str | Path, **options: Any) -> OpenSeries:
+        """Open the series in a new folder, charged once for all its weeks.
+
+        Args:
+            folder: the folder to make.
+            options: ``ledger``, the data set's (one of its own in the folder unless given);
+                ``budget_epsilon`` and ``budget_delta``, to open that ledger with more than the series costs;
+                ``key``, where the state's key is to lie (the user's state folder unless given); ``after``, an
+                earlier series whose published queries are known from the start; ``scrub``; ``purpose``.
+        """
+        from tacit.release.series.folder import open_series
+
+        return open_series(self, folder, **options)
+
+    @staticmethod
+    def at(folder: str | Path) -> OpenSeries:
+        """The series that was opened in a folder."""
+        from tacit.release.series.folder import find_series
+
+        return find_series(folder)
+
     def plan(self) -> SeriesPlan:
         """All rounds and counts of the period for ε and δ, or as given."""
         from tacit.release.mechanisms.series_planner import plan_series
@@ -101,11 +125,10 @@ class Series(Mechanism):
             joined = Contribution((self.weeks * self.per_week,), once=True)
             return Part(table, text_columns("query"), joined, None, None, measures=measures)
 
-        parts = [part("queries", "found", "count", "deviation", "fewer_than")]
+        parts = [part("queries", "found")]
         if self.counts:
+            parts.append(part("counts", "count", "deviation", "fewer_than", "week"))
             parts.append(part("rising", "change", "deviation"))
-        else:
-            parts = [part("queries", "found")]
         schedule = Schedule(tuple(parts), self.neighbours, at_epsilon=epsilon, series=rounds)
         return SeriesPlan(mechanism=self, schedule=schedule, laid_out_for=(epsilon, delta))
 
@@ -135,6 +158,7 @@ class SeriesPlan(Plan[Series]):
 
     def count(self, engine: Engine, log: Any) -> Counting:
         """Refused: a series has weeks, not one log."""
+        del engine, log
         raise ParameterError(
             "a series is published week by week, not as one release.",
             "Open it with tacit series open, or tacit.Series(...).open(folder), and give it each week's log.",
@@ -142,7 +166,8 @@ class SeriesPlan(Plan[Series]):
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         """Refused likewise."""
-        return self.count(engine, counting)  # type: ignore[return-value]
+        del source
+        return dict(self.count(engine, counting))
 
 
 MECHANISM = Series

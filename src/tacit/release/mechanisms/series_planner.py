@@ -76,8 +76,8 @@ class SeriesLayout:
     hope: float = 0.3
     part: float = 0.6
     tally_part: float = 0.3
-    gain: float = 0.35
-    first: float = 1.0
+    gain: float = 1.0
+    first: float = 0.7
     reference: float = 5.0
     decline: float = 0.75
     scores: tuple[int, ...] = SCORES

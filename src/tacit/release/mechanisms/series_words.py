@@ -53,40 +53,39 @@ def words(plan: SeriesPlan) -> Sequence[str]:
         return (*lines, "Queries are published without counts.")
     return (
         *lines,
-        f"Found queries are counted every {counted(asked.count_every, 'week')}: how many users asked each in "
-        "these weeks. The standard deviation of a count stands beside it; it is at least "
+        f"Found queries are counted every {counted(asked.count_every, 'week')}: how many users asked each "
+        "in these weeks. The standard deviation of a count stands beside it; it is at least "
         f"{cost['least_deviation']:.1f} users, and larger for frequent queries.",
     )
 
 
 def columns(plan: SeriesPlan) -> Mapping[str, Mapping[str, str]]:
     """What the numbers beside a query mean."""
-    said = {"found": "The week of the series in which the query was found; 0 before its first."}
+    found = {"found": "The week of the series in which the query was found; 0 before its first."}
     if plan.rounds.tally is None:
-        return {"queries": said}
+        return {"queries": found}
     weeks = counted(plan.mechanism.count_every, "week")
-    said |= {
-        "count": f"About how many users asked it in the {weeks} last counted, from noisy, clipped weights; empty "
-        "where it was not counted yet, or is withheld.",
+    counts = {
+        "count": f"About how many users asked it in the last {weeks} that were counted, estimated from "
+        "noisy, clipped weights. Empty where it is withheld.",
         "deviation": "Standard deviation of the noise in the count, in users.",
-        "fewer_than": "Where a count is withheld: so few that noise alone could have made it; the number of users "
-        "is probably below this.",
+        "fewer_than": "Where there is no count: so few that noise alone could have made it; the number of "
+        "users is probably below this.",
+        "week": "The week of the series with which this count ended.",
     }
     rising = {
-        "change": f"By how much the last count is above the one before it ({weeks} each); only changes of more "
-        "than 3.5 standard deviations are listed.",
+        "change": f"By how much the last count is above the one before ({weeks} each), where that is more "
+        "than 3.5 standard deviations of the noise.",
         "deviation": "Standard deviation of the noise in the change, in users.",
     }
-    return {"queries": said, "rising": rising}
+    return {"queries": found, "counts": counts, "rising": rising}
 
 
 def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
     """What is done to the log, week after week."""
     rounds, asked = plan.rounds, plan.mechanism
     listed = [
-        DescribedStep(
-            "Join", f"each week at most {asked.per_week} more queries of a user, by lot; they stay"
-        ),
+        DescribedStep("Join", f"each week at most {asked.per_week} more queries of a user by lot; they stay"),
         DescribedStep(
             "Weigh",
             "every user gains one unit of weight a round, saves what is not spent, and shares it among own "
@@ -94,8 +93,8 @@ def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
         ),
         DescribedStep(
             "Noise",
-            f"add whole-number Gaussian noise, {rounds.sigma / ONE:.3g} wide, to every query's weight in each of "
-            f"{counted(rounds.rounds, 'round')}; a query first asked later has the noise of all rounds before",
+            f"add whole-number Gaussian noise, {rounds.sigma / ONE:.3g} wide, to every query's weight in "
+            f"each of {counted(rounds.rounds, 'round')}; one first asked later has that of all before",
             noisy=True,
         ),
         DescribedStep("Find", "publish a query when its remembered weights pass the round's threshold"),
@@ -104,8 +103,8 @@ def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
         listed.append(
             DescribedStep(
                 "Count",
-                f"every {counted(asked.count_every, 'week')} how many users asked each found query: weighted, cut "
-                f"to what a user has saved, with noise of {rounds.tally.sigma / ONE:.3g} on a weight of 1",
+                f"every {counted(asked.count_every, 'week')} how many users asked each found query, "
+                f"weighted, cut to savings, with noise of {rounds.tally.sigma / ONE:.3g} on weight 1",
                 noisy=True,
             )
         )

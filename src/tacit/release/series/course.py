@@ -1,8 +1,9 @@
 """The course of a series in memory: who holds what so far, and a week's rounds and counts carried out on it.
 
-Users and items are numbers here; texts, keys and files are the business of others. What a user adds in a round
-is a function of the user's own set, dates, lot and balance and of noisy numbers of earlier rounds; what happens
-to an item is a function of its own noisy numbers alone, and of whether somebody has held it *in any round so far*.
+Users and items are numbers here; texts, keys and files are the business of others. What a user adds in a
+round is a function of the user's own set, dates, lot and balance and of noisy numbers of earlier rounds; what
+happens to an item is a function of its own noisy numbers alone, and of whether somebody has held it *in any
+round so far*.
 
 Nothing here decides what may be drawn when: :mod:`tacit.release.series.folder` notes every step in the ledger
 first. A step that was noted and not carried out is *left out* for every item, also for those held later.
@@ -30,28 +31,31 @@ FULL = LARGEST_VALUE << 8
 _NEVER = np.uint8(255)
 
 
-def _none(kind: Any = np.int64) -> Any:
-    return field(default_factory=lambda: np.zeros(0, kind))
+def _empty(*shape: int, kind: Any = np.int64) -> Any:
+    return field(default_factory=lambda: np.zeros((0, *shape), kind))
 
 
 @dataclass
 class Course:
     """All that a series knows between its steps. Secret.
 
-    Items and users have numbers in the order in which they came; ``arrive`` makes room for new ones.
+    Items and users have numbers in the order in which they came; ``make_room`` makes room for new ones.
 
     Args:
         rounds: what is drawn and compared.
         week: the week that is under way, from 1; 0 before the first.
-        step: the last step noted: rounds of a week, then its count, have numbers of their own.
+        step: the last step that is over: rounds of a week, then its count, have numbers of their own.
+        noted: the last step that was noted in the ledger.
         carried: how many rounds were carried out since the start, or since the state was lost.
         since: the round up to which every allowance is taken as spent.
         counted_since: the same of counts.
         standings: of each item, in the memories that last.
         held: which items somebody has held.
-        found: in which week each item was found; 0 for those that were not.
+        found: in which week each item was found; 0 if before the first, -1 if not yet.
         words: how many words each item has.
-        last: the last noisy count of each found item, in units of :data:`FULL`; -1 where there is none.
+        last: the last noisy count of each item, in units of :data:`FULL`.
+        weights: the relative weight that it had, 0 where an item was not counted,
+        before: and both of the count before that: number and weight.
         allowances: what each user has saved for rounds.
         balances: and for counts.
         erased: whose records were erased; their balances stay.
@@ -64,21 +68,24 @@ class Course:
     rounds: SeriesRounds
     week: int = 0
     step: int = 0
+    noted: int = 0
     carried: int = 0
     since: int = 0
     counted_since: int = 0
-    standings: Whole = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    held: NDArray[np.bool_] = _none(np.bool_)
-    found: NDArray[np.uint8] = _none(np.uint8)
-    words: NDArray[np.uint8] = _none(np.uint8)
-    last: Whole = _none()
-    allowances: Whole = _none()
-    balances: Whole = _none()
-    erased: NDArray[np.bool_] = _none(np.bool_)
-    owners: NDArray[np.int32] = _none(np.int32)
-    items: NDArray[np.int32] = _none(np.int32)
-    joined: NDArray[np.uint8] = _none(np.uint8)
-    window: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
+    standings: Whole = _empty(2)  # noqa: RUF009 (a field of its own for every object)
+    held: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
+    found: NDArray[np.int16] = _empty(kind=np.int16)  # noqa: RUF009
+    words: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
+    last: Whole = _empty()  # noqa: RUF009
+    weights: Whole = _empty()  # noqa: RUF009
+    before: Whole = _empty(2)  # noqa: RUF009
+    allowances: Whole = _empty()  # noqa: RUF009
+    balances: Whole = _empty()  # noqa: RUF009
+    erased: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
+    owners: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
+    items: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
+    joined: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
+    window: NDArray[np.int32] = _empty(2, kind=np.int32)  # noqa: RUF009
 
     @property
     def steps_of_week(self) -> int:
@@ -99,8 +106,10 @@ class Course:
         self.erased = np.concatenate([self.erased, np.zeros(more, np.bool_)])
         self.standings = np.concatenate([self.standings, np.zeros((items, 2), np.int64)])
         self.held = np.concatenate([self.held, np.zeros(items, np.bool_)])
-        self.found = np.concatenate([self.found, np.zeros(items, np.uint8)])
-        self.last = np.concatenate([self.last, np.full(items, -1)])
+        self.found = np.concatenate([self.found, np.full(items, -1, np.int16)])
+        self.last = np.concatenate([self.last, np.zeros(items, np.int64)])
+        self.weights = np.concatenate([self.weights, np.zeros(items, np.int64)])
+        self.before = np.concatenate([self.before, np.zeros((items, 2), np.int64)])
         self.words = words
 
     @property
@@ -122,8 +131,8 @@ class Course:
     def begin_week(self, pairs: NDArray[np.int32], source: RandomSource) -> None:
         """Take in a week's records: pairs of user and item, each once.
 
-        At most ``joining`` items join a user's set, drawn by the user's own lot among those that the user does
-        not hold and that are not published. What was drawn is state: nothing refills a place later.
+        At most ``joining`` items join a user's set, drawn by the user's own lot among those that the user
+        does not hold and that are not published. What was drawn is state: nothing refills a place later.
         """
         if self.week >= self.rounds.weeks or self.step != self.week * self.steps_of_week:
             raise ParameterError("this series is not at the beginning of a week.")
@@ -134,7 +143,7 @@ class Course:
         asked = pairs[:, 0] * kinds + pairs[:, 1]
         places = np.searchsorted(mine, asked)
         known = np.append(mine, -1)[places] == asked
-        new = pairs[~known & (self.found[pairs[:, 1]] == 0)]
+        new = pairs[~known & (self.found[pairs[:, 1]] < 0)]
         new = new[np.argsort(new[:, 0], kind="stable")]
         starts = _starts(new[:, 0], self.allowances.size)
         drawn = cut_to(Holdings(starts, new[:, 1], int(kinds)), self.rounds.joining, source)
@@ -149,7 +158,7 @@ class Course:
         self.joined = np.concatenate([self.joined, joined])[order]
 
     def _catch_up(self, items: Whole, source: RandomSource) -> None:
-        """Noise of all rounds that were carried out before anybody held these items, as they would have had it.
+        """Draw the noise of all rounds that were carried out before anybody held these items.
 
         Each missed round's own number goes through the same recursion: noise belongs to every item and round.
         """
@@ -175,7 +184,7 @@ class Course:
         starts = _starts(self.owners, self.allowances.size)
         part = self.rounds.part
         spend(starts, self.items, ages, values, floors, young, self.allowances, ONE**2, part, -1, totals)
-        open_items = np.flatnonzero(self.held & (self.found == 0))
+        open_items = np.flatnonzero(self.held & (self.found < 0))
         numbers = noisy_numbers(totals[open_items], self.rounds.sigma, source)
         self.carried += 1
         standing = self._remembered(self.standings[open_items], numbers)
@@ -192,7 +201,7 @@ class Course:
             stepped(weighing.long, self.standings[:, 0]), stepped(weighing.short, self.standings[:, 1])
         )
         young = 1 + np.searchsorted(np.array(weighing.young, np.int64), self.standings[:, 1], side="right")
-        open_items = self.held & (self.found == 0)
+        open_items = self.held & (self.found < 0)
         values = np.where(steered > 0, np.maximum(1, steered * scores >> 3), 0) * open_items
         floors = np.maximum(1, weighing.floor * scores >> 3) * open_items
         return values.astype(np.uint16), floors.astype(np.uint16), young.astype(np.uint8)
@@ -200,6 +209,7 @@ class Course:
     def leave_out(self) -> None:
         """Pass over the next step, which was noted and of which nothing is known: all is taken as spent."""
         self.step += 1
+        self.noted = self.step
         if self.step % self.steps_of_week:
             self.allowances[:] = 0
             self.since = self.round_number
@@ -208,29 +218,39 @@ class Course:
             self.counted_since = self.count_number
             self.window = self.window[:0]
 
-    def draw_count(self, source: RandomSource) -> tuple[Whole, Whole, NDArray[np.float64]]:
-        """Carry out this week's count, which was noted before: found items, counts, and their deviations."""
+    def draw_count(self, source: RandomSource) -> None:
+        """Carry out this week's count of the found items; it was noted before."""
         self.step += 1
         tally = self.rounds.tally
         if tally is None:
             raise ParameterError("this series publishes keys alone.")
         self.balances += tally.gain
-        chosen = np.flatnonzero(self.found).astype(np.int64)
+        chosen = np.flatnonzero(self.found >= 0)
         weights = stepped(tally.weighing, self.last[chosen])
-        weights[self.last[chosen] < 0] = tally.first
+        weights[self.weights[chosen] == 0] = tally.first
         values = np.zeros(self.held.size, np.uint16)
         values[chosen] = weights
-        pairs = np.unique(self.window[self.found[self.window[:, 1]] > 0], axis=0)
+        pairs = np.unique(self.window[self.found[self.window[:, 1]] >= 0], axis=0)
         self.window = self.window[:0]
         totals = np.zeros(self.held.size, np.int64)
-        ages = np.full(len(pairs), _NEVER)
-        starts, young = _starts(pairs[:, 0], self.balances.size), np.zeros(values.size, np.uint8)
-        items = np.ascontiguousarray(pairs[:, 1])
+        ages, young = np.full(len(pairs), _NEVER), np.zeros(values.size, np.uint8)
+        starts, items = _starts(pairs[:, 0], self.balances.size), np.ascontiguousarray(pairs[:, 1])
         spend(starts, items, ages, values, values, young, self.balances, 1 << 62, 256, 16, totals)
         numbers = noisy_numbers(totals[chosen], tally.sigma, source)
-        self.last[chosen] = np.maximum(0, numbers * LARGEST_VALUE // weights)
-        counts = np.rint(numbers / (weights.astype(np.int64) << 8)).astype(np.int64)
-        return chosen, counts, tally.sigma / (weights.astype(np.float64) * 256)
+        self.before = np.stack([self.last, self.weights], axis=1)
+        self.weights[chosen] = weights
+        self.last[chosen] = numbers * LARGEST_VALUE // weights
+
+    def compact(self) -> Whole:
+        """Forget items that nobody has held and that wait for no count; which stay, by their old numbers."""
+        kept = self.held | (self.found >= 0)
+        kept[self.window[:, 1]] = True
+        stay, numbers = np.flatnonzero(kept), np.cumsum(kept, dtype=np.int32) - 1
+        for name in ("standings", "held", "found", "words", "last", "weights", "before"):
+            setattr(self, name, getattr(self, name)[stay])
+        self.items = numbers[self.items].astype(np.int32)
+        self.window = np.stack([self.window[:, 0], numbers[self.window[:, 1]]], axis=1).astype(np.int32)
+        return stay
 
     def end_week(self) -> None:
         """A week without a count takes its number all the same."""
@@ -238,7 +258,7 @@ class Course:
             self.step += 1
 
     def erase(self, users: Whole) -> None:
-        """Forget what these users hold and asked. Balances, standings and what was ever held stay as they are.
+        """Forget what these users hold and asked; balances, standings and what was ever held stay.
 
         A balance that vanished would make a returning pseudonym look fully saved; a standing or a presence
         that changed would show whose items they were.
@@ -254,3 +274,14 @@ class Course:
 def _starts(owners: NDArray[np.int32], users: int) -> Whole:
     """Where each user's places begin, in places sorted by user."""
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=users))]).astype(np.int64)
+
+
+def count_of(numbers: Whole) -> NDArray[np.float64]:
+    """Users, from noisy counts in units of :data:`FULL`."""
+    return numbers / FULL
+
+
+def deviation_of(course: Course, weights: Whole) -> NDArray[np.float64]:
+    """The standard deviation of the noise in a count, in users, by the relative weight that it had."""
+    sigma = course.rounds.tally.sigma if course.rounds.tally else 0
+    return np.asarray(sigma / (256.0 * np.maximum(1, weights)))

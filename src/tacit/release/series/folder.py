@@ -1,0 +1,470 @@
+"""The folder of a series: opened once, a publication for each week, closed at the end.
+
+::
+
+    DIR/series.json    what was asked, the ledger and the charge; no secret
+    DIR/state          encrypted (:mod:`tacit.release.series.state`); its key lies elsewhere
+    DIR/week-07/       a release like others: tables, manifest that cites the charge, page
+    DIR/series.html    the page of the whole series
+
+A week goes by in this order, and whatever ends the work in between, no number is drawn twice::
+
+    take in   records join users' sets; the state is synced
+    note      in the ledger: this step, from this state, is about to be drawn
+    draw      the round or count; the state is synced         … and so for each step of the week
+    publish   from the state alone: a hidden folder, a note of its manifest, renamed into place
+
+A step that was noted and of which no state is known is left out for every item, and what users had saved is
+taken as spent. A state that is older than the ledger says is a lost one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tacit.display import Displayed
+from tacit.errors import InfeasibleError, InputError, IntegrityError
+from tacit.files import atomic_directory, atomic_file
+from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
+from tacit.privacy.ledger.register import open_unbound
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.contribution import items_of
+from tacit.release.document.about import About, read_about
+from tacit.release.document.manifest import MANIFEST, file_hash, read_manifest
+from tacit.release.document.tables import read_table
+from tacit.release.engines import memory_for, open_engine
+from tacit.release.execution import Tables, in_order, require_drawable
+from tacit.release.mechanisms.series import Series, SeriesPlan
+from tacit.release.parameters import Item
+from tacit.release.preparation import Preparation, withheld
+from tacit.release.publication import Order, Release, write_release
+from tacit.release.series.course import count_of, deviation_of
+from tacit.release.series.page import PAGE, render_series
+from tacit.release.series.state import Kept, SeriesKey
+from tacit.searchlog import check_log
+from tacit.validation import flag, place
+
+ABOUT, STATE, LEDGER = "series.json", "state", "series.ledger"
+_FORMAT = 1
+_SHOWN_FROM = 4.0
+"""A count below so many standard deviations of its noise is withheld."""
+_BELOW = 6.0
+_RISING = 3.5
+"""Deviations from which on a change is listed: noise alone makes one of 1,000 keys in four counts."""
+
+
+@dataclass(frozen=True, repr=False)
+class OpenSeries(Displayed):
+    """A series in its folder; see :meth:`Series.open <tacit.Series.open>`.
+
+    Args:
+        folder: where it is.
+        about: what ``series.json`` says.
+    """
+
+    folder: Path
+    about: dict[str, Any]
+
+    @property
+    def plan(self) -> SeriesPlan:
+        """All rounds and counts, as they were laid out at the opening."""
+        return Series.from_dict(self.about["parameters"]).plan()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that was charged."""
+        return Ledger(self.folder / self.about["ledger"])
+
+    @property
+    def entry(self) -> Entry:
+        """The one charge."""
+        found = [entry for entry in self.ledger.state().entries if entry.hash == self.about["charge"]]
+        if not found:
+            raise IntegrityError(
+                "the ledger does not hold the charge of this series.",
+                "Restore the ledger from its newest copy.",
+            )
+        return found[0]
+
+    @property
+    def weeks(self) -> list[Path]:
+        """The folders of the weeks published so far."""
+        return sorted(path for path in self.folder.glob("week-*") if (path / MANIFEST).is_file())
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will be published."""
+        return bool(self.about["closed"])
+
+    @property
+    def keys(self) -> int:
+        """How many queries are published so far."""
+        return read_table(self.weeks[-1] / "queries.parquet").num_rows if self.weeks else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``--json``: what is published so far, and what it cost."""
+        entry, planned = self.entry, self.about["parameters"]["weeks"]
+        by_week = [read_manifest(week)["published"]["queries"]["rows"] for week in self.weeks]
+        return {
+            "folder": str(self.folder),
+            "keys": self.keys,
+            "weeks": planned,
+            "published": len(by_week),
+            "keys_by_week": by_week,
+            "guarantee": self.plan.guarantee.to_dict(),
+            "ledger": str(self.ledger.path),
+            "entry": entry.number,
+            "closed": self.closed,
+        }
+
+    def _summary(self) -> str:
+        return f"Series {self.folder}: {self.plan.guarantee}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        found = self.to_dict()
+        return [("weeks", f"{found['published']} of {found['weeks']}"), ("queries", f"{found['keys']:,}")]
+
+    def next(
+        self, log: str | Path, *, restart: bool = False, report: Callable[[str], object] = str
+    ) -> Release:
+        """Publish the next week; returns its release.
+
+        Run again with the same log after it was interrupted, it finishes that week; after it is published, it
+        gives what is there.
+
+        Args:
+            log: the week's records, and late ones of weeks before; no record twice.
+            restart: the state is lost: go on with empty standings, and all allowances taken as spent.
+            report: told what is under way.
+        """
+        with self._locked():
+            return _Work(self, report).next(check_log(place("log", log)), flag("restart", restart))
+
+    def erase(self, users: list[str]) -> int:
+        """Forget what these users hold, for all weeks to come; returns how many of them were known.
+
+        What was published stays, and so do the users' balances and the texts of queries, encrypted, until the
+        series is closed: if they vanished, it could be seen whose they were.
+        """
+        with self._locked():
+            return _Work(self, str).erase(users)
+
+    def close(self) -> None:
+        """End the series: state and key are deleted. What was published stays, and the charge stays spent."""
+        with self._locked():
+            key = Path(self.about["key"])
+            _write_about(self.folder, {**self.about, "closed": _now()})
+            (self.folder / STATE).unlink(missing_ok=True)
+            with suppress(OSError):
+                key.unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self.closed:
+            raise InputError(
+                f"the series {self.folder} was closed {self.about['closed'][:10]}.", "Open another."
+            )
+        handle = os.open(self.folder / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise InputError(f"another process is at work on {self.folder}.", "Wait for it to end.") from None
+        finally:
+            os.close(handle)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write_about(folder: Path, about: dict[str, Any]) -> None:
+    with atomic_file(folder / ABOUT, mode=0o600) as temporary:
+        temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def open_series(
+    asked: Series | SeriesPlan,
+    folder: str | Path,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    budget_epsilon: float | None = None,
+    budget_delta: float = 0.0,
+    key: str | Path | None = None,
+    after: str | Path | None = None,
+    scrub: bool = True,
+    purpose: str = "",
+) -> OpenSeries:
+    """Charge the ledger once for all weeks, and make the folder; ``Series.open`` explains the options."""
+    plan = asked if isinstance(asked, SeriesPlan) else asked.plan()
+    made = place("folder", folder)
+    if made.exists():
+        raise InputError(f"{made} exists already.", "Choose another folder, or go on: tacit series next.")
+    require_drawable(plan.schedule)
+    earlier = find_series(after) if after is not None else None
+    guarantee = plan.guarantee
+    budget = budget_of(budget_epsilon, budget_delta, plan.neighbours, "budget_")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    name = OperatingSystemRandomness().bits(8).hex()
+    secret = place("key", key).absolute() if key is not None else SeriesKey.place(name)
+    with atomic_directory(made) as temporary:
+        temporary.chmod(0o700)
+        if ledger is None:
+            book = Ledger.write(temporary / LEDGER, budget or guarantee, label=made.name)
+        else:
+            book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
+        book.state().account.charge(plan.event)  # refused now, before a key is made
+        kept = Kept.empty(plan.rounds)
+        if earlier is not None:
+            _seed(kept, earlier)
+        kept.write(temporary / STATE, SeriesKey.make(secret))
+        entry = book.spend(plan.event, purpose or f"series of {plan.mechanism.weeks} weeks")
+        about = {
+            "format": _FORMAT,
+            "series": name,
+            "opened": _now(),
+            "closed": None,
+            "parameters": plan.to_dict(),
+            "ledger": LEDGER if ledger is None else str(book.path.absolute()),
+            "charge": entry.hash,
+            "key": str(secret),
+            "scrub": flag("scrub", scrub),
+        }
+        _write_about(temporary, about)
+    opened = OpenSeries(made, about)
+    with suppress(OSError):
+        Register().remember(opened.ledger)
+    return opened
+
+
+def find_series(folder: str | Path) -> OpenSeries:
+    """The series in a folder."""
+    path = place("folder", folder)
+    if not (path / ABOUT).is_file():
+        raise InputError(f"there is no series in {path}.", "Open one: tacit series open DIR.")
+    try:
+        about = json.loads((path / ABOUT).read_text("utf-8"))
+        known = about["format"] == _FORMAT
+    except (ValueError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise IntegrityError(f"{path / ABOUT} cannot be read by this version of Tacit.", "Restore it.")
+    return OpenSeries(path, about)
+
+
+def _seed(kept: Kept, earlier: OpenSeries) -> None:
+    """Let what an earlier series published be known from the start. Nothing else of it is carried over."""
+    if not earlier.weeks:
+        return
+    known = read_table(earlier.weeks[-1] / "queries.parquet")
+    asked = pa.table({"user": pa.array([""] * len(known), pa.string()), "query": known.column("query")})
+    before = kept.users
+    kept.take_in(asked, SeriesKey(b""))
+    kept.users = before
+    course = kept.course
+    for name in ("allowances", "balances", "erased"):
+        setattr(course, name, getattr(course, name)[: len(before)])
+    course.found[:] = 0
+    course.held[:] = True
+
+
+class _Work:
+    """One run on the folder of a series, which is locked."""
+
+    def __init__(self, series: OpenSeries, report: Callable[[str], object]) -> None:
+        self.series, self.report = series, report
+        self.plan, self.ledger, self.entry = series.plan, series.ledger, series.entry
+        self.source: RandomSource = OperatingSystemRandomness()
+        self.path = series.folder / STATE
+        self.key_path = Path(series.about["key"])
+
+    def next(self, log: Path, restart: bool) -> Release:
+        """Finish what is under way, then take in the log and publish its week."""
+        self._open(restart)
+        course = self.kept.course
+        digest = self.key.mark(log, "log")
+        if course.week:
+            done = self._finish()
+            if (
+                digest == self.kept.log and pq.read_metadata(log).num_rows
+            ):  # weeks without a record are all alike
+                return done
+        if course.week >= self.plan.mechanism.weeks:
+            raise InfeasibleError(
+                f"all {self.plan.mechanism.weeks} weeks of this series are published.",
+                "Close it (tacit series close), and open another with --after, which is a second budget.",
+            )
+        open_ledger(self.ledger, log, None)  # refused if the data set has another
+        self._take_in(log, digest)
+        return self._finish()
+
+    def _open(self, restart: bool) -> None:
+        """Read the state, and see that it is the one that the ledger speaks of."""
+        if restart:
+            self._start_anew()
+            return
+        if not self.path.is_file():
+            raise _lost("its state is gone")
+        self.key = SeriesKey.read(self.key_path)
+        self.kept = Kept.read(self.path, self.key, self.plan.rounds)
+        self.mark = self.key.mark(self.path, "mark")
+        course = self.kept.course
+        if self.entry.step < course.noted:
+            raise IntegrityError(
+                f"the ledger is at step {self.entry.step} of this series, its state at {course.noted}.",
+                "This is an old copy of the ledger; restore the newest.",
+            )
+        if self.entry.step > course.noted:
+            if self.entry.step != course.step + 1 or self.entry.mark != self.mark:
+                raise _lost(f"its state is of step {course.noted}, and the ledger is at {self.entry.step}")
+            self.report("a step was interrupted; it is left out.")
+            course.leave_out()
+            self._save()
+
+    def _start_anew(self) -> None:
+        """Go on without the state: empty standings, a new key, everything saved so far taken as spent."""
+        with suppress(OSError):
+            self.key_path.unlink(missing_ok=True)
+        self.key = SeriesKey.make(self.key_path)
+        self.kept = Kept.empty(self.plan.rounds)
+        _seed(self.kept, self.series)
+        course = self.kept.course
+        weeks = -(-self.entry.step // course.steps_of_week)
+        course.week, course.step, course.noted = weeks, weeks * course.steps_of_week, self.entry.step
+        course.since, course.counted_since = course.round_number, course.count_number
+        self._save()
+
+    def _save(self) -> None:
+        self.mark = self.kept.write(self.path, self.key)
+
+    def _take_in(self, log: Path, digest: str) -> None:
+        self.report("reading")
+        with open_engine(memory=memory_for(log)) as engine:
+            records = Preparation(scrub=self.series.about["scrub"]).apply(engine, engine.log(log))
+            asked = engine.table(items_of(records, Item.QUERIES).select("user", "query").distinct())
+        kept = self.kept
+        kept.course.begin_week(kept.take_in(asked, self.key), self.source)
+        kept.compact()
+        kept.log = digest
+        self._save()
+
+    def _finish(self) -> Release:
+        """Draw what is left of the week, and publish it if it is not."""
+        course = self.kept.course
+        end = course.week * course.steps_of_week
+        while course.step < end:
+            counting = course.step + 1 == end
+            if counting and not course.ends_with_count(course.week):
+                course.end_week()
+                break
+            self.report("counting" if counting else "drawing noise")
+            self.ledger.note_step(self.entry, course.step + 1, self.mark)
+            course.noted = course.step + 1
+            if counting:
+                course.draw_count(self.source)
+                self.kept.compact()
+            else:
+                course.draw_round(self.source)
+            self._save()
+        output = self.series.folder / f"week-{course.week:02d}"
+        if not output.exists():
+            self._publish(output)
+        manifest = read_manifest(output)
+        tables = {part.table: read_table(output / f"{part.table}.parquet") for part in self.plan.schedule}
+        return Release(output, manifest, self.series.entry, tables)
+
+    def _publish(self, output: Path) -> None:
+        self.report("writing")
+        about = read_about(self.ledger.path, About().to_dict())
+        scrub = self.series.about["scrub"]
+        tables = withheld(self._tables(), scrub=scrub)
+        order = Order(output, output, self.plan, Preparation(scrub=scrub), self.ledger, about=about)
+        with atomic_directory(output) as folder:
+            write_release(folder, order, tables, self.entry)
+            self.ledger.note_issue(self.entry, file_hash(folder / MANIFEST))
+        with suppress(OSError):
+            Register().remember(self.ledger)
+        write_page(self.series)
+
+    def _tables(self) -> Tables:
+        """What is published of the state: functions of noisy numbers alone."""
+        kept, course = self.kept, self.kept.course
+        found = np.flatnonzero(course.found >= 0)
+
+        def rows(items: Any, **columns: Any) -> pa.Table:
+            texts = kept.texts.take(pa.array(items))
+            numbers = {name: pa.array(each, pa.int64()) for name, each in columns.items()}
+            return in_order(pa.table({"query": texts, **numbers}).cast(_schema(list(columns))))
+
+        tables = {"queries": rows(found, found=course.found[found])}
+        if course.rounds.tally is None:
+            return tables
+        counted = np.flatnonzero(course.weights)
+        numbers = count_of(course.last[counted])
+        deviations = deviation_of(course, course.weights[counted])
+        shown = numbers >= _SHOWN_FROM * deviations
+        rounded = np.rint(numbers).astype(np.int64)
+        ceiled = np.ceil(deviations).astype(np.int64)
+        tables["counts"] = rows(
+            counted,
+            count=pa.array(rounded, mask=~shown),
+            deviation=pa.array(ceiled, mask=~shown),
+            fewer_than=pa.array(np.ceil(_BELOW * deviations).astype(np.int64), mask=shown),
+            week=np.full(counted.size, course.count_number * course.rounds.tally.every),
+        )
+        both = counted[course.before[counted, 1] > 0]
+        change = count_of(course.last[both] - course.before[both, 0])
+        noise = np.hypot(
+            deviation_of(course, course.weights[both]), deviation_of(course, course.before[both, 1])
+        )
+        up = change >= _RISING * noise
+        tables["rising"] = rows(
+            both[up],
+            change=np.rint(change[up]).astype(np.int64),
+            deviation=np.ceil(noise[up]).astype(np.int64),
+        )
+        return tables
+
+    def erase(self, users: list[str]) -> int:
+        """Forget some users."""
+        self._open(restart=False)
+        hashed = self.key.users(pa.array(users, pa.string()))
+        places = pc.index_in(hashed, value_set=self.kept.users).drop_null()
+        known = np.unique(np.asarray(places, np.int64))
+        self.kept.course.erase(known)
+        self._save()
+        return int(known.size)
+
+
+def _lost(what: str) -> InputError:
+    return InputError(
+        f"{what}: this is not the newest state.",
+        "Put the newest state back. If it is lost, `restart=True` goes on with empty standings: what was "
+        "published stays sound, and later weeks find less.",
+    )
+
+
+def _schema(measures: list[str]) -> pa.Schema:
+    numbers = [(name, pa.int64()) for name in measures]
+    return pa.schema([pa.field("query", pa.string(), nullable=False), *numbers])
+
+
+def write_page(series: OpenSeries) -> Path:
+    """Write the page of the whole series, made of what is published."""
+    path = series.folder / PAGE
+    with atomic_file(path) as temporary:
+        temporary.write_text(render_series(series.to_dict(), series.plan, series.weeks), encoding="utf-8")
+    return path
