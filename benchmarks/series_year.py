@@ -181,9 +181,8 @@ def table(cases: list[tuple[int, int, int]], epsilons: list[float], folder: Path
     """Print the table; whether the series keeps what is claimed."""
     from tacit.world.synth import SyntheticLog
 
-    print(
-        "| log, ε | weekly | series | end | series, keys only | end, keys only | top 50 | top 200 | by quarters |"
-    )
+    heads = "weekly | series | end | series, keys only | end, keys only | top 50 | top 200 | by time"
+    print(f"| log, ε | {heads} |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
     kept = True
     for users, weeks, seed in cases:

@@ -264,7 +264,7 @@ TABLES: dict[str, list[Callable[[], str]]] = {
 
 HOW_TO: dict[str, list[Callable[[], str]]] = {
     "choose-release-parameters": [choose_items_a_user, choose_queries_a_user, choose_queries_a_session],
-    "budget-a-year": [weeks_that_a_budget_lasts],
+    "weekly-releases": [weeks_that_a_budget_lasts],
 }
 """The computed tables of docs/how-to, by page."""
 

@@ -81,7 +81,7 @@ WEEKLY = {
 
 @pytest.mark.parametrize("name", WEEKLY)
 def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
-    """The figures of docs/how-to/budget-a-year.md: as counts and a disclosure, not by (ε,δ) alone."""
+    """The figures of docs/how-to/weekly-releases.md: as counts and a disclosure, not by (ε,δ) alone."""
     mechanism, weeks = WEEKLY[name]
     event, promise = mechanism.event, mechanism.guarantee
     assert event.guarantee == promise

@@ -209,7 +209,7 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
     ],
 )
 def test_the_weeks_that_a_budget_lasts(event: Event, by_adding: int, by_privacy_loss: int) -> None:
-    """The figures of docs/how-to/budget-a-year.md."""
+    """The figures of docs/how-to/weekly-releases.md."""
     budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
     assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == by_adding
     assert Account(budget, CompositionRule.PLD).repetitions_left(event) == by_privacy_loss

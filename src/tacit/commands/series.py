@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from tacit.commands.options import JsonFlag, LogFile, ScrubFlag, declared_command, json_flag
 from tacit.commands.release import _said, _shared, _stages
@@ -17,7 +16,6 @@ from tacit.release.registry import SERIES, mechanism_class
 from tacit.terminal import emit
 
 if TYPE_CHECKING:
-    from tacit.release.publication import Release
     from tacit.release.series.folder import OpenSeries
 
 PANEL = Panel.RELEASE
@@ -59,19 +57,22 @@ def register(app: typer.Typer) -> None:
 
 
 def _open(asked: Mapping[str, Any], *, folder: Path, as_json: bool, **words: Any) -> None:
-    made = mechanism_class(SERIES)(**asked)
-    opened: OpenSeries = made.open(folder, **words)  # type: ignore[attr-defined]
+    opened: OpenSeries = mechanism_class(SERIES)(**asked).open(folder, **words)  # type: ignore[attr-defined]
+    _say(
+        opened,
+        opened.to_dict(),
+        as_json,
+        f"charged once, as entry {opened.entry.number} of {opened.ledger.path}",
+        f"The state's key is {opened.about['key']}: back it up apart from the folder.",
+    )
 
+
+def _say(series: OpenSeries, result: Mapping[str, Any], as_json: bool, *lines: str) -> None:
     def render(console: Console) -> None:
-        console.print(f"[bold]{escape(str(folder))}[/]: {opened.plan.guarantee}, all weeks together")
-        console.print(f"charged once, as entry {opened.entry.number} of {opened.ledger.path}", soft_wrap=True)
-        console.print(
-            f"The state's key is {opened.about['key']}: back it up apart from the folder.",
-            markup=False,
-            soft_wrap=True,
-        )
+        for line in (f"{series.folder}: {series.plan.guarantee}, all weeks together", *lines):
+            console.print(line, markup=False, soft_wrap=True)
 
-    emit(opened.to_dict(), as_json=as_json, render=render)
+    emit(result, as_json=as_json, render=render)
 
 
 def publish_next(
@@ -92,23 +93,12 @@ def publish_next(
     series = find_series(folder)
     with _stages() as report:
         week = series.next(log, restart=restart, report=report)
-    found = series.to_dict()
-    result = {**found, "week": int(week.folder.name.rpartition("-")[2]), "release": str(week.folder)}
-    result["new"] = _new(week, result["week"])
-    emit(result, as_json=as_json, render=lambda console: _draw(console, week, result))
-
-
-def _new(week: Release, number: int) -> int:
-    return int(week.tables["queries"].column("found").to_pylist().count(number))
-
-
-def _draw(console: Console, week: Release, result: Mapping[str, Any]) -> None:
-    console.print(f"[bold]{escape(str(week.folder))}[/]: week {result['week']} of {result['weeks']}")
-    console.print(f"  {result['new']:,} new queries, {result['keys']:,} in all")
-    for name in ("counts", "rising"):
-        if name in week.tables:
-            console.print(f"  {name}: {week.tables[name].num_rows:,} rows")
-    console.print("No further charge. Read series.html; check with `tacit verify`.", style="dim")
+    number = int(week.folder.name.rpartition("-")[2])
+    new = week.tables["queries"].column("found").to_pylist().count(number)
+    result = {**series.to_dict(), "week": number, "release": str(week.folder), "new": new}
+    tables = ", ".join(f"{name} {table.num_rows:,}" for name, table in week.tables.items())
+    said = f"{week.folder}: week {number} of {result['weeks']}, {new:,} new queries; rows: {tables}"
+    _say(series, result, as_json, said, "No further charge. Read series.html; check with `tacit verify`.")
 
 
 def show(folder: _Folder, as_json: JsonFlag = False) -> None:
@@ -117,14 +107,9 @@ def show(folder: _Folder, as_json: JsonFlag = False) -> None:
 
     series = find_series(folder)
     found = {**series.to_dict(), "page": str(write_page(series))}
-
-    def render(console: Console) -> None:
-        console.print(f"[bold]{escape(str(folder))}[/]: {series.plan.guarantee}, all weeks together")
-        said = f"{found['keys']:,} queries in {found['published']} of {found['weeks']} weeks"
-        console.print(said + ("; closed" if found["closed"] else ""))
-        console.print(f"{found['page']} shows them over time.", soft_wrap=True, markup=False)
-
-    emit(found, as_json=as_json, render=render)
+    closed = "; closed" if found["closed"] else ""
+    said = f"{found['keys']:,} queries in {found['published']} of {found['weeks']} weeks{closed}"
+    _say(series, found, as_json, said, f"{found['page']} shows them over time.")
 
 
 def erase(
@@ -140,9 +125,9 @@ def erase(
     from tacit.release.series.folder import find_series
 
     names = [line for line in users.read_text("utf-8").splitlines() if line]
-    known = find_series(folder).erase(names)
-    result = {"folder": str(folder), "given": len(names), "erased": known}
-    emit(result, as_json=as_json, render=lambda console: console.print(f"{known} of {len(names)} were known"))
+    series = find_series(folder)
+    result = {"folder": str(folder), "given": len(names), "erased": series.erase(names)}
+    _say(series, result, as_json, f"{result['erased']} of {len(names)} users were known, and are erased.")
 
 
 def close(folder: _Folder, as_json: JsonFlag = False) -> None:
@@ -150,5 +135,5 @@ def close(folder: _Folder, as_json: JsonFlag = False) -> None:
     from tacit.release.series.folder import find_series
 
     find_series(folder).close()
-    found = find_series(folder).to_dict()
-    emit(found, as_json=as_json, render=lambda console: console.print(f"{folder} is closed", markup=False))
+    series = find_series(folder)
+    _say(series, series.to_dict(), as_json, "closed; its state and key are deleted")

@@ -407,13 +407,10 @@ class SingleCount:
 
 @dataclass(frozen=True)
 class WeighingByStandings:
-    """How much an item weighs in a round of a series, by its standings after the rounds before.
+    """How much an item weighs in a round of a series: the larger value of its long and its short memory.
 
-    Args:
-        long: from the standing in the long memory to a relative weight.
-        short: the same from the short one; the larger of the two counts.
-        floor: what an item weighs at least for somebody who has newly held it.
-        young: the least standing in the short memory for that, from the second week on, one for each.
+    ``floor`` is what it weighs at least for somebody who has newly held it, in the first week; in later ones
+    if its short standing is at least that of ``young`` for the week.
     """
 
     long: StepFunction
@@ -424,14 +421,10 @@ class WeighingByStandings:
 
 @dataclass(frozen=True)
 class SeriesTally:
-    """How the found items of a series are counted.
+    """How the found items of a series are counted: ``every`` so many weeks, together.
 
-    Args:
-        every: so many weeks are counted together.
-        sigma: of the noise on the weighted counts, on the lattice.
-        gain: what every user's balance gains a count: a squared norm on the lattice.
-        first: the relative weight of an item that was never counted.
-        weighing: from an item's last noisy count, in units of the largest weight, to its relative weight.
+    ``sigma`` is of the noise; every user's balance gains ``gain``, a squared norm on the lattice, a count. An
+    item weighs ``first`` when it is first counted, then as its last noisy count says.
     """
 
     every: int
@@ -443,12 +436,12 @@ class SeriesTally:
 
 @dataclass(frozen=True)
 class SeriesRounds:
-    """Rounds that are laid out over weeks, two or so in each, and look at all that users hold so far.
+    """Rounds laid out over weeks that look at all that users hold so far (docs/guarantees/series.md).
 
     Every possible user gains a squared weight of ONE² a round and may save it. Noise belongs to every item
     and every round, held or not. An item has a standing in each of several memories, A ← ⌊memory·A/2^16⌋ +
     (noisy weight), and is found in a round if somebody has held it by then and one of its standings is at
-    least the round's threshold for that memory. See docs/guarantees/series.md.
+    least the round's threshold for that memory.
 
     Args:
         weeks: how many.
@@ -474,18 +467,14 @@ class SeriesRounds:
     tally: SeriesTally | None = None
     scores: tuple[int, ...] = SCORES
 
-    least: ClassVar[int | None] = None
-    """The least count that can be published: none, counts have noise of their own."""
-
     def __post_init__(self) -> None:
-        if not len(self.thresholds) == len(self.weighing) == self.weeks * self.per_week:
+        lines = {len(each) for each in self.thresholds}
+        if len(self.thresholds) != self.rounds or len(self.weighing) != self.rounds:
             raise ParameterError("a series has thresholds and weights for each of its rounds.")
-        if any(len(each) != len(self.memories) for each in self.thresholds):
-            raise ParameterError("a series has one threshold for each memory in each round.")
-        if not all(0 <= memory < 1 << 16 for memory in self.memories) or not 0 <= self.part <= 256:
-            raise ParameterError("memories and what is spent of savings are parts of a whole.")
-        if self.weeks * self.per_week > 208:  # or balances would pass 2^40, and weights 64 bits
-            raise ParameterError.outside("the rounds of a series", self.weeks * self.per_week, "at most 208")
+        if lines != {len(self.memories)} or not all(0 <= kept < 1 << 16 for kept in self.memories):
+            raise ParameterError("a series has a threshold for each memory, and memories keep less than all.")
+        if self.rounds > 208 or not 0 <= self.part <= 256:  # or balances pass 2^40, and weights 64 bits
+            raise ParameterError.outside("the rounds of a series", self.rounds, "at most 208")
 
     @property
     def rounds(self) -> int:

@@ -75,11 +75,6 @@ class Series(Mechanism):
                 "Give `epsilon` and `delta` to have the rounds planned.",
             )
 
-    @property
-    def counts(self) -> bool:
-        """Whether found queries are counted in some week."""
-        return not self.keys_only and self.count_every <= self.weeks
-
     def open(self, folder: str | Path, **options: Any) -> OpenSeries:
         """Open the series in a new folder, charged once for all its weeks.
 
@@ -108,9 +103,9 @@ class Series(Mechanism):
         from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
         if self.at_epsilon is not None and self.at_delta is not None:
-            epsilon, delta = self.at_epsilon, self.at_delta
+            epsilon, delta = float(self.at_epsilon), float(self.at_delta)
         else:
-            epsilon, delta = require_delta(self)
+            epsilon, delta = (float(each) for each in require_delta(self))
         rounds = plan_series(
             epsilon,
             delta,
@@ -126,7 +121,7 @@ class Series(Mechanism):
             return Part(table, text_columns("query"), joined, None, None, measures=measures)
 
         parts = [part("queries", "found")]
-        if self.counts:
+        if rounds.tally is not None:
             parts.append(part("counts", "count", "deviation", "fewer_than", "week"))
             parts.append(part("rising", "change", "deviation"))
         schedule = Schedule(tuple(parts), self.neighbours, at_epsilon=epsilon, series=rounds)

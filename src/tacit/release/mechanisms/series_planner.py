@@ -34,50 +34,25 @@ _LOWEST = -(1 << 56)
 
 @dataclass(frozen=True)
 class SeriesLayout:
-    """How a series is laid out. τ runs from 0 in the first round to 1.
-
-    Args:
-        per_week: rounds in a week.
-        memory: the long memory forgets this part a week over 13 weeks, and less over more, as 1/√weeks.
-        short: the short memory keeps this part a week.
-        noise_part: the part of δ that the noise costs; the rest is for items found by chance, in equal parts
-            a round.
-        parts: of a round's part, what each memory's threshold gets.
-        lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
-        rise: and of so many more at τ = 1.
-        bend: the exponent of τ in between.
-        until: τ is 1 after this part of the rounds.
-        power: an item with a standing of z weighs ((z+1)/(lowest there + 1))^power.
-        floor: what somebody has held for under ``youth`` weeks weighs at least this,
-        youth: see there; after the first week only with a standing in the short memory above
-        hope: this, and 0.2 for each week.
-        part: of what a user has saved, spent beyond a round's unit.
-        tally_part: of the budget (μ²), what the counts get.
-        gain: what a user's balance gains a week of counting, in squared weights.
-        first: what an item weighs when it is first counted.
-        reference: an item weighs (reference·σ/last count)^``decline`` in a count, at most 1, and less again
-            where the count is below that.
-        decline: see there.
-        scores: of words.
-    """
+    """How a series is laid out. τ runs from 0 in the first round to 1 at ``until`` of the rounds."""
 
     per_week: int = 2
-    memory: float = 0.14
-    short: float = 0.35
-    noise_part: float = 0.61
-    parts: tuple[float, ...] = (0.8, 0.15, 0.05)
-    lowest: float = -0.67
+    memory: float = 0.14  # the long one forgets this part a week of 13, and less of more, as 1/√weeks
+    short: float = 0.35  # the short one keeps this part a week
+    noise_part: float = 0.61  # of δ; the rest is for items found by chance, in equal parts a round
+    parts: tuple[float, ...] = (0.8, 0.15, 0.05)  # of a round's part, for each memory's threshold
+    lowest: float = -0.67  # an item stays in with a standing of c = lowest + rise·τ^bend deviations
     rise: float = 4.0
     bend: float = 1.16
     until: float = 0.9
-    power: float = 0.9
-    floor: float = 0.15
+    power: float = 0.9  # and weighs ((z+1)/(c+1))^power
+    floor: float = 0.15  # what somebody has held for under ``youth`` weeks weighs at least this,
     youth: int = 5
-    hope: float = 0.3
-    part: float = 0.6
-    tally_part: float = 0.3
-    gain: float = 1.0
-    first: float = 0.7
+    hope: float = 0.3  # after the first week with a short standing above hope + 0.2 for each week
+    part: float = 0.6  # of what a user has saved, spent beyond a round's unit
+    tally_part: float = 0.3  # of μ², for the counts
+    gain: float = 1.0  # of a user's balance a week of counting, in squared weights
+    first: float = 0.7  # the weight in a first count, then (reference·σ/last count)^decline
     reference: float = 5.0
     decline: float = 0.75
     scores: tuple[int, ...] = SCORES
@@ -97,18 +72,7 @@ def plan_series(
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     shape: SeriesLayout = DEFAULT,
 ) -> SeriesRounds:
-    """The rounds that cost at most (ε, δ) over all weeks.
-
-    Args:
-        epsilon: ε.
-        delta: δ.
-        weeks: how many.
-        joining: k_w, the most items that join a user's set in a week.
-        every: so many weeks are counted together.
-        keys_only: no counts.
-        neighbours: for which streams (ε, δ) is to hold.
-        shape: of the rounds.
-    """
+    """The rounds that cost at most (ε, δ) over all weeks; parameters as those of ``Series``."""
     replacing = neighbours is Neighbours.REPLACE
     noise_delta = shape.noise_part * delta
     mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)

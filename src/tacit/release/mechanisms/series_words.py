@@ -15,9 +15,7 @@ from tacit.release.schedule import LARGEST_VALUE, ONE
 
 
 def people_by_week(plan: SeriesPlan, week: int) -> float:
-    """How many people who give a query all they have need to hold it from the first week on, to be found by
-    this one by half: the least over memories, without savings.
-    """
+    """How many people who give a query all they have, each week, find it by this week by half."""
     rounds, needed = plan.rounds, math.inf
     for q in range(1, week * rounds.per_week + 1):
         for memory, threshold in zip(rounds.memories, rounds.thresholds[q - 1], strict=True):
@@ -28,10 +26,8 @@ def people_by_week(plan: SeriesPlan, week: int) -> float:
 
 def figures(plan: SeriesPlan) -> dict[str, float]:
     """How many people a query needs at the best, soon and at the end, and how far off counts are at least."""
-    found = {
-        "even_chance_at_first": people_by_week(plan, 1),
-        "even_chance_at": people_by_week(plan, plan.mechanism.weeks),
-    }
+    ends = {"even_chance_at_first": 1, "even_chance_at": plan.mechanism.weeks}
+    found = {name: people_by_week(plan, week) for name, week in ends.items()}
     if plan.rounds.tally is not None:
         found["least_deviation"] = plan.rounds.tally.sigma / (LARGEST_VALUE << 8)
     return found

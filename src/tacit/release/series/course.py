@@ -29,6 +29,7 @@ FULL = LARGEST_VALUE << 8
 """The largest weight of an item in a count."""
 
 _NEVER = np.uint8(255)
+_PER_ITEM = ("standings", "held", "found", "last", "weights", "before")
 
 
 def _empty(*shape: int, kind: Any = np.int64) -> Any:
@@ -40,38 +41,18 @@ class Course:
     """All that a series knows between its steps. Secret.
 
     Items and users have numbers in the order in which they came; ``make_room`` makes room for new ones.
-
-    Args:
-        rounds: what is drawn and compared.
-        week: the week that is under way, from 1; 0 before the first.
-        step: the last step that is over: rounds of a week, then its count, have numbers of their own.
-        noted: the last step that was noted in the ledger.
-        carried: how many rounds were carried out since the start, or since the state was lost.
-        since: the round up to which every allowance is taken as spent.
-        counted_since: the same of counts.
-        standings: of each item, in the memories that last.
-        held: which items somebody has held.
-        found: in which week each item was found; 0 if before the first, -1 if not yet.
-        words: how many words each item has.
-        last: the last noisy count of each item, in units of :data:`FULL`.
-        weights: the relative weight that it had, 0 where an item was not counted,
-        before: and both of the count before that: number and weight.
-        allowances: what each user has saved for rounds.
-        balances: and for counts.
-        erased: whose records were erased; their balances stay.
-        owners: of each holding the user, ascending,
-        items: the item,
-        joined: and the week in which it joined.
-        window: pairs of users and items asked since the last count.
     """
 
     rounds: SeriesRounds
-    week: int = 0
-    step: int = 0
-    noted: int = 0
-    carried: int = 0
-    since: int = 0
-    counted_since: int = 0
+    week: int = 0  # the one under way, from 1
+    step: int = 0  # the last that is over: rounds of a week, then its count, have numbers of their own
+    noted: int = 0  # the last step that was noted in the ledger
+    carried: int = 0  # rounds carried out since the start, or since the state was lost
+    since: int = 0  # the round up to which every allowance is taken as spent,
+    counted_since: int = 0  # and the count up to which every balance is
+    # of each item: standings in the memories that last, whether somebody has held it, the week in which it
+    # was found (0: before the first, -1: not yet), words, the last noisy count in units of FULL and the
+    # relative weight that it had (0: not counted), and both of the count before
     standings: Whole = _empty(2)  # noqa: RUF009 (a field of its own for every object)
     held: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
     found: NDArray[np.int16] = _empty(kind=np.int16)  # noqa: RUF009
@@ -79,9 +60,10 @@ class Course:
     last: Whole = _empty()  # noqa: RUF009
     weights: Whole = _empty()  # noqa: RUF009
     before: Whole = _empty(2)  # noqa: RUF009
+    # of each user: saved for rounds, saved for counts
     allowances: Whole = _empty()  # noqa: RUF009
     balances: Whole = _empty()  # noqa: RUF009
-    erased: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
+    # holdings, by user ascending: user, item, the week in which it joined; pairs asked since the last count
     owners: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     items: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     joined: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
@@ -98,18 +80,14 @@ class Course:
         Every possible user gains an allowance in every round, so that whoever comes late has saved it all.
         """
         more, items = users - self.allowances.size, words.size - self.held.size
-        rounds_gone = self.round_number - self.since
-        self.allowances = np.concatenate([self.allowances, np.full(more, rounds_gone * ONE**2)])
+        rounds_gone, counts_gone = self.round_number - self.since, self.count_number - self.counted_since
         gain = self.rounds.tally.gain if self.rounds.tally else 0
-        gone = (self.count_number - self.counted_since) * gain
-        self.balances = np.concatenate([self.balances, np.full(more, gone)])
-        self.erased = np.concatenate([self.erased, np.zeros(more, np.bool_)])
-        self.standings = np.concatenate([self.standings, np.zeros((items, 2), np.int64)])
-        self.held = np.concatenate([self.held, np.zeros(items, np.bool_)])
-        self.found = np.concatenate([self.found, np.full(items, -1, np.int16)])
-        self.last = np.concatenate([self.last, np.zeros(items, np.int64)])
-        self.weights = np.concatenate([self.weights, np.zeros(items, np.int64)])
-        self.before = np.concatenate([self.before, np.zeros((items, 2), np.int64)])
+        for name, filled in (("allowances", rounds_gone * ONE**2), ("balances", counts_gone * gain)):
+            setattr(self, name, np.append(getattr(self, name), np.full(more, filled)))
+        for name in _PER_ITEM:
+            known = getattr(self, name)
+            new = np.full((items, *known.shape[1:]), -1 if name == "found" else 0, known.dtype)
+            setattr(self, name, np.concatenate([known, new]))
         self.words = words
 
     @property
@@ -246,7 +224,7 @@ class Course:
         kept = self.held | (self.found >= 0)
         kept[self.window[:, 1]] = True
         stay, numbers = np.flatnonzero(kept), np.cumsum(kept, dtype=np.int32) - 1
-        for name in ("standings", "held", "found", "words", "last", "weights", "before"):
+        for name in (*_PER_ITEM, "words"):
             setattr(self, name, getattr(self, name)[stay])
         self.items = numbers[self.items].astype(np.int32)
         self.window = np.stack([self.window[:, 0], numbers[self.window[:, 1]]], axis=1).astype(np.int32)
@@ -265,7 +243,6 @@ class Course:
         """
         gone = np.zeros(self.allowances.size, np.bool_)
         gone[users] = True
-        self.erased |= gone
         kept = ~gone[self.owners]
         self.owners, self.items, self.joined = self.owners[kept], self.items[kept], self.joined[kept]
         self.window = self.window[~gone[self.window[:, 0]]]

@@ -53,7 +53,7 @@ from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import count_of, deviation_of
 from tacit.release.series.page import PAGE, render_series
-from tacit.release.series.state import Kept, SeriesKey
+from tacit.release.series.state import Kept, SeriesKey, words_of
 from tacit.searchlog import check_log
 from tacit.validation import flag, place
 
@@ -68,15 +68,10 @@ _RISING = 3.5
 
 @dataclass(frozen=True, repr=False)
 class OpenSeries(Displayed):
-    """A series in its folder; see :meth:`Series.open <tacit.Series.open>`.
-
-    Args:
-        folder: where it is.
-        about: what ``series.json`` says.
-    """
+    """A series in its folder (``tacit.Series(...).open(folder)``, then ``tacit.Series.at(folder)``)."""
 
     folder: Path
-    about: dict[str, Any]
+    about: dict[str, Any]  # what series.json says
 
     @property
     def plan(self) -> SeriesPlan:
@@ -93,10 +88,7 @@ class OpenSeries(Displayed):
         """The one charge."""
         found = [entry for entry in self.ledger.state().entries if entry.hash == self.about["charge"]]
         if not found:
-            raise IntegrityError(
-                "the ledger does not hold the charge of this series.",
-                "Restore the ledger from its newest copy.",
-            )
+            raise IntegrityError("the ledger lacks the charge of this series.", "Restore its newest copy.")
         return found[0]
 
     @property
@@ -105,29 +97,23 @@ class OpenSeries(Displayed):
         return sorted(path for path in self.folder.glob("week-*") if (path / MANIFEST).is_file())
 
     @property
-    def closed(self) -> bool:
-        """Whether nothing more will be published."""
-        return bool(self.about["closed"])
-
-    @property
     def keys(self) -> int:
         """How many queries are published so far."""
-        return read_table(self.weeks[-1] / "queries.parquet").num_rows if self.weeks else 0
+        return int(self.to_dict()["keys"])
 
     def to_dict(self) -> dict[str, Any]:
         """For ``--json``: what is published so far, and what it cost."""
-        entry, planned = self.entry, self.about["parameters"]["weeks"]
         by_week = [read_manifest(week)["published"]["queries"]["rows"] for week in self.weeks]
         return {
             "folder": str(self.folder),
-            "keys": self.keys,
-            "weeks": planned,
+            "keys": by_week[-1] if by_week else 0,
+            "weeks": self.about["parameters"]["weeks"],
             "published": len(by_week),
             "keys_by_week": by_week,
             "guarantee": self.plan.guarantee.to_dict(),
             "ledger": str(self.ledger.path),
-            "entry": entry.number,
-            "closed": self.closed,
+            "entry": self.entry.number,
+            "closed": bool(self.about["closed"]),
         }
 
     def _summary(self) -> str:
@@ -165,18 +151,14 @@ class OpenSeries(Displayed):
     def close(self) -> None:
         """End the series: state and key are deleted. What was published stays, and the charge stays spent."""
         with self._locked():
-            key = Path(self.about["key"])
             _write_about(self.folder, {**self.about, "closed": _now()})
             (self.folder / STATE).unlink(missing_ok=True)
-            with suppress(OSError):
-                key.unlink(missing_ok=True)
+            Path(self.about["key"]).unlink(missing_ok=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        if self.closed:
-            raise InputError(
-                f"the series {self.folder} was closed {self.about['closed'][:10]}.", "Open another."
-            )
+        if self.about["closed"]:
+            raise InputError(f"the series {self.folder} is closed.", "Open another.")
         handle = os.open(self.folder / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -215,7 +197,6 @@ def open_series(
         raise InputError(f"{made} exists already.", "Choose another folder, or go on: tacit series next.")
     require_drawable(plan.schedule)
     earlier = find_series(after) if after is not None else None
-    guarantee = plan.guarantee
     budget = budget_of(budget_epsilon, budget_delta, plan.neighbours, "budget_")
     made.parent.mkdir(parents=True, exist_ok=True)
     name = OperatingSystemRandomness().bits(8).hex()
@@ -223,7 +204,7 @@ def open_series(
     with atomic_directory(made) as temporary:
         temporary.chmod(0o700)
         if ledger is None:
-            book = Ledger.write(temporary / LEDGER, budget or guarantee, label=made.name)
+            book = Ledger.write(temporary / LEDGER, budget or plan.guarantee, label=made.name)
         else:
             book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
         book.state().account.charge(plan.event)  # refused now, before a key is made
@@ -265,20 +246,14 @@ def find_series(folder: str | Path) -> OpenSeries:
     return OpenSeries(path, about)
 
 
-def _seed(kept: Kept, earlier: OpenSeries) -> None:
-    """Let what an earlier series published be known from the start. Nothing else of it is carried over."""
-    if not earlier.weeks:
-        return
-    known = read_table(earlier.weeks[-1] / "queries.parquet")
-    asked = pa.table({"user": pa.array([""] * len(known), pa.string()), "query": known.column("query")})
-    before = kept.users
-    kept.take_in(asked, SeriesKey(b""))
-    kept.users = before
-    course = kept.course
-    for name in ("allowances", "balances", "erased"):
-        setattr(course, name, getattr(course, name)[: len(before)])
-    course.found[:] = 0
-    course.held[:] = True
+def _seed(kept: Kept, earlier: OpenSeries, *, same: bool = False) -> None:
+    """Let what was published be known from the start: nothing else of a series is carried over."""
+    if earlier.weeks:
+        known = read_table(earlier.weeks[-1] / "queries.parquet")
+        kept.texts = known.column("query").combine_chunks()
+        kept.course.make_room(0, words_of(kept.texts))
+        kept.course.found[:] = np.asarray(known.column("found")) if same else 0
+        kept.course.held[:] = True
 
 
 class _Work:
@@ -298,9 +273,7 @@ class _Work:
         digest = self.key.mark(log, "log")
         if course.week:
             done = self._finish()
-            if (
-                digest == self.kept.log and pq.read_metadata(log).num_rows
-            ):  # weeks without a record are all alike
+            if digest == self.kept.log and pq.read_metadata(log).num_rows:  # empty logs are all alike
                 return done
         if course.week >= self.plan.mechanism.weeks:
             raise InfeasibleError(
@@ -340,7 +313,7 @@ class _Work:
             self.key_path.unlink(missing_ok=True)
         self.key = SeriesKey.make(self.key_path)
         self.kept = Kept.empty(self.plan.rounds)
-        _seed(self.kept, self.series)
+        _seed(self.kept, self.series, same=True)
         course = self.kept.course
         weeks = -(-self.entry.step // course.steps_of_week)
         course.week, course.step, course.noted = weeks, weeks * course.steps_of_week, self.entry.step
@@ -413,29 +386,21 @@ class _Work:
         if course.rounds.tally is None:
             return tables
         counted = np.flatnonzero(course.weights)
-        numbers = count_of(course.last[counted])
-        deviations = deviation_of(course, course.weights[counted])
-        shown = numbers >= _SHOWN_FROM * deviations
-        rounded = np.rint(numbers).astype(np.int64)
-        ceiled = np.ceil(deviations).astype(np.int64)
+        numbers, off = count_of(course.last[counted]), deviation_of(course, course.weights[counted])
+        shown = numbers >= _SHOWN_FROM * off
         tables["counts"] = rows(
             counted,
-            count=pa.array(rounded, mask=~shown),
-            deviation=pa.array(ceiled, mask=~shown),
-            fewer_than=pa.array(np.ceil(_BELOW * deviations).astype(np.int64), mask=shown),
+            count=pa.array(_up(numbers - 0.5), mask=~shown),
+            deviation=pa.array(_up(off), mask=~shown),
+            fewer_than=pa.array(_up(_BELOW * off), mask=shown),
             week=np.full(counted.size, course.count_number * course.rounds.tally.every),
         )
         both = counted[course.before[counted, 1] > 0]
         change = count_of(course.last[both] - course.before[both, 0])
-        noise = np.hypot(
-            deviation_of(course, course.weights[both]), deviation_of(course, course.before[both, 1])
-        )
+        weights = course.weights[both], course.before[both, 1]
+        noise = np.hypot(*(deviation_of(course, each) for each in weights))
         up = change >= _RISING * noise
-        tables["rising"] = rows(
-            both[up],
-            change=np.rint(change[up]).astype(np.int64),
-            deviation=np.ceil(noise[up]).astype(np.int64),
-        )
+        tables["rising"] = rows(both[up], change=_up(change[up] - 0.5), deviation=_up(noise[up]))
         return tables
 
     def erase(self, users: list[str]) -> int:
@@ -447,6 +412,10 @@ class _Work:
         self.kept.course.erase(known)
         self._save()
         return int(known.size)
+
+
+def _up(numbers: Any) -> Any:
+    return np.ceil(numbers).astype(np.int64)
 
 
 def _lost(what: str) -> InputError:

@@ -12,10 +12,10 @@ show what was erased as an exact difference.
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,7 @@ _MAGIC = b"tacit series 1\n"
 _CHUNK = 1 << 24
 _KEY_BYTES = 32
 _HASH_BYTES = 16
-_PER_ITEM = ("standings", "held", "found", "words", "last", "weights", "before")
-_PER_USER = ("allowances", "balances", "erased")
-_PER_HOLDING = ("owners", "items", "joined")
+_TEXTS, _USERS = pa.array([], pa.string()), pa.array([], pa.binary(_HASH_BYTES))
 
 
 class SeriesKey:
@@ -95,99 +93,70 @@ class SeriesKey:
                 digest.update(part)
         return digest.hexdigest()
 
-    def encrypted(self, data: memoryview) -> Iterator[bytes]:
-        """The bytes of an encrypted file: chunks, each bound to its place and to being the last or not."""
+    def encrypt(self, data: bytes) -> bytes:
+        """A file that only this key opens, under a key of its own."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt = OperatingSystemRandomness().bits(_KEY_BYTES)
         cipher = AESGCM(hmac.digest(self._for("state"), salt, "sha256"))
-        yield _MAGIC + salt
-        for number, start in enumerate(range(0, max(1, len(data)), _CHUNK)):
-            place = number.to_bytes(11) + bytes([start + _CHUNK >= len(data)])
-            chunk = cipher.encrypt(place, bytes(data[start : start + _CHUNK]), _MAGIC)
-            yield len(chunk).to_bytes(4) + chunk
+        return _MAGIC + salt + cipher.encrypt(bytes(12), data, _MAGIC)
 
-    def decrypted(self, path: Path) -> bytes:
+    def decrypt(self, path: Path) -> bytes:
         """What was encrypted into a file; IntegrityError if it is another, damaged or cut short."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        parts: list[bytes] = []
-        ended = False
-        with path.open("rb") as file:
-            begun = file.read(len(_MAGIC) + _KEY_BYTES)
-            cipher = AESGCM(hmac.digest(self._for("state"), begun[len(_MAGIC) :], "sha256"))
-            try:
-                while not ended:
-                    chunk = file.read(int.from_bytes(file.read(4)))
-                    ended = not file.peek(1)
-                    place = len(parts).to_bytes(11) + bytes([ended])
-                    parts.append(cipher.decrypt(place, chunk, begun[: len(_MAGIC)]))
-            except (InvalidTag, ValueError):
-                raise IntegrityError(
-                    f"{path} is not the state that this key encrypted, or is damaged.",
-                    "Restore state and key from a copy of the same time; if there is none, `restart=True` "
-                    "goes on without it.",
-                ) from None
-        return b"".join(parts)
+        data, end = path.read_bytes(), len(_MAGIC) + _KEY_BYTES
+        cipher = AESGCM(hmac.digest(self._for("state"), data[len(_MAGIC) : end], "sha256"))
+        try:
+            return cipher.decrypt(bytes(12), data[end:], data[: len(_MAGIC)])
+        except (InvalidTag, ValueError):
+            raise IntegrityError(
+                f"{path} is not the state that this key encrypted, or is damaged.",
+                "Restore state and key; if there is no copy, `restart=True` goes on without them.",
+            ) from None
 
 
 @dataclass
 class Kept:
-    """A course with the names of what is numbered in it. Secret.
-
-    Args:
-        course: the course.
-        texts: of items.
-        users: keyed hashes of users.
-        log: the keyed hash of the log that was last taken in.
-    """
+    """A course with the names of what is numbered in it. Secret."""
 
     course: Course
-    texts: pa.Array
-    users: pa.Array
-    log: str = ""
+    texts: pa.Array  # of items
+    users: pa.Array  # keyed hashes
+    log: str = ""  # the keyed hash of the log that was last taken in
 
     @classmethod
     def empty(cls, rounds: SeriesRounds) -> Kept:
         """Before the first week."""
-        return cls(Course(rounds), pa.array([], pa.string()), pa.array([], pa.binary(_HASH_BYTES)))
+        return cls(Course(rounds), _TEXTS, _USERS)
 
     def write(self, path: Path, key: SeriesKey) -> str:
         """Write it whole or not at all, synced; returns the file's mark."""
-        course = self.course
-        tables = [
-            pa.table({"text": self.texts, **_columns(course, _PER_ITEM)}),
-            pa.table({"user": self.users, **_columns(course, _PER_USER)}),
-            pa.table(_columns(course, _PER_HOLDING)),
-            pa.table(_columns(course, ("window",))),
-        ]
-        plain = {each.name: getattr(course, each.name) for each in fields(course) if each.type == "int"}
-        note = json.dumps({**plain, "log": self.log}).encode()
-        sink = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        for table in tables:
-            named = table.replace_schema_metadata({"series": note})
-            with pa.ipc.new_stream(sink, named.schema, options=options) as stream:
-                stream.write_table(named)
-        with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
-            file.writelines(key.encrypted(memoryview(sink.getvalue())))
+        plain = {n: each for n, each in vars(self.course).items() if isinstance(each, int)}
+        arrays = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
+        arrays["note"] = _bytes(json.dumps({**plain, "log": self.log}).encode())
+        arrays |= {name: _ipc(pa.table({name: getattr(self, name)})) for name in ("texts", "users")}
+        packed: Any = io.BytesIO()
+        np.savez(packed, **arrays)  # type: ignore[arg-type]
+        data = pa.compress(packed.getvalue(), "zstd", asbytes=True)
+        with atomic_file(path, mode=0o600) as temporary:
+            temporary.write_bytes(key.encrypt(packed.tell().to_bytes(8) + data))
         return key.mark(path, "mark")
 
     @classmethod
     def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> Kept:
         """What was written."""
-        source = pa.BufferReader(key.decrypted(path))
-        tables = []
-        for _ in range(4):
-            with pa.ipc.open_stream(source) as stream:
-                tables.append(stream.read_all().combine_chunks())
-        note = json.loads(tables[0].schema.metadata[b"series"])
-        course = Course(rounds, **{name: value for name, value in note.items() if name != "log"})
-        for table in tables:
-            _fill(course, table)
-        texts, users = (_whole(tables[n].column(0)) for n in (0, 1))
-        return cls(course, texts, users, note["log"])
+        data = key.decrypt(path)
+        packed = io.BytesIO(pa.decompress(data[8:], int.from_bytes(data[:8]), "zstd", asbytes=True))
+        with np.load(packed, allow_pickle=False) as arrays:
+            stored = dict(arrays)
+        plain = json.loads(stored.pop("note").tobytes())
+        log, names = plain.pop("log"), {}
+        for name, none in (("texts", _TEXTS), ("users", _USERS)):
+            table = pa.ipc.open_stream(stored.pop(name).tobytes()).read_all()
+            names[name] = pa.concat_arrays([*table.column(0).chunks, none])
+        return cls(Course(rounds, **plain, **stored), **names, log=log)
 
     def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
         """Pairs of numbers for a table of different pairs ``user`` and ``query``; makes room for new ones."""
@@ -195,9 +164,7 @@ class Kept:
         hashed = key.users(names.dictionary)
         self.users, people = _numbered(self.users, hashed)
         self.texts, items = _numbered(self.texts, queries.dictionary.cast(pa.string()))
-        gaps = pc.subtract(pc.utf8_length(self.texts), pc.utf8_length(_without_spaces(self.texts)))
-        words = np.minimum(np.asarray(gaps, np.int64) + 1, 255).astype(np.uint8)
-        self.course.make_room(len(self.users), words)
+        self.course.make_room(len(self.users), words_of(self.texts))
         who, what = people[np.asarray(names.indices)], items[np.asarray(queries.indices)]
         return np.stack([who, what], axis=1).astype(np.int32)
 
@@ -206,8 +173,9 @@ class Kept:
         self.texts = self.texts.take(pa.array(self.course.compact()))
 
 
-def _without_spaces(texts: pa.Array) -> pa.Array:
-    return pc.replace_substring(texts, " ", "")
+def words_of(texts: pa.Array) -> Any:
+    """How many words each text has, cut at 255."""
+    return np.minimum(1 + np.asarray(pc.count_substring(texts, " ")), 255).astype(np.uint8)
 
 
 def _numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Any]:
@@ -219,29 +187,12 @@ def _numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Any]:
     return pa.concat_arrays([known, new]), numbers
 
 
-def _columns(course: Course, names: tuple[str, ...]) -> dict[str, Any]:
-    """Arrays as columns; one of two columns as two."""
-    made: dict[str, Any] = {}
-    for name in names:
-        values = getattr(course, name)
-        if values.ndim == 1:
-            made[name] = values
-        else:
-            made |= {f"{name}_{place}": np.ascontiguousarray(values[:, place]) for place in (0, 1)}
-    return made
+def _bytes(data: bytes) -> Any:
+    return np.frombuffer(data, np.uint8)
 
 
-def _fill(course: Course, table: pa.Table) -> None:
-    """The columns of a table as arrays of the course, which may be changed."""
-    for name in table.column_names:
-        base = name.removesuffix("_0")
-        if base in vars(course) and base != name:
-            pair = [np.array(table.column(f"{base}_{place}")) for place in (0, 1)]
-            setattr(course, base, np.stack(pair, axis=1))
-        elif name in vars(course):
-            setattr(course, name, np.array(table.column(name)))
-
-
-def _whole(column: Any) -> pa.Array:
-    joined = column.combine_chunks()
-    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
+def _ipc(table: pa.Table) -> Any:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return _bytes(sink.getvalue())

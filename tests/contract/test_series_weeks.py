@@ -1,0 +1,253 @@
+"""A series in its folder: weeks, interruptions, old copies, erasure and closing."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.in_process import tacit as run
+from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
+
+import tacit
+from tacit.errors import InputError, IntegrityError
+from tacit.files import atomic_file
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.journal import Journal
+from tacit.release.analysis import guarantee_of
+from tacit.release.schedule import ONE
+from tacit.release.series import folder as series_folder
+from tacit.release.series.course import Course
+from tacit.release.series.folder import OpenSeries
+from tacit.release.series.state import Kept, SeriesKey
+
+ASKED = tacit.Series(weeks=4, epsilon=8, delta=1e-4, count_every=2)
+
+
+@pytest.fixture
+def weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Logs of some weeks: the same people, other records."""
+    monkeypatch.setenv("TACIT_STATE", str(tmp_path / "owner"))
+    return [write_log(tmp_path / f"log-{number}.parquet", 60 + number) for number in range(4)]
+
+
+@pytest.fixture
+def opened(tmp_path: Path, weeks: list[Path]) -> OpenSeries:
+    return ASKED.open(tmp_path / "year")
+
+
+def state_of(series: OpenSeries) -> Kept:
+    key = SeriesKey.read(Path(series.about["key"]))
+    return Kept.read(series.folder / "state", key, series.plan.rounds)
+
+
+def test_the_guarantee_is_a_function_of_the_schedule() -> None:
+    for asked in (ASKED, tacit.Series(weeks=3, epsilon=1, keys_only=True, neighbours="replace")):
+        plan = asked.plan()
+        assert guarantee_of(plan.schedule) == plan.guarantee == plan.event.guarantee
+        assert plan.given.plan().schedule == plan.schedule
+        assert plan.guarantee.epsilon <= (asked.epsilon or 0)
+        assert plan.guarantee.delta <= asked.delta
+
+
+def test_weeks_are_releases_that_cite_one_charge(opened: OpenSeries, weeks: list[Path]) -> None:
+    for log in weeks:
+        made = opened.next(log)
+        assert tacit.verify(made.folder, opened.ledger), tacit.verify(made.folder, opened.ledger)
+    assert len(opened.ledger.state().entries) == 1
+    found = set(made.queries.column("query").to_pylist())
+    assert {"weather", "news"} <= found
+    assert CANARY_QUERY not in found
+    assert made.counts.num_rows == made.queries.num_rows
+    assert set(made.counts.column("week").to_pylist()) == {4}
+    counts = dict(
+        zip(made.counts.column("query").to_pylist(), made.counts.column("count").to_pylist(), strict=True)
+    )
+    assert abs(counts["weather"] - 63) < 40
+    shown = opened.to_dict()
+    assert shown["keys"] == len(found)
+    assert shown["published"] == 4
+    with pytest.raises(tacit.InfeasibleError, match="all 4 weeks"):
+        opened.next(write_log(weeks[0].parent / "fifth.parquet", 50))
+    for path in [opened.folder / "state", opened.folder / "series.json", opened.ledger.path]:
+        held = path.read_bytes()
+        assert CANARY_USER.encode() not in held
+        assert CANARY_QUERY.encode() not in held
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_the_same_log_again_draws_nothing(opened: OpenSeries, weeks: list[Path]) -> None:
+    first = opened.next(weeks[0])
+    step = opened.entry.step
+    assert opened.next(weeks[0]).folder == first.folder
+    assert opened.entry.step == step == 2
+
+
+class Killed(BaseException):
+    """What ends the work here."""
+
+
+@contextmanager
+def killed_at(call: int, drawn: list[tuple[int, int]]) -> Iterator[None]:
+    """End the work at the n-th of the moments that matter: before and after notes, draws, syncs, renames."""
+    left = call
+
+    def moment() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Killed
+
+    def around(real: Any) -> Any:
+        def wrapped(*given: Any, **named: Any) -> Any:
+            moment()
+            found = real(*given, **named)
+            moment()
+            return found
+
+        return wrapped
+
+    def drawing(real: Any) -> Any:
+        def wrapped(course: Course, source: Any) -> Any:
+            drawn.append((course.step + 1, course.noted))
+            return real(course, source)
+
+        return around(wrapped)
+
+    with (
+        mock.patch.object(Journal, "append", around(Journal.append)),
+        mock.patch.object(Course, "draw_round", drawing(Course.draw_round)),
+        mock.patch.object(Course, "draw_count", drawing(Course.draw_count)),
+        mock.patch.object(Kept, "write", around(Kept.write)),
+        mock.patch.object(series_folder, "write_release", around(series_folder.write_release)),
+        mock.patch.object(Path, "rename", around(Path.rename)),
+    ):
+        yield
+
+
+def test_interrupted_anywhere_no_step_is_drawn_twice(opened: OpenSeries, weeks: list[Path]) -> None:
+    """At random moments; the run with all of them is `benchmarks/series_kills.py`, with real processes."""
+    lots, drawn = random.Random(7), list[tuple[int, int]]()
+    for number, log in enumerate(weeks, start=1):
+        for _ in range(3):
+            with suppress(Killed), killed_at(lots.randrange(12), drawn):
+                opened.next(log)
+        assert opened.next(log).folder.name == f"week-{number:02d}"
+        assert tacit.verify(opened.folder / f"week-{number:02d}", opened.ledger)
+        assert state_of(opened).course.noted == opened.entry.step
+    steps = [step for step, _ in drawn]
+    assert all(step == noted for step, noted in drawn)  # noted before it is drawn
+    assert len(steps) == len(set(steps)), "a step was drawn twice"
+    assert [path.name for path in opened.weeks] == [f"week-{n:02d}" for n in range(1, 5)]
+    assert not list(opened.folder.glob(".week*"))
+
+
+def test_a_step_left_out_leaves_nothing_saved(opened: OpenSeries, weeks: list[Path]) -> None:
+    with pytest.raises(Killed), mock.patch.object(Course, "draw_round", side_effect=Killed):
+        opened.next(weeks[0])
+    opened.next(weeks[0])
+    course = state_of(opened).course
+    assert (course.carried, course.since) == (1, 1)
+    course.make_room(course.allowances.size + 1, course.words)
+    assert course.allowances[-1] == ONE**2, "somebody new has the allowance of the round that was carried out"
+
+
+def test_an_old_state_is_refused_and_going_on_without_is_possible(
+    opened: OpenSeries, weeks: list[Path]
+) -> None:
+    opened.next(weeks[0])
+    shutil.copy(opened.folder / "state", opened.folder.parent / "copy")
+    found = opened.next(weeks[1]).queries.to_pylist()
+    shutil.copy(opened.folder.parent / "copy", opened.folder / "state")
+    with pytest.raises(InputError, match="not the newest state"):
+        opened.next(weeks[2])
+    made = opened.next(weeks[2], restart=True)
+    assert made.folder.name == "week-03"
+    assert made.queries.to_pylist()[: len(found)] or not found
+    assert {row["query"]: row["found"] for row in found}.items() <= {
+        row["query"]: row["found"] for row in made.queries.to_pylist()
+    }.items()
+    course = state_of(opened).course
+    assert (course.carried, course.since) == (2, 4)
+    assert tacit.verify(made.folder, opened.ledger)
+
+
+def test_an_old_ledger_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    copy = opened.ledger.path.read_bytes()
+    opened.next(weeks[0])
+    opened.ledger.path.write_bytes(copy)
+    with pytest.raises((InputError, IntegrityError)):
+        opened.next(weeks[1])
+
+
+def test_a_number_is_never_taken_twice(opened: OpenSeries) -> None:
+    ledger, entry = opened.ledger, opened.entry
+    ledger.note_step(entry, 3, "0" * 64)
+    for step in (1, 3):
+        with pytest.raises(InputError, match="taken already"):
+            ledger.note_step(entry, step, "0" * 64)
+    assert Ledger(ledger.path).state().entries[0].step == 3
+
+
+def test_erasure_keeps_balances_standings_and_presence(opened: OpenSeries, weeks: list[Path]) -> None:
+    opened.next(weeks[0])
+    before = state_of(opened)
+    assert opened.erase([CANARY_USER, "nobody"]) == 1
+    after = state_of(opened)
+    for name in ("allowances", "balances", "standings", "held", "found"):
+        assert np.array_equal(getattr(before.course, name), getattr(after.course, name)), name
+    assert after.texts.equals(before.texts)
+    hashed = SeriesKey.read(Path(opened.about["key"])).users(pa.array([CANARY_USER]))
+    place = after.users.index(hashed[0]).as_py()
+    assert place >= 0
+    assert not (after.course.owners == place).any()
+    assert after.course.owners.size < before.course.owners.size
+    opened.next(weeks[1])
+
+
+def test_year_two_knows_what_was_published_and_nothing_else(opened: OpenSeries, weeks: list[Path]) -> None:
+    known = opened.next(weeks[0]).queries.column("query").to_pylist()
+    second = ASKED.open(
+        opened.folder.parent / "second",
+        after=opened.folder,
+        ledger=opened.folder.parent / "l",
+        budget_epsilon=9,
+        budget_delta=1e-3,
+    )
+    kept = state_of(second)
+    assert kept.texts.to_pylist() == known
+    assert (kept.course.found == 0).all()
+    assert not kept.course.standings.any()
+    assert kept.course.allowances.size == 0
+
+
+def test_the_command_says_keys_as_json(tmp_path: Path, weeks: list[Path]) -> None:
+    year = str(tmp_path / "y")
+    options = ["--weeks", "4", "--epsilon", "8", "--delta", "1e-4", "--json"]
+    assert json.loads(run("series", "open", year, *options).stdout)["keys"] == 0
+    made = json.loads(run("series", "next", year, str(weeks[0]), "--json").stdout)
+    shown = json.loads(run("series", "show", year, "--json").stdout)
+    assert made["keys"] == shown["keys"] == made["new"]
+    page = (Path(year) / "series.html").read_text("utf-8")
+    assert "Everything published in all 4 weeks together" in page
+    assert json.loads(run("series", "close", year, "--json").stdout)["closed"]
+    assert not (Path(year) / "state").exists()
+    assert run("series", "next", year, str(weeks[1])).returncode == 1
+
+
+def test_a_damaged_state_or_another_key_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    opened.next(weeks[0])
+    state = bytearray((opened.folder / "state").read_bytes())
+    state[-1] ^= 1
+    with atomic_file(opened.folder / "state") as temporary:
+        temporary.write_bytes(state)
+    with pytest.raises(IntegrityError, match="damaged"):
+        opened.next(weeks[1])
