@@ -7,7 +7,7 @@ from scripts import size
 LINES = 55_700
 FILES = 300
 IMPORT_SHARE = 0.065
-PUBLIC_NAMES = 35
+PUBLIC_NAMES = 36
 
 
 def test_the_source_keeps_within_its_limits() -> None:

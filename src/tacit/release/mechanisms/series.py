@@ -76,15 +76,7 @@ class Series(Mechanism):
             )
 
     def open(self, folder: str | Path, **options: Any) -> OpenSeries:
-        """Open the series in a new folder, charged once for all its weeks.
-
-        Args:
-            folder: the folder to make.
-            options: ``ledger``, the data set's (one of its own in the folder unless given);
-                ``budget_epsilon`` and ``budget_delta``, to open that ledger with more than the series costs;
-                ``key``, where the state's key is to lie (the user's state folder unless given); ``after``, an
-                earlier series whose published queries are known from the start; ``scrub``; ``purpose``.
-        """
+        """Open it in a new folder, charged once (:func:`tacit.release.series.folder.open_series`)."""
         from tacit.release.series.folder import open_series
 
         return open_series(self, folder, **options)

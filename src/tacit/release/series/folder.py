@@ -190,7 +190,19 @@ def open_series(
     scrub: bool = True,
     purpose: str = "",
 ) -> OpenSeries:
-    """Charge the ledger once for all weeks, and make the folder; ``Series.open`` explains the options."""
+    """Charge the ledger once for all weeks, and make the folder.
+
+    Args:
+        asked: the series.
+        folder: the folder to make.
+        ledger: the data set's ledger; one of its own in the folder unless given.
+        budget_epsilon: open that ledger, if there is none, with this ε in all.
+        budget_delta: and this δ.
+        key: where the state's key is to lie; in the user's state folder unless given.
+        after: an earlier series whose published queries are known from the start.
+        scrub: pass over queries that name somebody, as in a release.
+        purpose: what it is for, in the ledger.
+    """
     plan = asked if isinstance(asked, SeriesPlan) else asked.plan()
     made = place("folder", folder)
     if made.exists():
