@@ -73,11 +73,7 @@ def norms(memory: int, q: int) -> tuple[Fraction, Fraction]:
 
 
 def chance_alone(schedule: SeriesRounds, q: int, memory: int) -> Fraction:
-    """p_{q,λ}: a bound of the chance that an item of one user alone reaches a threshold of round ``q``.
-
-    Weights w_j on it have Σ w_j² ≤ q·ONE², so Σ g_j w_j ≤ ‖g‖·√q·ONE by Cauchy and Schwarz; noise has the
-    width σ·‖g‖, but for its rounding; and a standing is rounded down.
-    """
+    """p_{q,λ}: weights w_j on an item of one user have Σ g_j w_j ≤ ‖g‖·√q·ONE, noise the width σ·‖g‖."""
     square, whole = norms(schedule.memories[memory], q)
     length = root_above(square)
     room = schedule.thresholds[q - 1][memory] - _TAIL * ROUNDING * whole

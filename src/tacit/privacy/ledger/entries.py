@@ -33,11 +33,11 @@ class Entry:
     published: bool = False
     """Whether the release is known to have come into its place after the note."""
     step: int = 0
-    """Of a series: the last step noted, before its noise is drawn; a number is never taken twice."""
+    """Of a series: the last step noted, before its noise is drawn,"""
     mark: str = ""
-    """Of a series: the keyed hash of its state before that step."""
+    """the keyed hash of its state then, and"""
     issued: tuple[str, ...] = ()
-    """Of a series: SHA-256 of the manifests of its weeks, noted just before each is published."""
+    """SHA-256 of the manifests of its weeks."""
 
     @property
     def standing(self) -> str:

@@ -306,36 +306,23 @@ class Ledger(Displayed):
 
         self._journal.append(noted, describe_fragment=_torn)
 
-    def note_step(self, entry: Entry | int, step: int, mark: str) -> None:
-        """Take a number of a series, for good, before noise is drawn for it.
-
-        Args:
-            entry: the charge of the series.
-            step: the number; one that was taken, or passed over, is refused.
-            mark: a keyed hash of the state from which the step starts.
-        """
-        number = entry if isinstance(entry, int) else entry.number
+    def note_step(self, entry: Entry, step: int, mark: str) -> None:
+        """Take a number of a series, for good, before noise is drawn for it; ``mark`` is of its state."""
 
         def noted(chain: Chain) -> Record:
-            found = self._charge(chain, number)
-            if step <= found.step:
+            if step <= (taken := self._charge(chain, entry.number).step):
                 raise InputError(
-                    f"step {step} of the series was taken already; the ledger is at {found.step}.",
+                    f"step {step} of the series was taken already; the ledger is at {taken}.",
                     "Nothing was drawn. Another process may be publishing the same week.",
                 )
-            return {"type": "step", "time": _now(), "of": number, "step": step, "mark": mark}
+            return {"type": "step", "time": _now(), "of": entry.number, "step": step, "mark": mark}
 
         self._journal.append(noted, describe_fragment=_torn)
 
-    def note_issue(self, entry: Entry | int, manifest: str) -> None:
+    def note_issue(self, entry: Entry, manifest: str) -> None:
         """Bind the charge of a series to a week's manifest, before the week is put in its place."""
-        number = entry if isinstance(entry, int) else entry.number
-
-        def noted(chain: Chain) -> Record:
-            self._charge(chain, number)
-            return {"type": "issued", "time": _now(), "of": number, "manifest": manifest}
-
-        self._journal.append(noted, describe_fragment=_torn)
+        record = {"type": "issued", "time": _now(), "of": entry.number, "manifest": manifest}
+        self._journal.append(lambda _: record, describe_fragment=_torn)
 
     def _charge(self, chain: Chain, number: int) -> Entry:
         found = {known.number: known for known in self._replayed(chain).entries}.get(number)

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from tacit.release.schedule import SeriesRounds
     from tacit.release.series.folder import OpenSeries
 
-JOINING = 20
-"""k_w unless given: the most queries that join a user's set in a week."""
-
-EVERY = 4
-"""Weeks that are counted together unless given: people seldom repeat a query, and four weeks show more."""
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Series(Mechanism):
@@ -41,6 +35,7 @@ class Series(Mechanism):
     title: ClassVar[str] = "Series"
     summary: ClassVar[str] = "Series: keys found week by week over a period, under one charge at its opening."
     example: ClassVar[str] = "--weeks 52 --epsilon 4 --delta 1e-6"
+    together: ClassVar[tuple[str, ...]] = ("at_epsilon", "at_delta")
     given_example: ClassVar[str] = "--weeks 52 --at-epsilon 4 --at-delta 1e-6"
 
     epsilon: float | None = parameters.declared_epsilon()
@@ -48,13 +43,13 @@ class Series(Mechanism):
     neighbours: Neighbours = parameters.declared_neighbours()
     weeks: int = parameters.declared(52, "How many weeks the period has.", least=1, most=104)
     count_every: int = parameters.declared(
-        EVERY, "So many weeks are counted together; 1 counts every week.", least=1, most=104
+        4, "So many weeks are counted together; 1 counts every week.", least=1, most=104
     )
     keys_only: bool = parameters.declared(
         False, "Publish the queries alone, without counts: an eighth more of them.", option="--keys-only"
     )
     per_week: int = parameters.declared(
-        JOINING, "k_w: the most queries of a user that join the user's set in a week.", least=1, most=1000
+        20, "k_w: the most queries of a user that join the user's set in a week.", least=1, most=1000
     )
     at_epsilon: float | None = parameters.declared(
         None,
@@ -66,14 +61,6 @@ class Series(Mechanism):
     at_delta: float | None = parameters.declared(
         None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (self.at_epsilon is None) != (self.at_delta is None):
-            raise ParameterError(
-                "`at_epsilon` and `at_delta` are given together, or neither.",
-                "Give `epsilon` and `delta` to have the rounds planned.",
-            )
 
     def open(self, folder: str | Path, **options: Any) -> OpenSeries:
         """Open it in a new folder, charged once (:func:`tacit.release.series.folder.open_series`)."""
@@ -98,15 +85,12 @@ class Series(Mechanism):
             epsilon, delta = float(self.at_epsilon), float(self.at_delta)
         else:
             epsilon, delta = (float(each) for each in require_delta(self))
-        rounds = plan_series(
-            epsilon,
-            delta,
-            self.weeks,
-            self.per_week,
-            every=self.count_every,
-            keys_only=self.keys_only,
-            neighbours=self.neighbours,
-        )
+        shape: dict[str, Any] = {
+            "every": self.count_every,
+            "keys_only": self.keys_only,
+            "neighbours": self.neighbours,
+        }
+        rounds = plan_series(epsilon, delta, self.weeks, self.per_week, **shape)
 
         def part(table: str, *measures: str) -> Part:
             joined = Contribution((self.weeks * self.per_week,), once=True)
@@ -122,11 +106,7 @@ class Series(Mechanism):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SeriesPlan(Plan[Series]):
-    """A series, settled: all its rounds and counts, before the first week.
-
-    Args:
-        laid_out_for: the ε and δ for which the rounds are laid out.
-    """
+    """A series, settled: all its rounds and counts, before the first week."""
 
     laid_out_for: tuple[float, float]
 

@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 
 from tacit.display import Displayed
 from tacit.errors import InfeasibleError, InputError, IntegrityError
-from tacit.files import atomic_directory, atomic_file
+from tacit.files import atomic_directory, atomic_file, state_directory
 from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
 from tacit.privacy.ledger.register import open_unbound
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
@@ -120,8 +120,7 @@ class OpenSeries(Displayed):
         return f"Series {self.folder}: {self.plan.guarantee}"
 
     def _rows(self) -> list[tuple[str, str]]:
-        found = self.to_dict()
-        return [("weeks", f"{found['published']} of {found['weeks']}"), ("queries", f"{found['keys']:,}")]
+        return [("weeks published", f"{len(self.weeks)}"), ("queries", f"{self.keys:,}")]
 
     def next(
         self, log: str | Path, *, restart: bool = False, report: Callable[[str], object] = str
@@ -212,7 +211,7 @@ def open_series(
     budget = budget_of(budget_epsilon, budget_delta, plan.neighbours, "budget_")
     made.parent.mkdir(parents=True, exist_ok=True)
     name = OperatingSystemRandomness().bits(8).hex()
-    secret = place("key", key).absolute() if key is not None else SeriesKey.place(name)
+    secret = place("key", key).absolute() if key is not None else state_directory() / "series" / f"{name}.key"
     with atomic_directory(made) as temporary:
         temporary.chmod(0o700)
         if ledger is None:
@@ -248,14 +247,11 @@ def find_series(folder: str | Path) -> OpenSeries:
     path = place("folder", folder)
     if not (path / ABOUT).is_file():
         raise InputError(f"there is no series in {path}.", "Open one: tacit series open DIR.")
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         about = json.loads((path / ABOUT).read_text("utf-8"))
-        known = about["format"] == _FORMAT
-    except (ValueError, KeyError, TypeError):
-        known = False
-    if not known:
-        raise IntegrityError(f"{path / ABOUT} cannot be read by this version of Tacit.", "Restore it.")
-    return OpenSeries(path, about)
+        if about["format"] == _FORMAT:
+            return OpenSeries(path, about)
+    raise IntegrityError(f"{path / ABOUT} cannot be read by this version of Tacit.", "Restore it.")
 
 
 def _seed(kept: Kept, earlier: OpenSeries, *, same: bool = False) -> None:

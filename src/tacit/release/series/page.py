@@ -57,30 +57,25 @@ def _courses(weeks: Sequence[Path], every: int) -> list[dict[str, Any]]:
     if not counted:
         return []
     top = [row["query"] for row in counted[-1] if row["count"] is not None][:_SHOWN]
-    made = []
+    made, across = [], 160 / max(1, len(counted) - 1)
     for query in top:
-        rows = [next((row for row in count if row["query"] == query), None) for count in counted]
         known = [
             (place, row["count"], row["deviation"], row["week"])
-            for place, row in enumerate(rows)
-            if row is not None and row["count"] is not None
+            for place, count in enumerate(counted)
+            for row in count
+            if row["query"] == query and row["count"] is not None
         ]
-        highest = max(count + 2 * off for _, count, off, _ in known) or 1
-        across = 160 / max(1, len(counted) - 1)
+        unit = 36 / max(1, *(count + 2 * off for _, count, off, _ in known))
 
-        def at(place: int, count: float, highest: float = highest, across: float = across) -> str:
-            return f"{4 + place * across:.1f},{40 - 36 * max(0.0, count) / highest:.1f}"
+        def line(signs: int, known: Any = known, unit: float = unit) -> list[str]:
+            """Places of the counts, so many deviations off."""
+            return [
+                f"{4 + p * across:.1f},{40 - unit * max(0, count + signs * off):.1f}"
+                for p, count, off, _ in known
+            ]
 
-        band = [at(p, count + 2 * off) for p, count, off, _ in known]
-        band += [at(p, count - 2 * off) for p, count, off, _ in reversed(known)]
-        made.append(
-            {
-                "query": query,
-                "line": " ".join(at(p, count) for p, count, _, _ in known),
-                "band": " ".join(band),
-                "count": known[-1][1],
-                "deviation": known[-1][2],
-                "said": ", ".join(f"week {week}: {count:,} ± {2 * off}" for _, count, off, week in known),
-            }
-        )
+        said = ", ".join(f"week {week}: {count:,} ± {2 * off}" for _, count, off, week in known)
+        band = " ".join([*line(2), *reversed(line(-2))])
+        row = {"query": query, "line": " ".join(line(0)), "band": band, "said": said}
+        made.append({**row, "count": known[-1][1], "deviation": known[-1][2]})
     return made

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import InputError, IntegrityError
-from tacit.files import atomic_file, state_directory, sync_directory
+from tacit.files import atomic_file
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.schedule import SeriesRounds
 from tacit.release.series.course import Course
@@ -43,11 +43,6 @@ class SeriesKey:
         self._secret = secret
 
     @classmethod
-    def place(cls, name: str) -> Path:
-        """Where the key of the series of this name lies: in the user's state folder, not in the series'."""
-        return state_directory() / "series" / f"{name}.key"
-
-    @classmethod
     def make(cls, path: Path) -> SeriesKey:
         """Draw a key, in a file for its owner alone."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,7 +55,6 @@ class SeriesKey:
             file.write(secret)
             file.flush()
             os.fsync(file.fileno())
-        sync_directory(path.parent)
         return cls(secret)
 
     @classmethod
