@@ -373,7 +373,7 @@ class AdaptiveRounds:
         }
 
 
-def _as_json(part: Round | Tally | PublicKeys) -> Any:
+def _as_json(part: Round | Tally | PublicKeys | SeriesRounds) -> Any:
     return json.loads(json.dumps(asdict(part)))
 
 
@@ -493,10 +493,7 @@ class SeriesRounds:
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""
-        form = _listed(asdict(self))
-        form["thresholds"] = [list(each) for each in self.thresholds]
-        form["weighing"] = [_listed(asdict(each)) for each in self.weighing]
-        return {"unit": ONE, **form}
+        return {"unit": ONE, **_as_json(self)}
 
 
 Selection = AdaptiveRounds | SingleCount
