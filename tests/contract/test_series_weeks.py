@@ -27,7 +27,7 @@ from tacit.release.schedule import ONE
 from tacit.release.series import folder as series_folder
 from tacit.release.series.course import Course
 from tacit.release.series.folder import OpenSeries
-from tacit.release.series.state import Kept, SeriesKey
+from tacit.release.series.state import KeptCourse, SeriesKey
 
 ASKED = tacit.Series(weeks=4, epsilon=8, delta=1e-4, count_every=2)
 
@@ -44,9 +44,9 @@ def opened(tmp_path: Path, weeks: list[Path]) -> OpenSeries:
     return ASKED.open(tmp_path / "year")
 
 
-def state_of(series: OpenSeries) -> Kept:
+def state_of(series: OpenSeries) -> KeptCourse:
     key = SeriesKey.read(Path(series.about["key"]))
-    return Kept.read(series.folder / "state", key, series.plan.rounds)
+    return KeptCourse.read(series.folder / "state", key, series.plan.rounds)
 
 
 def test_the_guarantee_is_a_function_of_the_schedule() -> None:
@@ -126,7 +126,7 @@ def killed_at(call: int, drawn: list[tuple[int, int]]) -> Iterator[None]:
         mock.patch.object(Journal, "append", around(Journal.append)),
         mock.patch.object(Course, "draw_round", drawing(Course.draw_round)),
         mock.patch.object(Course, "draw_count", drawing(Course.draw_count)),
-        mock.patch.object(Kept, "write", around(Kept.write)),
+        mock.patch.object(KeptCourse, "write", around(KeptCourse.write)),
         mock.patch.object(series_folder, "write_release", around(series_folder.write_release)),
         mock.patch.object(Path, "rename", around(Path.rename)),
     ):

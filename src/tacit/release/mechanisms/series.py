@@ -17,6 +17,7 @@ from tacit.release.mechanism import Counting, Mechanism, Plan
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tacit.privacy.ledger import Ledger
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
@@ -62,8 +63,20 @@ class Series(Mechanism):
         None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
     )
 
-    def open(self, folder: str | Path, **options: Any) -> OpenSeries:
+    def open(
+        self,
+        folder: str | Path,
+        *,
+        ledger: Ledger | str | Path | None = None,
+        budget_epsilon: float | None = None,
+        budget_delta: float = 0.0,
+        key: str | Path | None = None,
+        after: str | Path | None = None,
+        scrub: bool = True,
+        purpose: str = "",
+    ) -> OpenSeries:
         """Open it in a new folder, charged once (:func:`tacit.release.series.folder.open_series`)."""
+        options = {name: value for name, value in locals().items() if name not in ("self", "folder")}
         from tacit.release.series.folder import open_series
 
         return open_series(self, folder, **options)

@@ -53,7 +53,7 @@ from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import count_of, deviation_of
 from tacit.release.series.page import PAGE, render_series
-from tacit.release.series.state import Kept, SeriesKey, words_of
+from tacit.release.series.state import KeptCourse, SeriesKey, words_of
 from tacit.searchlog import check_log
 from tacit.validation import flag, place
 
@@ -219,7 +219,7 @@ def open_series(
         else:
             book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
         book.state().account.charge(plan.event)  # refused now, before a key is made
-        kept = Kept.empty(plan.rounds)
+        kept = KeptCourse.empty(plan.rounds)
         if earlier is not None:
             _seed(kept, earlier)
         kept.write(temporary / STATE, SeriesKey.make(secret))
@@ -254,7 +254,7 @@ def find_series(folder: str | Path) -> OpenSeries:
     raise IntegrityError(f"{path / ABOUT} cannot be read by this version of Tacit.", "Restore it.")
 
 
-def _seed(kept: Kept, earlier: OpenSeries, *, same: bool = False) -> None:
+def _seed(kept: KeptCourse, earlier: OpenSeries, *, same: bool = False) -> None:
     """Let what was published be known from the start: nothing else of a series is carried over."""
     if earlier.weeks:
         known = read_table(earlier.weeks[-1] / "queries.parquet")
@@ -300,7 +300,7 @@ class _Work:
         if not self.path.is_file():
             raise _lost("its state is gone")
         self.key = SeriesKey.read(self.key_path)
-        self.kept = Kept.read(self.path, self.key, self.plan.rounds)
+        self.kept = KeptCourse.read(self.path, self.key, self.plan.rounds)
         self.mark = self.key.mark(self.path, "mark")
         course = self.kept.course
         if self.entry.step < course.noted:
@@ -320,7 +320,7 @@ class _Work:
         with suppress(OSError):
             self.key_path.unlink(missing_ok=True)
         self.key = SeriesKey.make(self.key_path)
-        self.kept = Kept.empty(self.plan.rounds)
+        self.kept = KeptCourse.empty(self.plan.rounds)
         _seed(self.kept, self.series, same=True)
         course = self.kept.course
         weeks = -(-self.entry.step // course.steps_of_week)

@@ -112,7 +112,7 @@ class SeriesKey:
 
 
 @dataclass
-class Kept:
+class KeptCourse:
     """A course with the names of what is numbered in it. Secret."""
 
     course: Course
@@ -121,7 +121,7 @@ class Kept:
     log: str = ""  # the keyed hash of the log that was last taken in
 
     @classmethod
-    def empty(cls, rounds: SeriesRounds) -> Kept:
+    def empty(cls, rounds: SeriesRounds) -> KeptCourse:
         """Before the first week."""
         return cls(Course(rounds), _TEXTS, _USERS)
 
@@ -139,7 +139,7 @@ class Kept:
         return key.mark(path, "mark")
 
     @classmethod
-    def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> Kept:
+    def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> KeptCourse:
         """What was written."""
         data = key.decrypt(path)
         packed = io.BytesIO(pa.decompress(data[8:], int.from_bytes(data[:8]), "zstd", asbytes=True))
