@@ -98,10 +98,10 @@ def names_option(text: str, names: list[str]) -> bool:
 
 
 def test_every_option_stands_on_the_page_of_its_command() -> None:
-    """A mechanism's options are those of plan, guarantee and release, and stand with the release."""
+    """A mechanism's options are those of plan, guarantee, audit and release, and stand with the release."""
     absent = {}
     for words, command in leaves(TACIT):
-        shown = "release" if words[0] in {"plan", "guarantee"} else words[0]
+        shown = "release" if words[0] in {"plan", "guarantee", "audit"} else words[0]
         text = PAGES[f"docs/reference/commands/{shown}.md"] + PAGES[f"docs/reference/commands/{words[0]}.md"]
         if missing := [names[0] for names in options_of(command) if not names_option(text, names)]:
             absent[" ".join(words)] = missing
@@ -113,7 +113,7 @@ def test_no_page_names_an_option_that_is_not_there() -> None:
     scripts = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]
     known |= set(re.findall(r'"(--[a-z][\w-]*)"', "".join(path.read_text() for path in scripts)))
     unknown = {
-        name: sorted(named - known - {"--help", "--quick"})
+        name: sorted(named - known - {"--help", "--quick", "--install-completion"})
         for name, text in PAGES.items()
         for spans in [re.findall(r"`((?!redis-server|systemctl)[^`\n]+)`", text)]
         for named in [set(re.findall(r"(?<![\w-])(--[a-z][\w-]*)", " ".join(spans)))]

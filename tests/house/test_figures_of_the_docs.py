@@ -75,7 +75,7 @@ FACTS = {
     "minutes that end a session by time": Fact(
         lambda: SESSION_GAP.total_seconds() / 60,
         (
-            r"for `words`, (\d+) for `time`",
+            r"(\d+) by default for `time`, \d+ for `words`",
             r"`time` \(a pause, (\d+) minutes",
             r"sessions where more than (\d+) minutes pass",
             r"ends with a pause of more than (\d+) minutes",
