@@ -14,23 +14,41 @@ drawn. He knows his own terms; whatever a batch shows is laid to each real membe
 **The test of the noise** guesses from one noisy count whether a person marked a pair; how often it is right
 proves a lower bound on ε. The language attacker, and fakes against cohorts, are part of the report
 (:mod:`tacit.groups.report`).
+
+:func:`audit_groups` sets all of them on a folder. People come and go in a copy of it, which is in memory.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, hypergeom
+from scipy.special import ndtr
+from scipy.stats import hypergeom
 
+from tacit.audit.bounds import ALARM, at_least, at_most, epsilon_at
+from tacit.audit.canaries import spill
+from tacit.audit.found import GuardAudit
+from tacit.audit.page import bar, table
 from tacit.groups.bundles import BATCH, FAKES, WAITING, batches, stand_together
+from tacit.groups.bundling import Bundler
+from tacit.groups.cohorts import load_cohorts
 from tacit.groups.criterion import Criterion
+from tacit.groups.report import GENERATIONS, fake_accounts
 from tacit.groups.service import Groups
-from tacit.groups.words import UNIT, Generation
+from tacit.groups.store import FILE, CohortStore, GroupsStore, Place, Store
+from tacit.groups.words import MOST_WORDS, SHOWN_ABOVE, UNIT, Generation
+from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.validation import flag, place, whole
 
 Seen = Mapping[int, Mapping[str, float]]
 
@@ -164,14 +182,190 @@ def lower_bound(generation: Generation, draws: int = 100_000, source: RandomSour
     """
     source = source if source is not None else OperatingSystemRandomness()
     seen = [generation.noisy(np.full(draws, weight, np.int64), source) for weight in (UNIT, 0)]
-    lines = np.quantile(seen[1][: draws // 2], [0.9, 0.97, 0.99, 0.997])
+    lines, half = np.quantile(seen[1][: draws // 2], [0.9, 0.97, 0.99, 0.997]), draws // 2
 
-    def proved(line: float, half: slice, alpha: float) -> float:
-        with_one, without = ((each[half] > line).sum() for each in seen)
-        number = draws // 2
-        low = beta.ppf(alpha, with_one, number - with_one + 1) - generation.delta
-        high = beta.ppf(1 - alpha, without + 1, number - without)
-        return math.log(max(low, 1e-12) / high)
+    def proved(line: float, part: slice, alpha: float) -> float:
+        with_one, without = (int((each[part] > line).sum()) for each in seen)
+        return epsilon_at(at_least(with_one, half, alpha), at_most(without, half, alpha), generation.delta)
 
-    best = max(lines, key=lambda line: proved(line, slice(0, draws // 2), 0.025))
-    return max(0.0, proved(best, slice(draws // 2, draws), 5e-10))
+    best = max(lines, key=lambda line: proved(line, slice(0, half), 0.025))
+    return proved(best, slice(half, 2 * half), 5e-10)
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """A copy of a folder, what its report says, and how hard to try."""
+
+    folder: Path
+    made: Mapping[str, Any]
+    rng: np.random.Generator
+    steps: int
+    draws: int
+    source: RandomSource
+    report: Callable[[str], object]
+
+    def walk(self, people: Mapping[str, Sequence[str]]) -> tuple[Learnt, dict[str, Place | None]]:
+        """Let people go and come again under other names: what an observer learns, and where others are."""
+        self.report("people who come and go")
+        with Groups.open(self.folder) as groups:
+            watching = Observer(Observer.look(groups))
+            names = sorted(user for user in people if people[user])
+            leavers = [names[n] for n in self.rng.permutation(len(names))[: self.steps // 2]]
+            for step, user in enumerate(leavers):
+                groups.remove(user)
+                watching.step(Observer.look(groups), people[user])
+                groups.assign(f"tacit-audit-{step}", dict.fromkeys(people[user], 1.0))
+                watching.step(Observer.look(groups), people[user])
+            return watching.learnt(), {user: groups.place(user) for user in people.keys() - set(leavers)}
+
+    def told_apart(self, generation: Generation, times: int) -> tuple[int, int]:
+        """Right guesses, of how many, whether so many generations hold a person's only pair."""
+        number, line = self.draws // 4, times * UNIT / 2
+        right = 0
+        for weight in (UNIT, 0):
+            drawn = generation.noisy(np.full(number * times, weight, np.int64), self.source)
+            right += int(((drawn.reshape(number, times).sum(axis=1) > line) == bool(weight)).sum())
+        return right, 2 * number
+
+
+def audit_groups(
+    folder: str | Path,
+    *,
+    steps: int = 60,
+    draws: int = 100_000,
+    seed: int = 0,
+    synthetic: bool = False,
+    source: RandomSource | None = None,
+    report: Callable[[str], object] = str,
+) -> GuardAudit:
+    """Attack the groups of a folder, which is only read: what they show, who comes and goes, and the noise.
+
+    Args:
+        steps: how many people come and go in a copy, half of each; ``seed`` chooses them.
+        draws: of the noise on one count, with a person and without, from ``source``.
+        synthetic: you vouch that nobody real is in the groups: the result may be shown.
+    """
+    original, source = place("folder", folder), source or OperatingSystemRandomness()
+    rng, limits = np.random.default_rng(seed), (whole("steps", steps, 2), whole("draws", draws, 1000))
+    with Groups.open(original) as groups:
+        made = groups.report
+    with tempfile.TemporaryDirectory(dir=spill(), prefix="tacit-audit-") as scratch:
+        (copy := Path(scratch) / "operator").mkdir(mode=0o700)
+        with Store(original / "operator" / FILE) as kept, closing(sqlite3.connect(copy / FILE)) as other:
+            kept.connection.backup(other)
+        attack = _cohorts if made["criterion"] == "cohorts" else _words
+        parts = attack(_Attack(Path(scratch), made, rng, *limits, source, report))
+    if told := made["singled_out"]:
+        columns = {"knows": "Knows words from", "known_terms": "Known terms", "right": "Names another"}
+        columns |= {"without": "Without the groups", "gain": "Gain"}
+        caption = "As measured when the groups were made: only the gain is theirs."
+        parts["tables"].insert(0, table("The language attacker", made["language"], columns, (1,), caption))
+        parts["measured"]["language"] = made["language"]
+        gained = f"{told['by_language']:.1%}, without the groups for {told['without']:.1%}"
+        parts["sentence"] += f" Who knows one term of a person names another for {gained}."
+    if failed := [says for says, holds, _ in parts["held"] if not holds]:
+        parts["sentence"] = f"Broken. This does not hold: {' '.join(failed)}"
+    return GuardAudit(audit="groups", sensitive=not flag("synthetic", synthetic), **parts)
+
+
+def _cohorts(attack: _Attack) -> dict[str, Any]:
+    cohorts = load_cohorts()
+    with CohortStore(attack.folder / "operator" / FILE) as store:
+        people, ledger, times = dict(store.people()), store.meta("ledger"), store.meta("generations")
+        generation, shown = Generation(**store.meta("generation")), store.meta("words")
+    texts = cohorts.table.words
+    learnt, others = attack.walk({u: [texts[word] for _, word in each.keys] for u, each in people.items()})
+    moved = sum(now is None or now.places != people[user].places for user, now in others.items())
+    wrong = sum(not 0 <= each < len(cohorts) for person in people.values() for each in person.places)
+    domain, counts = set(cohorts.domain.tolist()), [n for each in shown.values() for n in each.values()]
+    told = sum(int(word) not in domain for each in shown.values() for word in each)
+    changes = f"{learnt.guesses:,} changes in {learnt.steps} steps"
+    held = [
+        ("Nobody else moves when a person comes or goes.", not moved, f"{moved:,} of {len(others):,} people"),
+        ("Nothing that is shown moves.", not learnt.guesses, changes),
+        ("No place and no shown word is sensitive.", not wrong + told, f"{wrong:,} places, {told:,} words"),
+    ]
+    parts: dict[str, Any] = {
+        "about": f"{len(people):,} people in {attack.made['in_use']} of {len(cohorts)} public cohorts.",
+        "claim": "places depend on nobody else, and none is sensitive; no words of people are shown.",
+        "held": held,
+        "sentence": f"{learnt.steps} people came or went, and nothing moved.",
+        "measured": {"observer": asdict(learnt)},
+        "tables": [],
+        "not_claimed": (
+            "that the told cohort is private: at most 6 bits a request; three of them are nearly a name.",
+            "that a service cannot probe, by results of its choice, which cohorts somebody has.",
+        ),
+    }
+    if not generation.epsilon:
+        held.append(("No words of people are shown.", not counts, f"{len(counts):,} words"))
+        return parts
+    attack.report("the noise on words")
+    proved, least = lower_bound(generation, attack.draws, attack.source), SHOWN_ABOVE * generation.sigma
+    low, many = sum(n <= math.floor(least) for n in counts), sum(len(e) > MOST_WORDS for e in shown.values())
+    charges = [e for e in Ledger.open(ledger).state().entries if e.purpose.startswith("words of cohorts")]
+    paid = sum(e.guarantee.epsilon >= generation.epsilon for e in charges)
+    threshold = f"Shown words passed the threshold of {float(least):,.0f}, at most {MOST_WORDS} a cohort."
+    held += [
+        ("What draws prove of ε is not above it.", proved <= generation.epsilon, f"ε ≥ {proved:.3f}"),
+        (threshold, not low + many, f"{low:,} words below, {many:,} cohorts above"),
+        ("Each generation was charged to the ledger.", paid >= times, f"{paid} of {times}"),
+    ]
+    rows, fakes = [], []
+    for number in sorted({*GENERATIONS, times}):
+        right, guesses = attack.told_apart(generation, number)
+        worst = float(ndtr(math.sqrt(number) * generation.mu / 2))
+        holds, label = at_least(right, guesses, ALARM) <= worst, f"{number} generation{'s' * (number > 1)}"
+        held.append((f"Taking part in {label}: told at most {worst:.1%}.", holds, f"{right:,}/{guesses:,}"))
+        rows.append(bar(label, right, guesses, None, bad=not holds) | {"worst": 100 * worst})
+        named = fake_accounts(list(people.values()), generation, number, int(attack.rng.integers(2**31)))
+        fakes.append(dict(zip(("generations", "right", "without"), (number, *named), strict=True)))
+    columns = {"generations": "Generations", "right": "Names a word", "without": "By popularity alone"}
+    return parts | {
+        "claim": f"words of one generation are (ε, δ)-differentially private, ε = {generation.epsilon:g}, "
+        f"δ = {generation.delta:g}; places depend on nobody else, and none is sensitive.",
+        "sentence": f"ε ≥ {proved:.3g} is shown, {generation.epsilon:g} promised. {parts['sentence']}",
+        "measured": parts["measured"] | {"epsilon": proved, "fake_accounts": fakes},
+        "figure": {"question": "Did this person take part in the words?"},
+        "rows": rows,
+        "tables": [table("All other accounts are fake", fakes, columns, ())],
+    }
+
+
+def _words(attack: _Attack) -> dict[str, Any]:
+    linked = owned = 0.0
+    with GroupsStore(attack.folder / "operator" / FILE) as store:
+        rule, names = Bundler(**store.meta("settings")).rule_of_release, store.vocabulary()
+        people = {user: store.profile(user)[0] for user, _ in store.everybody()}
+        for group, shown in store.all_shown():
+            own = np.array([np.isin(shown.terms, e) for e in store.profiles_of(group, member=True).values()])
+            linked, owned = max(linked, own.mean(axis=0).max()), max(owned, own.mean(axis=1).max())
+    learnt, _ = attack.walk({user: [names[int(term)] for term in own] for user, own in people.items()})
+    right = round(learnt.right * learnt.guesses)
+    claim = f"to one who takes words as independent, no shown term is a member's more surely than {rule.p:g}."
+    held, measured = [], {"linked": float(linked), "owned": float(owned), "observer": asdict(learnt)}
+    changes = f"{right:,} of {learnt.guesses:,} in {learnt.steps} steps"
+    if rule.kind == "strict":
+        held = [
+            ("No shown term is linked to a member above p.", linked <= rule.p, f"{linked:.3f}"),
+            ("No member holds more than a share p of what is shown.", owned <= rule.p, f"{owned:.3f}"),
+            ("No change that is shown is a term of who came or went.", not right, changes),
+        ]
+        if len(people) >= WAITING:
+            attack.report("fakes among newcomers")
+            drawn = [list(people.values())[n] for n in attack.rng.permutation(len(people))[:WAITING]]
+            found = infiltrate(drawn[FAKES:], drawn[:1] * FAKES, rule, attack.rng.bytes(32))
+            says, measured["fakes"] = f"{FAKES} fakes among {WAITING} newcomers expose nobody.", asdict(found)
+            held.append((says, not found.exposed, f"{found.exposed:.1%}, {found.batches} batches formed"))
+    return {
+        "about": f"{len(people):,} people in {attack.made['groups']:,} groups.",
+        "claim": claim if held else "nothing, for the paper's criterion bounds an average.",
+        "held": held,
+        "sentence": f"Linked at most {linked:.2f}, p = {rule.p:g}; rightly laid to a person: {changes}.",
+        "measured": measured,
+        "tables": [],
+        "not_claimed": (
+            "anything about an attacker who knows which words go together: p promises nothing against him.",
+            f"what vanished groups tell: {learnt.vanished_right:.0%} of {learnt.vanished:,} guesses right.",
+        ),
+    }

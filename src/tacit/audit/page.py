@@ -81,6 +81,10 @@ def page_of(result: Mapping[str, Any]) -> str:
         "tables": [],
         "notes": result.get("notes", ()),
         "about": "",
+        "begin": 40,
+        "coin": 50,
+        "counted": "Of 100 guesses so many are right.",
+        "worst": "proved worst case: nobody can do better, about anybody",
     }
     return render(
         "tacit.audit", "audit.html.j2", **(parts | {"banner": banner, "advice": result["sentence"]} | shown)

@@ -100,6 +100,8 @@ def register(app: typer.Typer) -> None:
             logs.command(name, help=help_, epilog=example)(command)
     verbs.add_typer(logs, name="log")
     verbs.command("people", epilog="Example: tacit audit people log.parquet --known 3 -o people")(people)
+    verbs.command("groups", epilog="Example: tacit audit groups cohorts -o groups")(groups)
+    verbs.command("pool", epilog="Example: tacit audit pool log.parquet --k 30 --window 50")(pool)
     verbs.command("gallery", epilog="Example: tacit audit gallery")(gallery)
     app.add_typer(verbs, name="audit")
 
@@ -165,6 +167,47 @@ def people(
             threads=threads,
             report=report,
         )
+    _end(found, output, force, as_json)
+
+
+def groups(
+    folder: Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")],
+    steps: Annotated[int, typer.Option(min=2, help="How many people come and go, in a copy.")] = 60,
+    draws: Annotated[int, typer.Option(min=1000, help="Draws of the noise on one count.")] = 100_000,
+    seed: Seed = 0,
+    synthetic: Synthetic = False,
+    output: Page = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Attack groups: what they show, the noise on it, and what people who come and go give away.
+
+    Exit code 1 where a leak exceeds what is claimed. That the told cohort is private is not claimed.
+    """
+    from tacit.audit.groups import audit_groups
+
+    with _stages() as report:
+        found = audit_groups(folder, steps=steps, draws=draws, seed=seed, synthetic=synthetic, report=report)
+    _end(found, output, force, as_json)
+
+
+def pool(
+    log: Annotated[Path, typer.Argument(help="A query log with senders, of `tacit simulate --log`.")],
+    k: Annotated[int, typer.Option(min=1, help="How many people must match each entry.")] = 30,
+    window: Annotated[float, typer.Option(min=0, help="How well the time of a query is known, ±.")] = 50.0,
+    synthetic: Synthetic = False,
+    output: Page = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Attack a pool's log: does anybody who knows a record and a time find fewer than k people?
+
+    Exit code 1 where the sender of an entry with a region is k-identified.
+    """
+    from tacit.audit.pool import audit_pool
+
+    with _stages() as report:
+        found = audit_pool(log, k, window, synthetic=synthetic, report=report)
     _end(found, output, force, as_json)
 
 

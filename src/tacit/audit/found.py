@@ -1,0 +1,57 @@
+"""What an audit of groups or of a pool found: claims that were checked, and a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.audit.page import table
+from tacit.display import Displayed
+
+
+@dataclass(frozen=True, repr=False)
+class GuardAudit(Displayed):
+    """A guard under attack.
+
+    Attributes:
+        held: what must hold, whether it does, and what was found; one that fails breaks the claim.
+        figure: its question, and how it counts where that is not by guesses about a coin.
+        not_claimed: what the guard does not promise, whatever was measured.
+    """
+
+    audit: str
+    about: str
+    claim: str
+    held: Sequence[tuple[str, bool, str]]
+    sentence: str
+    measured: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]] = ()
+    tables: Sequence[Mapping[str, Any]] = ()
+    not_claimed: Sequence[str] = ()
+    sensitive: bool = True
+    figure: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """``held``, or ``broken`` where a leak exceeds the claim."""
+        return "held" if all(holds for _, holds, _ in self.held) else "broken"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        headings = {"says": "What must hold", "holds": "", "found": "Found"}
+        checks = [dict(zip(headings, each, strict=True)) for each in self.held]
+        names = ("audit", "claim", "measured", "rows", "not_claimed", "verdict", "sentence", "sensitive")
+        tables = [table("What is claimed", checks, headings, (1, 2, 3))] if checks else []
+        parts = {"title": self._summary(), "about": f"Claimed: {self.claim} {self.about}"} | dict(self.figure)
+        parts |= {"rows": self.rows, "tables": [*tables, *self.tables], "notes": self._notes()[1:]}
+        return {name: getattr(self, name) for name in names} | {"checks": checks, "page_parts": parts}
+
+    def _summary(self) -> str:
+        return f"Audit of {self.audit} ({self.verdict})"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(says, "holds" if holds else "FAILS", found) for says, holds, found in self.held]
+
+    def _notes(self) -> list[str]:
+        return [self.sentence, *(f"Not claimed: {each}" for each in self.not_claimed)]

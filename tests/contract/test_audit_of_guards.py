@@ -1,0 +1,174 @@
+"""Guards under `tacit audit`: what is claimed holds, and each weakening is caught by the check named."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.drawn import SeededRandomness
+from typer.testing import CliRunner
+
+from tacit.audit.found import GuardAudit
+from tacit.audit.groups import audit_groups
+from tacit.audit.page import page_of
+from tacit.audit.pool import audit_pool
+from tacit.commands import application
+from tacit.errors import InfeasibleError
+from tacit.groups import Groups, bundles, cohort_service
+from tacit.groups.store import CohortStore, GroupsStore
+from tacit.groups.words import Generation
+from tacit.pool.simulation.verification import AuditedLog, write_audited_log
+
+TEXTS = (
+    "used car dealers", "toyota engine repair", "sailing boats harbour", "chocolate cake recipe",
+    "baking bread flour", "garden roses pruning", "football league scores", "jazz guitar chords",
+    "piano lessons", "laptop memory upgrade", "linux server kernel", "cheap flights paris",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``cohorts`` of forty people with words at ε = 2, and ``words`` of as many at p = 0.5."""
+    place = tmp_path_factory.mktemp("groups")
+    rows = [{"user": f"u{n}", "terms": {TEXTS[(n + k) % 12]: 1 for k in range(4)}} for n in range(40)]
+    (place / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Groups.bundle(place / "people.jsonl", place / "cohorts", epsilon=2, budget_epsilon=4).close()
+    draw = np.random.default_rng(3)
+    words = "car boat cake bread rose ball guitar piano memory server paris dog bank".split()
+    held = {f"u{n}": {str(w): 1.0 for w in draw.choice(words, 4, replace=False)} for n in range(40)}
+    Groups.bundle(held, place / "words", p=0.5, augment=None).close()
+    return place
+
+
+def failing(found: GuardAudit) -> list[str]:
+    return [says for says, holds, _ in found.held if not holds]
+
+
+def audited(folder: Path) -> GuardAudit:
+    return audit_groups(folder, steps=8, draws=40_000, source=SeededRandomness(1))
+
+
+def test_cohorts_hold_and_the_folder_stays_as_it_was(folders: Path) -> None:
+    before = {path: path.read_bytes() for path in (folders / "cohorts").rglob("*") if path.is_file()}
+    found = audited(folders / "cohorts")
+    assert found.verdict == "held" and len(found.held) == 8
+    assert found.measured["observer"]["steps"] == 8 and found.measured["epsilon"] > 0.2
+    assert before == {path: path.read_bytes() for path in (folders / "cohorts").rglob("*") if path.is_file()}
+    form = found.to_dict()
+    page = page_of(form)
+    assert "told cohort" in " ".join(form["not_claimed"]) and "told cohort" in page and form["sensitive"]
+    assert not any(text in page + json.dumps(form) for text in ("u17", "chocolate"))
+
+
+def test_too_little_noise_on_words_is_caught(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Generation(2.0).sigma
+    careless = cached_property(lambda _: right // 3)
+    careless.__set_name__(Generation, "sigma")
+    monkeypatch.setattr(Generation, "sigma", careless)
+    caught = failing(audited(folders / "cohorts"))
+    assert "What draws prove of ε is not above it." in caught
+    assert any(says.startswith("Taking part in 1 generation") for says in caught)
+
+
+def test_words_below_the_threshold_and_a_generation_that_is_not_paid_are_caught(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = CohortStore.meta
+
+    def tampered(store: CohortStore, key: str) -> Any:
+        return {"0": {"7": 3}} if key == "words" else 2 if key == "generations" else real(store, key)
+
+    monkeypatch.setattr(CohortStore, "meta", tampered)
+    caught = " ".join(failing(audited(folders / "cohorts")))
+    assert "passed the threshold" in caught and "charged to the ledger" in caught
+
+
+def test_words_that_follow_people_are_caught(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that counts anew at each step moves what is shown with whoever leaves."""
+
+    def counted(store: CohortStore) -> dict[int, dict[int, float]]:
+        found: dict[int, dict[int, float]] = {}
+        for _, person in store.people():
+            for cohort, word in person.keys:
+                found.setdefault(cohort, {})[word] = found.get(cohort, {}).get(word, 0) + 1
+        return found
+
+    monkeypatch.setattr(cohort_service, "stored_words", counted)
+    monkeypatch.setattr(CohortStore, "version", lambda store: np.random.default_rng().integers(2**60))
+    found = audited(folders / "cohorts")
+    assert failing(found) == ["Nothing that is shown moves."]
+    assert found.measured["observer"]["right"] > 0.9
+
+
+def test_groups_of_words_hold_and_weights_that_follow_leavers_are_caught(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert audited(folders / "words").verdict == "held"
+    real = bundles.still_shown
+
+    def anew(shown: Any, people: Any, criterion: Any) -> Any:
+        rest = real(shown, people, criterion)
+        if rest is None:
+            return None
+        kept = np.array([sum(term in held for held in people) > 2 for term in rest.terms])
+        return bundles.Shown(rest.size, rest.terms[kept], rest.shares[kept])
+
+    monkeypatch.setattr(bundles, "still_shown", anew)
+    found = audit_groups(folders / "words", steps=40)
+    assert "No change that is shown is a term of who came or went." in failing(found)
+
+
+def test_a_term_that_everybody_holds_is_caught(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = GroupsStore.profiles_of
+
+    def alike(store: GroupsStore, group: int | None, *, member: bool) -> Any:
+        shown = store.shown(group) if group is not None else None
+        found = real(store, group, member=member)
+        return {user: shown.terms[:1] if shown else held for user, held in found.items()}
+
+    monkeypatch.setattr(GroupsStore, "profiles_of", alike)
+    assert "No shown term is linked to a member above p." in failing(audited(folders / "words"))
+
+
+K, WINDOW = 5, 10.0
+
+
+def log_of(people: int) -> AuditedLog:
+    """So many people, a record each, who ask a second apart under one region; and one entry under d*."""
+    number = np.arange(people + 1)
+    records = number[:, None] % 5
+    low, high = np.zeros_like(records), np.full_like(records, 9)
+    return AuditedLog(number.astype(float), number, records, low, high, number < people)
+
+
+def test_a_region_of_k_people_holds_and_one_fewer_is_caught() -> None:
+    found = audit_pool(log_of(K), K, WINDOW, synthetic=True)
+    assert found.verdict == "held" and found.measured["fewest_companions"] == K
+    assert found.measured["unique_by_record"] == 4, "the entry under d* has the first one's record"
+    assert [each["identified"] for each in found.measured["readers"]] == [0, 0, 3, 5, 5], (
+        "within ±2 only the third and the fourth have five people, the one under d* among them"
+    )
+    small = AuditedLog(*(column[: K - 1] for column in vars(log_of(K)).values()))
+    caught = audit_pool(small, K, WINDOW)
+    assert failing(caught) == ["No sender of an entry with a region is 5-identified."]
+    assert caught.measured["fewest_companions"] == K - 1
+    assert caught.to_dict()["rows"][0]["bad"] and "4 of 4 senders" in caught.sentence
+
+
+def test_nothing_to_attack_is_refused() -> None:
+    log = log_of(K)
+    with pytest.raises(InfeasibleError, match="none of the 6 entries"):
+        audit_pool(AuditedLog(*(*list(vars(log).values())[:-1], np.zeros(K + 1, bool))), K, WINDOW)
+
+
+def test_the_command_writes_a_page_and_exits_with_1(tmp_path: Path) -> None:
+    write_audited_log(log_of(K), tmp_path / "log.parquet")
+    words = ["audit", "pool", str(tmp_path / "log.parquet"), "--window", "10", "--json"]
+    held = CliRunner().invoke(application(), [*words, "--k", "5", "-o", str(tmp_path / "page")])
+    assert held.exit_code == 0 and json.loads(held.stdout)["verdict"] == "held"
+    assert (tmp_path / "page" / "audit.html").stat().st_mode & 0o777 == 0o600
+    assert CliRunner().invoke(application(), [*words, "--k", "7"]).exit_code == 1
