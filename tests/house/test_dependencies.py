@@ -24,9 +24,7 @@ OF_THE_CALLER = {"pandas", "polars"}
 """Imported to make a table of a library that the caller has, and installed by nobody else."""
 
 NOT_IMPORTED = {
-    "authlib": "signs readers of a published site in",
     "itsdangerous": "Starlette signs sessions with it",
-    "oidc-provider-mock": "the provider that tests sign in at",
     "python-multipart": "Starlette parses uploads with it",
     "hatchling": "builds the package",
     "editables": "hatchling installs the tree with it",

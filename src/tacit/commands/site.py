@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from tacit.commands.options import ForceFlag, JsonFlag, OutputFolder, Port
+from tacit.commands.options import ForceFlag, Host, JsonFlag, OutputFolder, Port
 from tacit.commands.verbs import Panel
 from tacit.terminal import emit, stderr
 
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
         cls=_MakeUnlessNamed,
     )
     group.command("make", epilog="Example: tacit site make week-* --ledger log.parquet.ledger -o site")(make)
+    group.command(epilog="Example: tacit site serve site --unix proxy.sock --reader-group analysts")(serve)
     app.add_typer(group, name="site")
     example = (
         'Example: tacit approve week-01 --key officer.key --approver "A. Muster, data protection officer"'
@@ -91,6 +93,48 @@ def make(
         console.print(f"Open {(made.folder / 'index.html').resolve()}", markup=False, soft_wrap=True)
 
     emit(made.to_dict(), as_json=as_json, render=render)
+
+
+def serve(
+    site: Annotated[Path, typer.Argument(metavar="SITE", help="A folder that tacit site made.")],
+    oidc: Annotated[str, typer.Option(metavar="ISSUER", help="The provider at which people sign in.")] = "",
+    client: Annotated[str, typer.Option(help="As what this server is known at the provider.")] = "",
+    secret_file: Annotated[Path | None, typer.Option(help="Its secret; or set TACIT_OIDC_SECRET.")] = None,
+    address: Annotated[str, typer.Option(help="Where readers find this server: https://host.")] = "",
+    unix: Annotated[Path | None, typer.Option(help="Not --oidc: a socket for a proxy that signs in.")] = None,
+    reader_group: Annotated[list[str] | None, typer.Option(help="Who may read. Repeatable.")] = None,
+    auditor_group: Annotated[list[str] | None, typer.Option(help="Who may open all. Repeatable.")] = None,
+    group_claim: Annotated[str, typer.Option(help="The claim that names groups.")] = "groups",
+    scope: Annotated[str, typer.Option(help="What the provider is asked for.")] = "openid",
+    sessions: Annotated[Path | None, typer.Option(help="The file of sessions; else SITE.sessions.")] = None,
+    hours: Annotated[float, typer.Option(min=0.1, max=168, help="How long a sign-in lasts.")] = 8,
+    revoke: Annotated[str, typer.Option(help="End the sessions of this account ('*': all), and stop.")] = "",
+    host: Host = "127.0.0.1",
+    port: Port = 8431,
+    as_json: JsonFlag = False,
+) -> None:
+    """Serve a site to members of groups, read-only, until Ctrl-C; each request is logged on stderr."""
+    from tacit.commands.servers import Listening, announcement, listen, run
+    from tacit.errors import InputError, ParameterError
+    from tacit.web.published import serving
+
+    place = sessions or site.with_name(f"{site.resolve().name}.sessions")
+    if revoke:
+        if not place.is_file():
+            raise InputError(f"there is no file of sessions {place}.", "Name it with `sessions`.")
+        ended = serving.Sessions(place).revoke(revoke)
+        emit({"revoked": ended}, f"sessions ended: {ended}", as_json=as_json)
+        return
+    if bool(oidc) == bool(unix) or bool(oidc) != bool(client and address):
+        raise ParameterError("`oidc` with `client` and `address`, or `unix`: one of the two is needed.")
+    known = (serving.client_secret(secret_file), address.rstrip("/"), scope, group_claim) if oidc else ()
+    who = (serving.Sessions(place, hours), oidc, client, *known) if oidc else ()
+    log = partial(stderr().print, markup=False, highlight=False, soft_wrap=True)
+    server = serving.SiteServer(site, reader_group or (), auditor_group or (), log, *who)
+    made = serving.site_application(server)
+    at = Listening(serving.unix_socket(unix), f"unix:{unix}") if unix else listen(host, port)
+    says = [f"{site} for {address or 'a proxy'}, listening on {at.address}"]
+    run(lambda: made, at, announcement("site", at, {"site": str(site)}, says, as_json))
 
 
 def approve(
