@@ -160,6 +160,8 @@ def named_tests(cells: Cells) -> Iterator[Named]:
 
 def values_of(named: Named) -> dict[str, Any]:
     """The cases over which a test runs, by the name that pytest gives them."""
+    if named.module == RELEASES:
+        return {case: case for case in import_module(RELEASES).MECHANISMS_BY_CASE}  # of the fixture `made`
     found: dict[str, Any] = {}
     for mark in getattr(getattr(import_module(named.module), named.test), "pytestmark", []):
         if mark.name != "parametrize":

@@ -109,7 +109,7 @@ def test_the_cutter_follows_its_definition_whatever_the_order_of_the_log(
 ) -> None:
     rows = _rows(records)
     random.shuffle(rows)  # type: ignore[attr-defined]
-    found = SessionCut(gap=gap).starts(*_columns(rows)).tolist()
+    found = SessionCut(SessionMethod.WORDS, gap).starts(*_columns(rows)).tolist()
     expected = _slow_starts(rows, gap)
     # Records of one user, time and text are interchangeable: which of them begins the session does not
     # matter.
@@ -120,10 +120,10 @@ def test_the_cutter_follows_its_definition_whatever_the_order_of_the_log(
 @settings(deadline=None)
 def test_other_users_change_nothing(records: list[tuple[str, int, str]]) -> None:
     rows = _rows(records)
-    together = SessionCut().starts(*_columns(rows))
+    together = SessionCut(SessionMethod.WORDS).starts(*_columns(rows))
     alone = [row for row in rows if row[0] == "a"]
     kept = np.array([row[0] == "a" for row in rows], np.bool_)
-    assert SessionCut().starts(*_columns(alone)).tolist() == together[kept].tolist()
+    assert SessionCut(SessionMethod.WORDS).starts(*_columns(alone)).tolist() == together[kept].tolist()
 
 
 @given(_RECORDS, st.integers(1, 5))
@@ -135,13 +135,13 @@ def test_blocks_split_no_user_and_lose_no_record(records: list[tuple[str, int, s
     assert sum(block.num_rows for block in blocks) == len(rows)
     users = [set(block.column("user").to_pylist()) for block in blocks]
     assert sum(map(len, users)) == len(set().union(*users)) if users else True
-    whole = SessionCut()
+    whole = SessionCut(SessionMethod.WORDS)
     found = [
         b
         for block in with_begins(table.to_batches(max_chunksize=size), whole)
         for b in block["begins"].to_pylist()
     ]
-    assert found == SessionCut().starts(*_columns(rows)).tolist()
+    assert found == SessionCut(SessionMethod.WORDS).starts(*_columns(rows)).tolist()
 
 
 def test_names_and_addresses_are_close() -> None:
