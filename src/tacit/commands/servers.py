@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,14 +67,23 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
         nonlocal ending
         ending = True
         for child in children:
+            stop(child)
+
+    def stop(child: int) -> None:
+        with suppress(ProcessLookupError):  # it ended by itself a moment ago
             os.kill(child, signal.SIGTERM)
+
+    def begin() -> None:
+        children.add(child := _fork(work, usual))
+        if ending:  # the signal came before the child was known
+            stop(child)
 
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
     for name in usual:
         signal.signal(name, end)
     try:
         for _ in range(number):
-            children.add(_fork(work, usual))
+            begin()
         started()
         while children:
             try:
@@ -84,7 +94,7 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
             children.discard(child)  # before anything else: a signal may come at any moment
             time.sleep(_PAUSE if known and not ending else 0)
             if known and not ending:
-                children.add(_fork(work, usual))
+                begin()
     finally:
         for name, handler in usual.items():
             signal.signal(name, handler)

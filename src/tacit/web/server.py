@@ -65,13 +65,18 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
             if self.started:
                 started()
 
-    # uvicorn raises the signal that ended it once more after it has shut down in order.
-    usual = {name: signal.signal(name, lambda *_: None) for name in (signal.SIGINT, signal.SIGTERM)}
+    server = Server(configuration)
+
+    def stop(*_: object) -> None:
+        """End even before uvicorn listens; it raises a signal once more after it has shut down in order."""
+        server.should_exit = True
+
+    usual = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: looking through it for garbage takes a tenth of a second
         with threadpool_limits(1, user_api="blas"):  # two threads wait for each other: 43 ms a search, not 10
-            Server(configuration).run(sockets=[opened])
+            server.run(sockets=[opened])
     finally:
         gc.unfreeze()
         for name, handler in usual.items():
