@@ -333,7 +333,7 @@ def test_seeded_runs_repeat() -> None:
     assert one.items.tolist() == two.items.tolist()
 
 
-@pytest.mark.parametrize("delta", [1e-23, 1e-25, 1e-27, 1e-300])
+@pytest.mark.parametrize("delta", [9e-21, 1e-23, 1e-27, 1e-300])
 def test_a_delta_too_small_is_refused_without_a_long_search(
     delta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,10 @@ class RoundsLayout:
 DEFAULT = RoundsLayout()
 
 
+_LEAST_DELTA = 1e-20
+"""Below it the bound of what rounding costs is a part of δ that a search for thresholds wears out on."""
+
+
 def plan_rounds(
     epsilon: float,
     delta: float,
@@ -124,7 +128,7 @@ def plan_rounds(
         f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
         "Give a larger delta.",
     )
-    if delta <= held * STRAY:
+    if delta < _LEAST_DELTA:
         raise too_small
     if held == 1:
         shape = replace(shape, rounds=1)
