@@ -67,16 +67,17 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
         nonlocal ending
         ending = True
         for child in children:
-            stop(child)
-
-    def stop(child: int) -> None:
-        with suppress(ProcessLookupError):  # it ended by itself a moment ago
-            os.kill(child, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it ended by itself a moment ago
+                os.kill(child, signal.SIGTERM)
 
     def begin() -> None:
-        children.add(child := _fork(work, usual))
-        if ending:  # the signal came before the child was known
-            stop(child)
+        # A signal waits until the child is noted here, and until it has handlers of its own there.
+        signal.pthread_sigmask(signal.SIG_BLOCK, usual)
+        try:
+            if not ending:
+                children.add(_fork(work, usual))
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, usual)
 
     usual = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
     for name in usual:
@@ -93,7 +94,7 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
             known = child in children
             children.discard(child)  # before anything else: a signal may come at any moment
             time.sleep(_PAUSE if known and not ending else 0)
-            if known and not ending:
+            if known:
                 begin()
     finally:
         for name, handler in usual.items():
@@ -108,6 +109,7 @@ def _fork(work: Callable[[], None], usual: dict[signal.Signals, Any]) -> int:
     try:
         for name, handler in usual.items():
             signal.signal(name, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, usual)
         work()
         status = 0
     except KeyboardInterrupt:
