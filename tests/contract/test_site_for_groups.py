@@ -464,3 +464,13 @@ def test_what_cannot_be_served_is_said(world: World, tmp_path: Path, monkeypatch
     cookie = site_application(who).user_middleware[1]
     assert cookie.kwargs["https_only"] and str(cookie.kwargs["session_cookie"]).startswith("__Host-")
     held.close()
+
+
+def test_a_session_ends_after_its_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = Sessions(tmp_path / "sessions.sqlite", hours=1)
+    made, now = sessions.begin("ann", Role.READER), time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3590)
+    assert sessions.find(made) == ("ann", Role.READER)
+    monkeypatch.setattr(time, "time", lambda: now + 3610)
+    assert sessions.find(made) == ("", Role.ANONYMOUS)
+    sessions.close()
