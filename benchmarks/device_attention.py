@@ -19,8 +19,8 @@ import numpy as np
 
 from people_topics import articles, articles_file
 from specimens.ambient_histories import history_cases
-from tacit.evaluate.guards.cases import Ambient, HistoryCase, Page, load_ambient, precision_of
-from tacit.evaluate.guards.personalised import AttentionRanking
+from tacit.evaluate.cases import Ambient, HistoryCase, Page, load_ambient, precision_of
+from tacit.evaluate.personalised import AttentionRanking
 from tacit.retrieval import people_topics
 from tacit.text.vectors import load_word_table, plural_forms
 

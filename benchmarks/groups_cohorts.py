@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from tacit.evaluate.guards.cases import load_ambient
-from tacit.evaluate.guards.personalised import Searchers
+from tacit.evaluate.cases import load_ambient
+from tacit.evaluate.personalised import Searchers
 from tacit.groups.cohort_service import PastRequest, votes_of
 from tacit.groups.cohorts import Standing, load_cohorts, order_of
 from tacit.groups.profiles import Profiles

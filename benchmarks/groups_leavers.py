@@ -1,6 +1,6 @@
 """What vanished groups tell of who left: people who rest against people counted again at once.
 
-400 users of 40 terms (`tacit.evaluate.guards.groups`) are in groups at p = 0.4; 240 of them
+400 users of 40 terms (`benchmarks/groups_of_words.py`) are in groups at p = 0.4; 240 of them
 leave one
 after another. An observer lays to each leaver the terms of the group that vanished with the step, less those
 that a group formed since shows (:mod:`tacit.audit.groups`).
@@ -18,8 +18,8 @@ import random
 import tempfile
 from pathlib import Path
 
+from groups_of_words import interest_profiles
 from tacit.audit.groups import Learnt, Observer
-from tacit.evaluate.guards.groups import interest_profiles
 from tacit.groups import Bundler, Groups
 from tacit.groups.report import report
 from tacit.groups.store import GroupsStore, write_groups

@@ -16,7 +16,7 @@ import argparse
 import numpy as np
 
 from tacit.device import OnlineProfiler, wordnet_repository
-from tacit.evaluate.guards.cases import held_out_cases
+from tacit.evaluate.cases import held_out_cases
 from tacit.world.synth import SyntheticLog
 
 

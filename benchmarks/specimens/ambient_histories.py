@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from tacit.evaluate.guards.cases import Ambient, HistoryCase, Page
+from tacit.evaluate.cases import Ambient, HistoryCase, Page
 
 
 def history_cases(

@@ -19,13 +19,8 @@ from tacit.errors import TacitError
 
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     "release": tacit.evaluate_release,
-    "groups": tacit.evaluate_groups,
-    "device": tacit.evaluate_device,
-    "pool": tacit.evaluate_pool,
     "personalised": tacit.evaluate_personalised,
 }
-OPTION_OF = {"output": "to", "k": "ks", "window": "window_lengths"}
-"""Options whose name in the library is another one; of the pool's lists, and of every folder."""
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
@@ -36,9 +31,7 @@ def test_every_parameter_is_named_documented_and_offered_by_the_command(name: st
     assert set(parameters) <= documented
     assert all(p.kind is not p.VAR_KEYWORD and p.annotation is not p.empty for p in parameters.values())
     options = set(inspect.signature(getattr(commands, name)).parameters) - {"as_json"}
-    lists = OPTION_OF if name == "pool" else {"output": "to"}
-    renamed = {lists.get(option, option) for option in options}
-    assert renamed == set(parameters) - {"progress"}
+    assert {"to" if option == "output" else option for option in options} == set(parameters) - {"progress"}
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
@@ -53,7 +46,6 @@ def test_the_command_has_the_librarys_defaults(name: str) -> None:
     ("name", "given", "options"),
     [
         ("release", {"mechanisms": ["zealous"], "epsilons": [0.0]}, ["-m", "zealous", "--epsilon", "0"]),
-        ("groups", {"users": 5000, "terms": 3}, ["--users", "5000", "--terms", "3"]),
         ("personalised", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
     ],
 )
@@ -61,9 +53,7 @@ def test_both_doors_refuse_alike_and_remedies_are_parameters(
     name: str, given: dict[str, Any], options: list[str], tmp_path: Path
 ) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 40)
-    places = {"release": [log], "groups": []}.get(name, [])
-    if name == "groups":
-        given, options = given | {"log": log}, [*options, "--log", str(log)]
+    places = [log] if name == "release" else []
     with pytest.raises(TacitError) as refused:
         EVALUATIONS[name](*places, tmp_path / "out", **given)
     quoted = re.findall(r"`(\w+)(?:=[^`]*)?`", f"{refused.value} {getattr(refused.value, 'remedy', '')}")

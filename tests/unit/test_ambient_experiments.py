@@ -10,7 +10,7 @@ from benchmarks.specimens.ambient_histories import history_cases
 
 from tacit.errors import InputError
 from tacit.evaluate import evaluate_personalised
-from tacit.evaluate.guards.cases import load_ambient
+from tacit.evaluate.cases import load_ambient
 
 TEXTS = {
     "java": (

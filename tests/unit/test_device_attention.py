@@ -13,7 +13,7 @@ from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
-from tacit.evaluate.guards.cases import load_ambient, precision_of
+from tacit.evaluate.cases import load_ambient, precision_of
 from tacit.text.vectors import load_word_table
 
 TABLE = load_word_table()

@@ -11,8 +11,8 @@ from tests.unit.test_ambient_experiments import write_ambient
 
 from tacit.errors import InfeasibleError
 from tacit.evaluate import Results, evaluate_personalised
-from tacit.evaluate.guards.cases import load_ambient, reading_people
-from tacit.evaluate.guards.personalised import DELTAS, Searchers, another_of, weigh
+from tacit.evaluate.cases import load_ambient, reading_people
+from tacit.evaluate.personalised import DELTAS, Searchers, another_of, weigh
 from tacit.world.synth import SyntheticLog
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.pool_usefulness import topic_kinds, usefulness
 
-from tacit.evaluate.guards.pool import topic_kinds, usefulness
 from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting
 from tacit.retrieval import average_precision
@@ -32,18 +32,3 @@ def test_a_region_is_worth_more_than_nothing_and_less_than_the_record() -> None:
     found = usefulness(setting, adult(), wordnet_engine(), kinds)
     assert found["d"] > found["region"] > found["d*"] > found["nothing"]
     assert 0 < found["kept"] < 1
-
-
-def test_the_command_gives_the_table_as_json() -> None:
-    import json
-
-    from typer.testing import CliRunner
-
-    from tacit.commands import application
-
-    few = ["--k", "5", "--window", "50", "--windows", "1", "--json"]
-    done = CliRunner().invoke(application(), ["evaluate", "pool", *few])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert [(row["k"], row["window"]) for row in found["usefulness"]] == [(5, 50.0), (30, 50.0)]
-    assert all(row["d"] > row["region"] > row["d*"] for row in found["usefulness"])

@@ -1,4 +1,4 @@
-"""``tacit evaluate``: what privacy costs in search quality (release, groups, device, pool, personalised)."""
+"""``tacit evaluate``: what privacy costs in search quality (release, personalised)."""
 
 from __future__ import annotations
 
@@ -67,66 +67,6 @@ def release(
     _measure(evaluate_release, "Releasing and judging", "runs", **options)
 
 
-def groups(
-    to: o.OutputFolder,
-    log: Path | None = None,
-    users: int = 720,
-    terms: int = 150,
-    queries: int = 2,
-    since: o.Since = None,
-    until: o.Until = None,
-    seed: o.Seed = 0,
-    force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
-) -> None:
-    """Measure personalised search with group profiles: benefit, semantics, privacy, linkability.
-
-    The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
-    paper's, with charts that open in a browser without a network.
-    """
-    options = locals()
-    from tacit.evaluate import evaluate_groups
-
-    _measure(evaluate_groups, "Bundling and ranking", "settings", **options)
-
-
-def device(
-    to: o.OutputFolder,
-    users: int = 60,
-    population: int = 3_000,
-    seed: o.Seed = 5,
-    force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
-) -> None:
-    """Measure search with no profile, a profile sent under a risk bound, and all of it on the device.
-
-    Average precision by how distinct a query is, and by the bound δ: Figures 9 and 10 of the paper on UPS, on
-    users of a synthetic log.
-    """
-    options = locals()
-    from tacit.evaluate import evaluate_device
-
-    _measure(evaluate_device, "Personalising", "rankings of all queries", **options)
-
-
-def pool(
-    ks: Annotated[list[int] | None, typer.Option("--k")] = None,
-    window_lengths: Annotated[list[float] | None, typer.Option("--window")] = None,
-    windows: Annotated[int, typer.Option(min=1)] = 6,
-    seed: o.Seed = 1,
-    as_json: o.JsonFlag = False,
-) -> None:
-    """Measure search for people of whom a service sees d, a region d', everybody's d*, or nothing.
-
-    Results depend on age, country and occupation; the service learns from a log that shows what the pool lets
-    through. Average Precision is that of people who are not in the log.
-    """
-    options = locals()
-    from tacit.evaluate import evaluate_pool
-
-    _measure(evaluate_pool, "Simulating", "settings", **options)
-
-
 def personalised(
     to: o.OutputFolder,
     users: int = 40,
@@ -159,9 +99,6 @@ register = verb_group(
     "Measure what privacy costs in search quality.",
     [
         verb(release, "log.parquet -o report", by="tacit.evaluate:evaluate_release", headings=_HEADINGS),
-        verb(groups, "-o experiments", by="tacit.evaluate:evaluate_groups"),
-        verb(device, "-o device-quality --users 12", by="tacit.evaluate:evaluate_device"),
-        verb(pool, "--k 5 --k 30 --windows 20", by="tacit.evaluate:evaluate_pool"),
         verb(personalised, "-o ways --users 12", by="tacit.evaluate:evaluate_personalised"),
     ],
 )

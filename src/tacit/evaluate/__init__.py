@@ -1,11 +1,8 @@
 """Evaluation: what each guard costs in search quality.
 
-Five functions, each of which gives :class:`Results`::
+Two functions, each of which gives :class:`Results`::
 
     tacit.evaluate_release(log, "costs")    every way to release a log, on retrieval tasks
-    tacit.evaluate_groups()                 search by the profile of a group
-    tacit.evaluate_device()                 search by a profile generalised on the device
-    tacit.evaluate_pool()                   search by a region that k people online share
     tacit.evaluate_personalised()           all ways to personalise, on the same queries
 
 Inside, imports run one way::
@@ -14,7 +11,7 @@ Inside, imports run one way::
     tasks/                         the retrieval tasks, a file each
     sweep/                         mechanisms, budgets and parameters on all tasks, resumable, with tests
     report/                        figures, sentences, pages
-    release, guards/               the evaluations
+    release, personalised          the evaluations
 
 The public names load when they are first used: they need the packages of ``tacit[report]``.
 """
@@ -29,10 +26,7 @@ from tacit.errors import InputError
 
 if TYPE_CHECKING:
     from tacit.evaluate.data import LogPart, ReleasedData, folds, released_whole
-    from tacit.evaluate.guards.device import evaluate_device
-    from tacit.evaluate.guards.groups import evaluate_groups
-    from tacit.evaluate.guards.personalised import evaluate_personalised
-    from tacit.evaluate.guards.pool import evaluate_pool
+    from tacit.evaluate.personalised import evaluate_personalised
     from tacit.evaluate.release import evaluate_release
     from tacit.evaluate.results import Results
     from tacit.evaluate.task import Task, run_task
@@ -40,10 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "data": ("LogPart", "ReleasedData", "folds", "released_whole"),
-    "guards.device": ("evaluate_device",),
-    "guards.groups": ("evaluate_groups",),
-    "guards.personalised": ("evaluate_personalised",),
-    "guards.pool": ("evaluate_pool",),
+    "personalised": ("evaluate_personalised",),
     "release": ("evaluate_release",),
     "results": ("Results",),
     "task": ("Task", "run_task"),
@@ -52,9 +43,8 @@ _HOMES = {
 _NEEDED = ("altair", "ir_measures", "vl_convert")
 
 __all__ = [
-    "LogPart", "ReleasedData", "Results", "Task", "evaluate_device", "evaluate_groups",
-    "evaluate_personalised", "evaluate_pool", "evaluate_release", "folds", "released_whole",
-    "run_task", "task_class", "task_names",
+    "LogPart", "ReleasedData", "Results", "Task", "evaluate_personalised", "evaluate_release", "folds",
+    "released_whole", "run_task", "task_class", "task_names",
 ]  # fmt: skip
 
 

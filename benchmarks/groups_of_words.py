@@ -1,4 +1,4 @@
-"""Evaluate groups: the paper's four experiments, under both criteria (paper 001, section 4, figures 2 to 6).
+"""Groups of words, the paper's four experiments under both criteria (paper 001, section 4, figures 2 to 6).
 
 1. benefit: ranking by group profiles (p = 0.4, a = 1) against no personalisation;
 2. semantics: augmentation a in 0..3 at p = 0.4;
@@ -15,30 +15,29 @@ A result is described by the words of its title and text and of its topic's name
 WordNet's glosses alone are too short to meet a profile. Queries are terms of the user for which the own
 profile scores more than 30 of the engine's 500 first results; with fewer, the gold standard would be filled
 up in the engine's order, and no personalisation would look good by definition.
+
+Claims: groups rank better than no personalisation, the paper's better than strict ones; a smaller p costs
+precision; under the strict criterion no n_t / n is above p.
+
+Run: ``python benchmarks/groups_of_words.py [--users 720] [--terms 150] [--queries 2]``
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.evaluate import charts
-from tacit.evaluate.report import check_folder, write_folder
-from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
+from tacit.errors import InputError
+from tacit.evaluate.results import Figure, Results, columns, flat
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.reading import profiles_from_log
 from tacit.groups.report import Report, report
 from tacit.retrieval import Corpus, SearchEngine, average_precision
 from tacit.taxonomy import load_wordnet
@@ -209,69 +208,6 @@ def settings() -> Iterator[tuple[str, float, int]]:
                 yield criterion, BENEFIT[0], augment
 
 
-def evaluate_groups(
-    to: str | Path | None = None,
-    *,
-    log: str | os.PathLike[str] | None = None,
-    users: int = 720,
-    terms: int = 150,
-    queries: int = 2,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    seed: int = 0,
-    force: bool = False,
-    progress: Progress = no_progress,
-) -> Results:
-    """Measure personalised search with group profiles: benefit, semantics, privacy, linkability.
-
-    The four experiments of Zhu and Xiong over the embedded corpus, under the strict criterion and the
-    paper's::
-
-        costs = tacit.evaluate_groups(log="log.parquet", users=100, terms=40)
-        costs.to_pandas()
-
-    Args:
-        to: the folder to make: ``results.json``, ``charts.html`` and an SVG for each chart. None writes
-            nothing.
-        log: profiles from the users of this search log; synthetic ones over WordNet's topics unless given.
-        users: how many users.
-        terms: how many terms each profile has.
-        queries: how many queries are drawn for each user from the user's own terms, at most.
-        since: only the log's records from this time on (UTC).
-        until: only the log's records before this time (UTC).
-        seed: of profiles, queries and bundling; the same seed gives the same results.
-        force: replace the folder of an earlier evaluation.
-        progress: called with how many settings are done, and how many there are.
-    """
-    check_folder(to, ["linkability.svg"], force=force, inputs=[Path(log)] if log else [])
-    profiles = _profiles(log, users, terms, seed, (since, until))
-    return write_folder(group_results(profiles, queries, seed, progress), to, force=force)
-
-
-def _profiles(
-    log: str | os.PathLike[str] | None,
-    users: int,
-    terms: int,
-    seed: int,
-    period: tuple[datetime | None, datetime | None],
-) -> Profiles:
-    if log is None:
-        if any(period):
-            raise ParameterError(
-                "a period selects a log's records, and no log was given.", "Give one as `log`."
-            )
-        return interest_profiles(users, terms, seed)
-    found = profiles_from_log(Path(log), weights="binary", max_terms=terms, period=period)
-    order = found.canonical_order(seed)
-    full = order[found.sizes[order] == terms][:users]
-    if full.size < users:
-        raise InfeasibleError(
-            f"{full.size} users of the log have {terms} usable terms; {users} were asked for.",
-            "Ask for fewer `users` or `terms`.",
-        )
-    return found.select(np.sort(full))
-
-
 def interest_profiles(users: int, terms: int = 150, seed: int = 0) -> Profiles:
     """Make profiles of so many terms each, of weight 1, over WordNet's topics.
 
@@ -312,42 +248,18 @@ def interest_profiles(users: int, terms: int = 150, seed: int = 0) -> Profiles:
     return Profiles.from_mappings(profiles)
 
 
-def group_results(
-    profiles: Profiles, queries_a_user: int = 2, seed: int = 0, progress: Progress = no_progress
-) -> Results:
+def group_results(profiles: Profiles, queries_a_user: int = 2, seed: int = 0) -> Results:
     """Bundle and rank under every setting, over the embedded corpus; reproducible by seed."""
     task = SearchTask(profiles, wordnet_corpus(), wordnet_engine(), queries_a_user, seed)
-    gold = task.ranked(profiles.matrix())
-    tried = list(settings())
-    steps, runs = Steps(len(tried), progress), []
-    for criterion, p, augment in tried:
+    gold, runs = task.ranked(profiles.matrix()), []
+    for criterion, p, augment in settings():
         bundling = Bundler(p=p, criterion=criterion, augment=augment, seed=seed).fit(profiles)
         precision = task.precision(task.ranked(group_weights(bundling)), gold)
         runs.append(
             BundlingRun(criterion, p, augment, precision, report(bundling, seed=seed, language=False))
         )
-        steps.advance()
     engine = task.precision(task.ranked(None), gold)
-    return Results(
-        "groups",
-        "What grouping costs personalised search, and what it protects",
-        f"{len(profiles):,} users, {len(task):,} queries; average precision without personalisation "
-        f"{engine.average_precision:.3f} ± {2 * engine.standard_error:.3f}",
-        {
-            "users": len(profiles),
-            "terms_a_user": float(profiles.sizes.mean()),
-            "queries": len(task),
-            "engine": engine,
-            "runs": runs,
-        },
-        [flat(run) for run in runs],
-        list(_figures(runs, engine)),
-        [_table(runs)],
-    )
-
-
-def _table(runs: Sequence[BundlingRun]) -> Figure:
-    return Figure(
+    table = Figure(
         "runs",
         "Ranking by group profiles",
         columns(
@@ -358,71 +270,26 @@ def _table(runs: Sequence[BundlingRun]) -> Figure:
         ),
         [flat(run) | {"error": 2 * run.precision.standard_error} for run in runs],
     )
-
-
-def _figures(runs: Sequence[BundlingRun], engine: Precision) -> Iterator[Figure]:
-    """The paper's figures 2 to 6."""
-    table, ap = _table(runs), "average precision"
-    by_bound = [run for run in runs if run.augment == BENEFIT[1]]
-    by_augment = sorted((run for run in runs if run.p == BENEFIT[0]), key=lambda run: run.augment)
-    best = {run.criterion: run.precision for run in runs if (run.p, run.augment) == BENEFIT}
-
-    def figure(name: str, title: str, caption: str, draw: Callable[[], charts.Chart]) -> Figure:
-        return replace(table, name=name, title=title, caption=caption, draw=draw)
-
-    compared = {"no personalisation": engine, **best}
-    bars = [{"name": name, "series": name, **_bounds("value", p)} for name, p in compared.items()]
-    yield figure(
-        "benefit",
-        "Benefit of group profiles (p = 0.4, a = 1)",
-        "Bars: ± 2 standard errors.",
-        partial(charts.intervals, bars, ap, zero=True),
-    )
-    for name, listed, key, axis, title in (
-        ("augmentation", by_augment, "augment", "steps of hypernyms (a)", "Effect of semantics (p = 0.4)"),
-        ("privacy", by_bound, "p", "bound p", "Privacy against precision (a = 1)"),
-    ):
-        rows = [
-            {"series": run.criterion, "x": getattr(run, key), **_bounds("y", run.precision)} for run in listed
-        ]
-        draw = partial(charts.curve, rows, axis, ap, series="criterion", y_scale="zero")
-        yield figure(name, title, "Bars: ± 2 standard errors.", draw)
-    rows = [{"series": run.criterion, "x": run.p, "y": run.report.mean_size} for run in by_bound]
-    members = "members of a group, mean"
-    yield figure(
-        "group-size",
-        "Size of groups (a = 1)",
-        "",
-        partial(charts.curve, rows, "bound p", members, series="criterion", y_scale="zero"),
-    )
-    rows = [row for run in by_bound for row in _linkability(run)]
-    yield figure(
-        "linkability",
-        "Actual linkability against the bound, a = 1",
-        "n_t/n of released terms, and an attacker's belief by eq. 3 who knows five terms of somebody.",
-        partial(
-            charts.curve, rows, "bound p", "linkability", series="measure", y_scale="zero", panel="criterion"
-        ),
+    return Results(
+        "groups",
+        "What grouping costs personalised search, and what it protects",
+        f"{len(profiles):,} users, {len(task):,} queries; average precision without personalisation "
+        f"{engine.average_precision:.3f} ± {2 * engine.standard_error:.3f}",
+        {"users": len(profiles), "queries": len(task), "engine": engine, "runs": runs},
+        [flat(run) for run in runs],
+        [table],
     )
 
 
-def _bounds(key: str, found: Precision) -> dict[str, float]:
-    """Average Precision ± 2 standard errors."""
-    mean, error = found.average_precision, 2 * found.standard_error
-    return {key: mean, "low": mean - error, "high": mean + error}
+def main() -> None:
+    """Print what every setting is worth."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--users", type=int, default=720)
+    parser.add_argument("--terms", type=int, default=150)
+    parser.add_argument("--queries", type=int, default=2)
+    chosen = parser.parse_args()
+    print(group_results(interest_profiles(chosen.users, chosen.terms), chosen.queries))
 
 
-def _linkability(run: BundlingRun) -> list[dict[str, Any]]:
-    link = run.report.linkability
-    five = next(line for line in run.report.attackers if line.known_terms == 5)
-    measured = {
-        "the bound p": run.p,
-        "n_t/n, largest": link.max,
-        "n_t/n, mean": link.mean,
-        "eq. 3 with 5 known terms, largest": five.belief_max,
-        "eq. 3 with 5 known terms, mean": five.belief_mean,
-    }
-    return [
-        {"criterion": run.criterion, "series": name, "x": run.p, "y": value}
-        for name, value in measured.items()
-    ]
+if __name__ == "__main__":
+    main()

@@ -14,8 +14,7 @@ Beside every way stands **the same ranking with another person's evidence**: wha
 personalisation (popular words help everybody). A mean hides whom a ranking hurts, so the share of queries
 that fall by more than 0.05 stands beside it as well. :func:`weigh` gives both for any ranking.
 
-People of these logs have no age or country. What a region of the pool (guard 2) is worth where results
-depend on them, :mod:`tacit.evaluate.guards.pool` measures.
+People of these logs have no age or country, so that a region of the pool (guard 2) has nothing to rank by.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit import device
 from tacit.device import Repository, interest_scores, rerank, wordnet_repository
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention
 from tacit.device.ranking.density import Density
 from tacit.device.sending.interests import InterestChooser, passed_texts
 from tacit.errors import InfeasibleError
+from tacit.evaluate import cases as held_out
 from tacit.evaluate import charts
-from tacit.evaluate.guards import cases as held_out
-from tacit.evaluate.guards.cases import Case, HistoryCase, Page, precision_of
-from tacit.evaluate.guards.device import Sending
+from tacit.evaluate.cases import Case, HistoryCase, Page, precision_of
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Profiles
@@ -245,6 +244,43 @@ def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
         f"that is no personalisation. A query falls if it loses more than {FALL:g}.",
         draw=partial(charts.intervals, drawn, "gain over no profile (dashed)", level=0.0, legend=True),
     )
+
+
+def score_topics(repository: Repository, case: Case, sent: device.RuntimeProfile) -> list[float]:
+    """Score results as a server does that files them under topics, by those that were sent."""
+    assert sent.generalisation is not None
+    leaves, weights = sent.generalisation.leaves, sent.generalisation.preferences
+    topics = repository.topic_of[list(case.results)]
+    return device.topic_scores(repository.tree, repository.prior, leaves, weights, topics)
+
+
+class Sending:
+    """Reranks cases by what goes out under a risk bound δ; without the online decision, as in the paper."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        delta: float,
+        score: Callable[[Repository, Case, device.RuntimeProfile], list[float]] = score_topics,
+    ) -> None:
+        self._repository, self._delta, self._score = repository, delta, score
+        self._profilers: dict[int, device.OnlineProfiler] = {}
+
+    def profile(self, case: Case) -> device.RuntimeProfile:
+        """Decide what goes out with a case's query."""
+        key = id(case.profile)
+        if key not in self._profilers:
+            # no query is so distinct by itself that it is sent alone: DP(q, R) is at most 1
+            made = device.OnlineProfiler(self._repository, case.profile, self._delta, distinct=2.0)
+            self._profilers[key] = made
+        return self._profilers[key].profile_query(case.query)
+
+    def order(self, case: Case) -> list[int]:
+        """Rank the places of a case's results."""
+        sent, places = self.profile(case), list(range(len(case.results)))
+        if sent.decision is not device.Decision.PERSONALISED:
+            return places
+        return rerank(places, self._score(self._repository, case, sent))
 
 
 class Searchers(People):
