@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import random
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,141 @@ def test_a_bad_text_does_not_keep_others_from_going_out(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_what_is_no_base64_keeps_nobody_from_going_out(tmp_path: Path) -> None:
+    """One deposit that the gateway could not even decode held up every batch that it was part of."""
+
+    async def work(pool: Parties) -> None:
+        async with pool.agent(9, TOGETHER[0]) as agent:
+            deposit = {
+                "ticket": "0" * 32,
+                "token": base64.b64encode(bytes(32)).decode(),
+                "period": (await agent.standing())["period"],
+                "leaf": agent.leaf,
+            }
+            for bad in ("a", "é", "====", "x y="):
+                with pytest.raises(oblivious.RelayedError, match="400"):
+                    await agent._ask("/deposit", deposit | {"sealed": bad})
+        answers = await pool.ask_together(TOGETHER[:3])
+        assert [each["guarded"] for each in answers] == [True] * 3
+        batch = next(each for each in reversed(pool.seen["gateway.test"]) if each.path == "/batch")
+        given = json.loads(batch.body) | {"number": "another"}
+        given["items"] = [{"node": 0, "sealed": bad} for bad in ("a", "é")]
+        body = json.dumps(given).encode()
+        signed = {"tacit-signature": Identity.kept(tmp_path / "pool.secret").sign(body)}
+        async with httpx.AsyncClient(transport=pool.network("pool")) as client:
+            said = (await client.post("http://gateway.test/batch", content=body, headers=signed)).json()
+        assert (said["answer"], said["places"]) == ("Unreadable", [0, 1])
+
+    run(tmp_path, work)
+
+
+def test_a_period_is_no_longer_because_a_clock_was_wrong(tmp_path: Path) -> None:
+    """A year ahead for a moment: numbers stay above, and periods last as long as before."""
+    true, off = time.time(), [0.0]
+
+    async def work(pool: Parties) -> None:
+        async def period() -> int:
+            async with pool.agent(1, TOGETHER[0]) as agent:
+                return int((await agent.standing())["period"])
+
+        async def after(seconds: float) -> int:
+            off[0] += seconds
+            await asyncio.sleep(1.2)
+            return await period()
+
+        first, ahead, back = await period(), await after(3e7), await after(-3e7)
+        assert first < ahead < back
+        assert back < await after(pool.join.rules.period + 1.0) <= back + 2
+
+    run(tmp_path, work, parts={"clock": lambda: true + off[0]})
+
+
+def test_a_store_that_fails_while_an_answer_is_kept_does_not_stop_the_pool(tmp_path: Path) -> None:
+    class Failing(MemoryStore):
+        failures = 1
+
+        async def settle(self, ticket: str, result: dict[str, Any]) -> None:
+            if result["state"] == "answered" and self.failures:
+                self.failures -= 1
+                raise OSError("away")
+            await super().settle(ticket, result)
+
+    async def work(pool: Parties) -> None:
+        answers = await pool.ask_together(TOGETHER)
+        assert [each["guarded"] for each in answers] == [True] * 4
+
+    run(tmp_path, work, parts={"store": Failing()})
+
+
+def test_who_comes_back_is_the_same_person(tmp_path: Path) -> None:
+    """An agent that drew a new token at each start counted as several people: alone, it let itself out."""
+
+    async def work(pool: Parties) -> None:
+        for _ in range(4):
+            async with pool.agent(1, TOGETHER[0], patience=0.3) as agent:
+                with pytest.raises(HeldError):
+                    await agent.search("tea")
+        asking = asyncio.gather(*(pool.agent(1, TOGETHER[0]).meaning() for _ in range(2)))
+        assert await asking and pool.asked == []
+        tokens = {pool.agent(number, TOGETHER[0]).memory.own_token(5) for number in (1, 1, 2)}
+        assert len(tokens) == 2
+
+        async def at_once() -> Any:
+            async with pool.agent(1, TOGETHER[0], patience=1.0) as agent:
+                return await agent.search("tea")
+
+        held = await asyncio.gather(*(at_once() for _ in range(4)), return_exceptions=True)
+        assert all(isinstance(each, HeldError) for each in held) and pool.asked == []
+
+    run(tmp_path, work)
+
+
+def test_pages_of_other_sites_cannot_ask_in_a_persons_name(tmp_path: Path) -> None:
+    """With a text of its own, a page would find at the service the region of whoever visits it."""
+    own = "http://127.0.0.1:8470"
+
+    async def work(pool: Parties) -> None:
+        async with pool.agent(5, TOGETHER[0], patience=0.1) as agent:
+            transport = httpx.ASGITransport(agent.app())
+
+            async def status(path: str, base: str = own, **headers: str) -> int:
+                names = {name.replace("_", "-"): value for name, value in headers.items()}
+                async with httpx.AsyncClient(transport=transport, base_url=base) as web:
+                    return (await web.get(path, headers=names)).status_code
+
+            for path, usual in (("/standing", 200), ("/search?q=tea", 503)):
+                assert await status(path) == await status(path, sec_fetch_site="none") == usual
+                assert await status(path, origin=own) == usual
+                assert await status(path, "http://evil.test:8470") == 400, "a name that was bound anew"
+                assert await status(path, sec_fetch_site="cross-site") == 400
+                assert await status(path, sec_fetch_site="same-site") == 400
+                assert await status(path, origin="http://evil.test") == 400
+
+    run(tmp_path, work)
+
+
+def test_a_party_that_hangs_keeps_nobody_from_the_keys_of_others(tmp_path: Path) -> None:
+    async def work(pool: Parties) -> None:
+        usual, hanging = relay_module.KeyCopies._fetch, asyncio.Event()
+
+        async def fetch(self: Any, party: str, path: Path) -> None:
+            if party == "gateway":
+                await hanging.wait()
+            await usual(self, party, path)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(relay_module.KeyCopies, "_fetch", fetch)
+            async with httpx.AsyncClient(transport=pool.network("x")) as client:
+                waiting = [asyncio.create_task(client.get("http://relay.test/keys/gateway")) for _ in "ab"]
+                await asyncio.sleep(0.05)
+                other = await asyncio.wait_for(client.get("http://relay.test/keys/pool"), 5.0)
+                assert other.status_code == 200
+                hanging.set()
+                assert [each.status_code for each in await asyncio.gather(*waiting)] == [200, 200]
+
+    run(tmp_path, work)
+
+
 def test_a_batch_whose_answer_was_lost_is_logged_once(tmp_path: Path) -> None:
     async def work(pool: Parties) -> None:
         await pool.ask_together(TOGETHER)
@@ -356,7 +492,9 @@ def test_a_direct_query_needs_the_word(tmp_path: Path) -> None:
 def test_the_agent_answers_as_a_search_server_does(tmp_path: Path) -> None:
     async def work(pool: Parties) -> None:
         async with pool.agent(5, TOGETHER[0]) as agent:
-            web = httpx.AsyncClient(transport=httpx.ASGITransport(agent.app()), base_url="http://agent")
+            web = httpx.AsyncClient(
+                transport=httpx.ASGITransport(agent.app()), base_url="http://127.0.0.1:8470"
+            )
             asked = {"query": "java", "topics": ["coffee"], "person": {"name": "Thelma"}}
             found, *_ = await asyncio.gather(web.post("/search", json=asked), pool.ask_together(TOGETHER[1:]))
             assert found.status_code == 200 and found.json()["results"]

@@ -97,6 +97,7 @@ def test_kills_and_lost_data_leave_nobody_below_k(tmp_path: Path) -> None:
                     redis.start()
                 else:
                     os.kill(chosen.choice(workers_of(running["serve"].pid)), signal.SIGKILL)
+                    os.kill(workers_of(running["gateway"].pid)[0], signal.SIGKILL)  # first, what all share
 
         async def everything(running: dict[str, subprocess.Popen[bytes]]) -> None:
             asking = [asyncio.create_task(live(number)) for number in range(people)]
@@ -109,7 +110,8 @@ def test_kills_and_lost_data_leave_nobody_below_k(tmp_path: Path) -> None:
 
         with served(tmp_path, join, f"{engine.address}/search", redis.url) as running:
             asyncio.run(everything(running))
-            assert len(workers_of(running["serve"].pid)) == 3, "dead workers are replaced"
+            for name in ("serve", "gateway"):
+                assert len(workers_of(running[name].pid)) == 3, "dead workers are replaced"
     assert len(asked) > 15, "queries go out again after everything"
     template, tree = join.template, join.tree
     everybody = template.values(template.domain)

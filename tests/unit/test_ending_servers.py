@@ -32,7 +32,7 @@ def interrupted(work, usual):
         signal.raise_signal(signal.SIGTERM)
     return forked[-1]
 servers._fork = interrupted
-servers._run_workers(3, lambda: time.sleep(60), lambda: None)
+servers._run_workers([lambda: time.sleep(60)] * 3, lambda: None)
 """
 
 A_CHILD_THAT_IS_GONE = """
@@ -45,7 +45,7 @@ def interrupted():
         waited.append(signal.raise_signal(signal.SIGTERM))  # the child is reaped, and still noted
     return found
 os.wait = interrupted
-servers._run_workers(1, lambda: None, lambda: None)
+servers._run_workers([lambda: None], lambda: None)
 """
 
 

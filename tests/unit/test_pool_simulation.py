@@ -72,6 +72,8 @@ SPARSE = SimulationSetting(window=120.0, people=200, every=200.0, windows=15, se
         ({"patience": 0.0}, (0.0, 0.0)),  # nobody waits, so nobody is the first
         ({"stay": 1_800.0, "away": 1_800.0, "people": 400}, (0.9, 1.0)),
         ({"burst": 4.0, "people": 600}, (0.8, 1.0)),
+        ({"window": 1e6, "every": 1e6, "windows": 1}, (0.9, 1.0)),  # longer than any day, and a short run
+        ({"patience": 1e9, "windows": 2}, (0.9, 1.0)),
         ({"failing": 0.3, "restarts": 3}, (0.7, 1.0)),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -175,15 +175,20 @@ def gateway(
 
     A batch of the pool is logged whole or not at all. Nothing is written down here.
     """
+    import tempfile
+
     from tacit.pool.channel.join import Identity, JoinFile
-    from tacit.pool.server.gateway import Gateway, gateway_state
+    from tacit.pool.server.gateway import Gateway, GatewayState, SharedState
 
     found, own = JoinFile.read(join), Identity.kept(secret)
     says = [f"asks {engine} with a query and the region that k people share, in words"]
     Gateway(found, own, engine)  # what is wrong with them is said before anything listens
-    with gateway_state(workers) as state:
+    with tempfile.TemporaryDirectory(prefix="tacit-gateway-") as folder:
+        shared, window = SharedState(Path(folder), found.rules.window), found.rules.window
+        state = shared if workers > 1 else GatewayState(window)
         where, said = (host, port, workers), {"engine": engine}
-        _run("Gateway", lambda: Gateway(found, own, engine, state=state).app(), where, said, says, as_json)
+        make = lambda: Gateway(found, own, engine, state=state).app()  # noqa: E731
+        _run("Gateway", make, where, said, says, as_json, beside=[shared.hold])
 
 
 def issuer(
@@ -286,10 +291,12 @@ def _run(
     result: dict[str, Any],
     says: list[str],
     as_json: bool,
+    beside: Sequence[Callable[[], None]] = (),
 ) -> None:
     host, port, workers = where
     server = listen(host, port)
-    run(make, server, announcement(f"{name} at {server.address}", server, result, says, as_json), workers)
+    started = announcement(f"{name} at {server.address}", server, result, says, as_json)
+    run(make, server, started, workers, beside)
 
 
 def verify(

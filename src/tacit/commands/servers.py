@@ -41,8 +41,14 @@ def announcement(
     return lambda: emit(said, f"{title} (stop with Ctrl-C)", *says, as_json=as_json)
 
 
-def run(make: Callable[[], Any], server: Listening, started: Callable[[], None], workers: int = 1) -> None:
-    """Serve what ``make`` makes until Ctrl-C, in so many processes."""
+def run(
+    make: Callable[[], Any],
+    server: Listening,
+    started: Callable[[], None],
+    workers: int = 1,
+    beside: Sequence[Callable[[], None]] = (),
+) -> None:
+    """Serve what ``make`` makes until Ctrl-C, in so many processes; with several, others run ``beside``."""
     from tacit.web.server import serve
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a thousand idle connections must not fill it
@@ -51,31 +57,31 @@ def run(make: Callable[[], Any], server: Listening, started: Callable[[], None],
         serve(make(), server.socket, started)
         return
     server.socket.listen(2048)
-    _run_workers(workers, lambda: serve(make(), server.socket), started)
+    _run_workers([*beside, *[lambda: serve(make(), server.socket)] * workers], started)
 
 
 _PAUSE = 0.5
 """Seconds before a worker that died is replaced."""
 
 
-def _run_workers(number: int, work: Callable[[], None], started: Callable[[], None]) -> None:
-    """Run ``work`` in ``number`` processes until Ctrl-C or SIGTERM; ``started`` is called once they run."""
+def _run_workers(works: Sequence[Callable[[], None]], started: Callable[[], None]) -> None:
+    """Do each work in a process of its own until Ctrl-C or SIGTERM; ``started`` is called once they run."""
     ending = False
-    children: set[int] = set()
+    children: dict[int, Callable[[], None]] = {}
 
     def end(_signal: int, _frame: Any) -> None:
         nonlocal ending
         ending = True
-        for child in children:
+        for child in list(children):
             with suppress(ProcessLookupError):  # it ended by itself a moment ago
                 os.kill(child, signal.SIGTERM)
 
-    def begin() -> None:
+    def begin(work: Callable[[], None]) -> None:
         # A signal waits until the child is noted here, and until it has handlers of its own there.
         signal.pthread_sigmask(signal.SIG_BLOCK, usual)
         try:
             if not ending:
-                children.add(_fork(work, usual))
+                children[_fork(work, usual)] = work
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, usual)
 
@@ -83,19 +89,18 @@ def _run_workers(number: int, work: Callable[[], None], started: Callable[[], No
     for name in usual:
         signal.signal(name, end)
     try:
-        for _ in range(number):
-            begin()
+        for work in works:
+            begin(work)
         started()
         while children:
             try:
                 child, _ = os.wait()
             except ChildProcessError:
                 break
-            known = child in children
-            children.discard(child)  # before anything else: a signal may come at any moment
-            time.sleep(_PAUSE if known and not ending else 0)
-            if known:
-                begin()
+            died = children.pop(child, None)  # before anything else: a signal may come at any moment
+            if died is not None:
+                time.sleep(0 if ending else _PAUSE)
+                begin(died)
     finally:
         for name, handler in usual.items():
             signal.signal(name, handler)

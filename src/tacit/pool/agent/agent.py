@@ -107,7 +107,6 @@ class Agent:
         self.memory = DeviceMemory.opened(place, self.join, k, window)
         self._proxy = None if proxy is None else proxy.replace("socks5://", "socks5h://", 1)
         self._transport = transport
-        self._own: dict[int, bytes] = {}
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
         self._issuing = asyncio.Lock()
         self._fetching: asyncio.Task[None] | None = None
@@ -188,7 +187,7 @@ class Agent:
     async def _token(self, period: int) -> bytes:
         """The token of a period: one a period, so that a person counts once."""
         if self._account is None:
-            return self._own.setdefault(period, secrets.token_bytes(32))
+            return self.memory.own_token(period)
         async with self._issuing:
             if period not in self.memory.tokens:
                 await self.fetch_tokens()
@@ -376,13 +375,15 @@ class Agent:
             lifespan=lifespan,
         )
 
-    async def _show_standing(self, _request: Request) -> Response:
+    async def _show_standing(self, request: Request) -> Response:
         """Say what the pool promises, how many ask, and what the last query went out under."""
+        _refuse_other_sites(request)
         said = {"standing": await self.standing(), "last": self.last, "leaf": self.words(self.leaf)}
         return JSONResponse(said, headers=_HEADERS)
 
     async def _search(self, request: Request) -> Response:
         """Ask through the pool; a client that goes away takes its query back."""
+        _refuse_other_sites(request)
         if request.method == "GET":
             asked: dict[str, Any] = {"query": request.query_params.get("q", "")}
         else:
@@ -406,6 +407,17 @@ class Agent:
                 task.cancel()
             await asyncio.gather(asking, leaving, return_exceptions=True)
         return JSONResponse(answer, int(answer.pop("status", 200)), _HEADERS)
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Refuse requests that a page of another site makes in the person's browser, or under another name.
+
+    With a text of its own choice it would find, at the service, the region of whoever visits it.
+    """
+    site, origin = request.headers.get("sec-fetch-site", "none"), request.headers.get("origin")
+    own = request.url.hostname in ("127.0.0.1", "localhost") and site in ("none", "same-origin")
+    if not own or origin not in (None, f"http://{request.headers.get('host')}"):
+        raise InputError("only this device's own programs ask here, under http://127.0.0.1.")
 
 
 async def _left(request: Request) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ def usual_place(join: JoinFile) -> Path:
 
 @dataclass
 class DeviceMemory:
-    """The promise, the highest period, the digests of keys by period, and tokens by period."""
+    """The promise, the highest period, digests of keys and tokens by period, the secret of own tokens."""
 
     path: Path
     k: int
@@ -38,6 +39,7 @@ class DeviceMemory:
     period: PeriodMemory = field(default_factory=PeriodMemory)
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
+    secret: str = field(default_factory=lambda: secrets.token_hex(32))
 
     @classmethod
     def opened(
@@ -58,6 +60,7 @@ class DeviceMemory:
                 found.period = PeriodMemory(int(given["period"]), str(given["key"]))
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
+                found.secret = str(given.get("secret", found.secret))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise InputError(
                     f"what is remembered of the pool in {path} cannot be read.", "Move it away to begin anew."
@@ -71,6 +74,13 @@ class DeviceMemory:
         found.k, found.window, found.tree = join.rules.k, join.rules.window, found.tree.united(join.tree)
         found.write()
         return found
+
+    def own_token(self, period: int) -> bytes:
+        """The token of a period where no issuer gives any: after a restart, or in two programs, the same.
+
+        A new one each time would make several people of one who comes back.
+        """
+        return hashlib.sha256(f"{self.secret} {period}".encode()).digest()
 
     def learn_keys(self, keys: Mapping[int, bytes]) -> None:
         """Take in the issuer's keys by period, and refuse another key for a period that is known."""
@@ -104,6 +114,7 @@ class DeviceMemory:
             "key": self.period.key,
             "keys": self.keys,
             "tokens": {at: base64.b64encode(token).decode() for at, token in self.tokens.items()},
+            "secret": self.secret,
         }
         with atomic_file(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")

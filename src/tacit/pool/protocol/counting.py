@@ -68,7 +68,7 @@ class Rules:
         k: how many people must match a query.
         window: w, how far apart their queries may lie.
         period: how long a token lasts, at least ``window``; 0 stands for 4 w.
-        slack: how much of a deadline must be left when a batch is sent.
+        slack: how much of a deadline must be left when a batch is sent; a tenth of the window at most.
         alive: a held query whose client has not been heard of for so long is not sent.
         capacity: how many queries may be held or on their way at a time, and how many tokens a period takes.
         each: how many of these may be of one token.
@@ -93,8 +93,9 @@ class Rules:
             object.__setattr__(self, "period", 4 * self.window)
         if self.period < self.window:
             raise ParameterError.outside("period", self.period, f"at least the window, {self.window:g}")
-        if not 0 <= self.slack < self.window:
-            raise ParameterError.outside("slack", self.slack, f"from 0 to below the window, {self.window:g}")
+        if self.slack < 0:
+            raise ParameterError.outside("slack", self.slack, "at least 0")
+        object.__setattr__(self, "slack", min(self.slack, self.window / 10))
         if not self.alive > 0:
             raise ParameterError.outside("alive", self.alive, "above 0")
         if self.capacity < self.k:
@@ -323,7 +324,7 @@ class QueryCounter:
         """Take a query in: it goes out now, or is held, or is refused."""
         if ticket in self._tickets:
             return ()
-        if period != self.period:
+        if period != self.period or period not in self._periods:
             return (Refuse(ticket, Why.PERIOD),)
         leaf_of, capacity = self._periods[period].leaf_of, self.rules.capacity
         if leaf not in self.tree.paths or leaf_of.get(token, leaf) != leaf:

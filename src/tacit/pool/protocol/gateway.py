@@ -27,7 +27,7 @@ STEP_BACK = 1.0
 """Seconds by which a clock may be corrected backwards; the log's clock waits for it. More: a new session."""
 
 FURTHEST = 86_400.0
-"""Seconds that a deadline may lie ahead, which bounds what must be remembered."""
+"""Seconds that a deadline may lie ahead unless the window is longer, which bounds what must be remembered."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Logged(_Said):
 
 
 class Late(_Said):
-    """Nothing was logged: the batch's deadline was over at this time (or lies more than a day ahead)."""
+    """Nothing was logged: the batch's deadline was over at this time (or lies too far ahead)."""
 
 
 class Elsewhere(_Said):
@@ -63,10 +63,14 @@ class GatewayLog:
 
     Args:
         draw: makes the name of a new session; nobody may be able to foretell it.
+        window: of the pool, for deadlines that lie further ahead than a day.
     """
 
-    def __init__(self, draw: Callable[[], str] = lambda: secrets.token_hex(16)) -> None:
+    def __init__(
+        self, draw: Callable[[], str] = lambda: secrets.token_hex(16), *, window: float = 0.0
+    ) -> None:
         self._draw = draw
+        self._furthest = max(FURTHEST, 2 * window)
         self._begin(float("-inf"))
 
     def _begin(self, now: float) -> None:
@@ -110,7 +114,7 @@ class GatewayLog:
             return Logged(self.session, self._logged[batch])
         if unreadable:
             return Unreadable(self.session, time, tuple(unreadable))
-        if not time <= deadline <= time + FURTHEST:  # also refuses a deadline that is no number
+        if not time <= deadline <= time + self._furthest:  # also refuses a deadline that is no number
             return Late(self.session, time)
         write(time)
         self._logged[batch] = time

@@ -7,6 +7,7 @@ the one before the last is forgotten, with all that was sealed for it.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import secrets
@@ -73,6 +74,8 @@ def _fits(value: object, rule: Mapping[str, Any]) -> bool:
         return False
     if "pattern" in rule:
         return len(value) == 32 and set(value) <= set("0123456789abcdef")
+    if "contentEncoding" in rule:
+        base64.b64decode(value, validate=True)  # raises what is answered with 400, as all that makes no sense
     return True
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import signal
+import secrets
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
-from multiprocessing.managers import BaseManager
+from multiprocessing.managers import BaseManager, RemoteError
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -39,14 +40,16 @@ _SECONDS = 20.0
 _ASKED_AT_ONCE = 32
 _KEPT_ANSWERS = 64 << 20
 _LONGEST_QUERY = 2_000
+_CALLS = 20
+"""Tries, a tenth of a second apart, to reach the process with the state: a dead one is replaced in less."""
 
 
 class GatewayState:
     """State that all workers of a gateway share: its keys, the log's rule, and answers to ask for again."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: float) -> None:
         self._ring = KeyRing()
-        self._log = GatewayLog()
+        self._log = GatewayLog(window=window)
         self._answers: dict[str, list[bytes]] = {}
         self._bytes = 0
 
@@ -90,25 +93,52 @@ class GatewayState:
         return self._answers.get(number)
 
 
-class _Shared(BaseManager):
-    """A process of its own that holds the state for several workers."""
+class _Door(BaseManager):
+    """The way into the process that holds the state."""
 
 
-_Shared.register("GatewayState", GatewayState)
+_Door.register("state")
 
 
-@contextmanager
-def gateway_state(workers: int) -> Iterator[GatewayState]:
-    """Hold the state of a gateway while it is served by so many workers."""
-    if workers == 1:
-        yield GatewayState()
-        return
-    manager = _Shared()
-    manager.start(signal.signal, (signal.SIGINT, signal.SIG_IGN))
-    try:
-        yield manager.GatewayState()  # type: ignore[attr-defined]
-    finally:
-        manager.shutdown()
+class SharedState:
+    """A gateway's state in a process of its own, for several workers; each calls it as if it were theirs.
+
+    Where that process died and another took its place, all that was remembered is gone: keys and session are
+    new, so nothing that was sealed or counted before is taken.
+    """
+
+    def __init__(self, folder: Path, window: float) -> None:
+        self._address, self._key, self._window = str(folder / "state"), secrets.token_bytes(32), window
+        self._state: Any = None
+
+    def hold(self) -> None:
+        """Hold the state, in this process, until it ends."""
+        state = GatewayState(self._window)
+        Path(self._address).unlink(missing_ok=True)
+
+        class Holder(BaseManager):
+            """The process with the state."""
+
+        Holder.register("state", lambda: state)
+        Holder(self._address, self._key).get_server().serve_forever()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            for pause in (0.1,) * _CALLS + (None,):
+                try:
+                    if self._state is None:
+                        door = _Door(self._address, self._key)
+                        door.connect()
+                        self._state = door.state()  # type: ignore[attr-defined]
+                    return getattr(self._state, name)(*given)
+                except (OSError, EOFError, RemoteError):
+                    self._state = None
+                    if pause is None:
+                        raise
+                    time.sleep(pause)
+            raise AssertionError
+
+        return call
 
 
 def _question(template: Template, opened: bytes) -> dict[str, Any]:
@@ -176,14 +206,14 @@ class Gateway:
         identity: Identity,
         engine: str,
         *,
-        state: GatewayState | None = None,
+        state: GatewayState | SharedState | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if identity.public != join.identities["gateway"]:
             raise InputError("this is not the identity that the join file names for its gateway.")
         self.join, self.identity, self.engine, self.clock = join, identity, engine, clock
-        self.state = state or GatewayState()
+        self.state = state or GatewayState(join.rules.window)
         self._client = oblivious.http_client(transport, _SECONDS)
         self._turn = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._person = [join.template.words(region) for region in join.tree.regions]
@@ -202,7 +232,7 @@ class Gateway:
             given = json.loads(body)
             number, session, deadline = str(given["number"]), str(given["session"]), float(given["deadline"])
             nodes = [int(item["node"]) for item in given["items"]]
-            sealed = [base64.b64decode(item["sealed"]) for item in given["items"]]
+            sealed = [str(item["sealed"]) for item in given["items"]]
             if not all(0 <= node < len(self.join.tree) for node in nodes):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -213,23 +243,22 @@ class Gateway:
         return JSONResponse(said, headers=HEADERS)
 
     async def _take(
-        self, number: str, session: str, deadline: float, nodes: list[int], sealed: list[bytes]
+        self, number: str, session: str, deadline: float, nodes: list[int], sealed: list[str]
     ) -> tuple[Answer, list[bytes]]:
         held = self.state.held()
-        opened: list[tuple[oblivious.OpenedRequest, dict[str, Any]] | None] = []
-        for each in sealed:
+        opened: list[tuple[oblivious.OpenedRequest, dict[str, Any]]] = []
+        seen: list[tuple[int, bytes]] = []
+        unreadable: list[int] = []
+        for place, text in enumerate(sealed):
             try:
-                found = opened_with(held, each)
+                message = base64.b64decode(text)
+                found = opened_with(held, message)
                 opened.append((found, _question(self.join.template, found.data)))
-            except InputError:
-                opened.append(None)
-        unreadable = [place for place, found in enumerate(opened) if found is None]
-        good = [found for found in opened if found is not None]
-        seen = (
-            []
-            if unreadable
-            else [(s[0], digest_of(found)) for s, (found, _) in zip(sealed, good, strict=True)]
-        )
+                seen.append((message[0], digest_of(found)))
+            except (InputError, ValueError):
+                unreadable.append(place)
+        if unreadable:
+            seen.clear()  # its places are those of the batch
         answer, fresh = self.state.take(number, session, deadline, unreadable, seen, self.clock())
         if not isinstance(answer, Logged):
             return answer, []
@@ -237,7 +266,7 @@ class Gateway:
             return answer, await self._kept(number)
         asking = [
             self._ask(found, asked, node, answer.time)
-            for (found, asked), node in zip(good, nodes, strict=True)
+            for (found, asked), node in zip(opened, nodes, strict=True)
         ]
         answers = list(await asyncio.gather(*asking))
         self.state.keep(number, answers)

@@ -29,6 +29,7 @@ from tacit.pool.server.front import HEADERS, sealed_body, server
 LARGEST_MESSAGE = 1 << 20
 _LARGEST_KEYS = 4 << 20
 _SECONDS = 30.0
+_KEYS_SECONDS = 5.0
 KEPT = 5.0
 """Seconds for which the copy of a party's keys is good; an older one is handed out while the party is
 away."""
@@ -42,15 +43,17 @@ class KeyCopies:
         self._addresses = {party: address for party, address in addresses.items() if address is not None}
         self._client = client
         self.folder = Path()
-        self._turn = asyncio.Lock()
+        self._turns = {party: asyncio.Lock() for party in self._addresses}
+        self._tried = dict.fromkeys(self._addresses, float("-inf"))
 
     async def copy(self, party: str) -> bytes | None:
         """The keys of a party; None if it never answered or is none of this pool."""
         if party not in self._addresses:
             return None
         path = self.folder / party
-        async with self._turn:
-            if not _fresh(path):
+        async with self._turns[party]:
+            # A party that hangs is not waited for by one after another, nor by who asks for another's keys.
+            if not _fresh(path) and time.monotonic() - self._tried[party] >= min(KEPT, 1.0):
                 handle = os.open(self.folder / f"{party}.lock", os.O_RDWR | os.O_CREAT, 0o600)
                 try:
                     await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
@@ -58,11 +61,12 @@ class KeyCopies:
                         await self._fetch(party, path)
                 finally:
                     os.close(handle)
+                    self._tried[party] = time.monotonic()
         return path.read_bytes() if path.exists() else None
 
     async def _fetch(self, party: str, path: Path) -> None:
         try:
-            answer = await self._client.get(f"{self._addresses[party]}/keys")
+            answer = await self._client.get(f"{self._addresses[party]}/keys", timeout=_KEYS_SECONDS)
         except httpx.HTTPError:
             return
         if answer.status_code == 200 and len(answer.content) <= _LARGEST_KEYS:

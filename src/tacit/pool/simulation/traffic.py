@@ -238,7 +238,7 @@ class _Run:
         self.random = np.random.default_rng([setting.seed, 1])
         rules = Rules(setting.k, setting.window, slack=0.0, alive=math.inf, capacity=1 << 30, each=1 << 30)
         self.pool = QueryCounter(tree, rules, draw=partial(next, map(str, count())))
-        self.gateway = GatewayLog()
+        self.gateway = GatewayLog(window=setting.window)
         self.askers = stream.asker.tolist()
         self.leaves = tree.leaves_of(stream.records).tolist()
         self.events: list[tuple[float, int, Callable[[float], None]]] = []
@@ -367,8 +367,9 @@ def simulate(
     used = np.unique((time[counted] // setting.window).astype(np.int64) * len(tree) + node[counted])
     done = np.full(len(stream.time), np.inf)
     done[list(run.answered)] = list(run.answered.values())
-    patience = setting.patience or 0.0
-    asked = (stream.time >= setting.window) & (stream.time < setting.length - patience)
+    # Of the last queries it is not known whether they will be answered; half the run counts in any case.
+    open_end = min(setting.patience or 0.0, setting.windows * setting.window / 2)
+    asked = (stream.time >= setting.window) & (stream.time < setting.length - open_end)
     delays = done[asked] - stream.time[asked]
     answered = delays[np.isfinite(delays)]
     return Simulated(
