@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,11 +24,14 @@ from tacit.files import atomic_file
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.journal import Journal
 from tacit.release.analysis import guarantee_of
+from tacit.release.document.tables import read_table
+from tacit.release.rounds_analysis import cost_of
 from tacit.release.schedule import ONE
 from tacit.release.series import folder as series_folder
 from tacit.release.series.course import Course
 from tacit.release.series.folder import OpenSeries
 from tacit.release.series.state import KeptCourse, SeriesKey
+from tacit.release.series_analysis import series_cost
 
 ASKED = tacit.Series(weeks=4, epsilon=8, delta=1e-4, count_every=2)
 
@@ -89,10 +93,20 @@ def test_the_same_log_again_draws_nothing(opened: OpenSeries, weeks: list[Path])
     step = opened.entry.step
     assert opened.next(weeks[0]).folder == first.folder
     assert opened.entry.step == step == 2
+    second = opened.next(weeks[1], since="2006-01-01")
+    assert opened.next(weeks[0]).folder == first.folder  # nor does an earlier one
+    assert opened.next(weeks[1], since="2006-01-01").folder == second.folder
+    assert opened.next(weeks[1]).folder.name == "week-03"  # all of it, where only a part was taken
+    assert opened.next(weeks[1], since="2150-01-01").folder.name == "week-04"  # nothing of it
+    assert opened.entry.step == state_of(opened).course.step == 12
 
 
 class Killed(BaseException):
     """What ends the work here."""
+
+
+def kill() -> None:
+    raise Killed
 
 
 @contextmanager
@@ -178,6 +192,61 @@ def test_an_old_state_is_refused_and_going_on_without_is_possible(
     course = state_of(opened).course
     assert (course.carried, course.since) == (2, 4)
     assert tacit.verify(made.folder, opened.ledger)
+
+
+def test_an_old_copy_of_the_whole_folder_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    """Killed between its rounds, copied, finished and put back: the count would be drawn once more."""
+    rounds, real = iter(range(2)), Course.draw_round
+    with (
+        pytest.raises(Killed),
+        mock.patch.object(Course, "draw_round", lambda *given: real(*given) if not next(rounds) else kill()),
+    ):
+        opened.next(weeks[0])
+    shutil.copytree(opened.folder, opened.folder.parent / "copy")
+    opened.next(weeks[0])
+    shutil.rmtree(opened.folder)
+    (opened.folder.parent / "copy").rename(opened.folder)
+    for restart in (False, True):
+        with pytest.raises(IntegrityError, match="not as it was left"):
+            tacit.Series.at(opened.folder).next(weeks[0], restart=restart)
+    assert not opened.weeks
+
+
+def test_a_log_of_the_past_opens_it(tmp_path: Path, weeks: list[Path]) -> None:
+    year = str(tmp_path / "y")
+    options = ["--weeks", "4", "--epsilon", "30", "--delta", "1e-3", "--history", str(weeks[0])]
+    made = json.loads(run("series", "open", year, *options, "--json").stdout)
+    series = tacit.Series.at(year)
+    assert (
+        0
+        < made["keys"]
+        == made["opening"]
+        == read_table(series.folder / "opening" / "queries.parquet").num_rows
+    )
+    week = series.next(weeks[1])
+    for part in (series.folder / "opening", week.folder):
+        assert tacit.verify(part, series.ledger), tacit.verify(part, series.ledger)
+    assert week.queries.column("found").to_pylist().count(0) == made["keys"]
+    assert len(series.ledger.state().entries) == 1
+    assert series.plan.guarantee.delta <= 1e-3
+    anew = series.next(weeks[2], restart=True)
+    assert anew.queries.column("found").to_pylist().count(0) == made["keys"]
+    with pytest.raises(InputError, match="has its ledger already"):
+        ASKED.open(tmp_path / "other", history=weeks[0])
+    with pytest.raises(tacit.ParameterError, match="Name it"):
+        tacit.Series(weeks=4, epsilon=8, with_history=True).open(tmp_path / "other")
+
+
+def test_a_tenth_is_for_the_past() -> None:
+    for asked in (ASKED, tacit.Series(weeks=3, epsilon=1, neighbours="replace")):
+        rounds = replace(asked, with_history=True).plan().rounds
+        assert rounds.history is not None
+        whole, past = series_cost(rounds), cost_of(rounds.history)
+        assert past.mu**2 == pytest.approx(0.1 * whole.mu**2, rel=1e-4)
+        assert past.disclosure == pytest.approx(0.1 * whole.disclosure, rel=1e-4)
+        alone = series_cost(replace(rounds, history=None))
+        assert whole.mu**2 >= alone.mu**2 + past.mu**2 * (1 - 1e-12)
+        assert whole.disclosure >= alone.disclosure + past.disclosure * (1 - 1e-12)
 
 
 def test_an_old_ledger_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:

@@ -28,6 +28,7 @@ def _open(
     budget_delta: float = 0.0,
     key: Path | None = None,
     after: Path | None = None,
+    history: Path | None = None,
     purpose: str = "",
     scrub: o.ScrubFlag = True,
     as_json: o.JsonFlag = False,
@@ -37,10 +38,13 @@ def _open(
 
     made: Any = mechanism_class(SERIES)(**asked)
     opened = open_series(made, folder, **options)
+    result = opened.to_dict()
     said = f"charged once, as entry {opened.entry.number} of {opened.ledger.path}"
+    if history is not None:
+        said += f"; {result['opening']:,} queries of the past are in {folder / 'opening'}"
     key_at = f"The state's key is {opened.about['key']}: back it up apart from the folder."
     emit(
-        opened.to_dict(),
+        result,
         f"{folder}: {opened.plan.guarantee}, all weeks together",
         said,
         key_at,
@@ -51,19 +55,22 @@ def _open(
 def publish_next(
     folder: _Folder,
     log: o.LogFile,
+    since: o.Since = None,
+    until: o.Until = None,
     restart: Annotated[bool, typer.Option("--restart")] = False,
     as_json: o.JsonFlag = False,
 ) -> None:
     """Publish the next week: what was found, every few weeks counts, and what is rising.
 
-    LOG has the week's records, and late ones of weeks before. Run again after an interruption, it finishes
+    LOG has the week's records, and late ones of weeks before; of a log that holds earlier weeks too, --since
+    says where this one begins. Run again after an interruption, it finishes
     the week; once that is published, the same log gives what is there and draws nothing.
     """
     from tacit.release.series.folder import find_series
 
     series = find_series(folder)
     with _stages() as report:
-        week = series.next(log, restart=restart, report=report)
+        week = series.next(log, since=since, until=until, restart=restart, report=report)
     number = int(week.folder.name.rpartition("-")[2])
     new = week.tables["queries"].column("found").to_pylist().count(number)
     result = {**series.to_dict(), "week": number, "release": str(week.folder), "new": new}
@@ -119,7 +126,7 @@ def register(app: typer.Typer) -> None:
         f"year {mechanism.example}",
         "open",
         by="tacit.release.series.folder:open_series",
-        headings={"The ledger": "ledger budget_epsilon budget_delta key after purpose"},
+        headings={"The ledger": "ledger budget_epsilon budget_delta key after history purpose"},
     )
     following = verb(
         publish_next, "year week-07.parquet", "next", by="tacit.release.series.folder:OpenSeries.next"

@@ -454,6 +454,7 @@ class SeriesRounds:
         part: of what a user has saved beyond a round's unit, so many parts of 256 are spent in it.
         tally: of the counts; None publishes keys alone.
         scores: by the number of words of an item's text, divided by 8 after they are multiplied.
+        history: of the one release of the past at the opening, if there is one.
     """
 
     weeks: int
@@ -466,6 +467,7 @@ class SeriesRounds:
     part: int
     tally: SeriesTally | None = None
     scores: tuple[int, ...] = SCORES
+    history: AdaptiveRounds | None = None
 
     def __post_init__(self) -> None:
         lines = {len(each) for each in self.thresholds}
@@ -490,6 +492,7 @@ class SeriesRounds:
         """All noise that is drawn."""
         for sigma in [self.sigma] * self.rounds + [self.tally.sigma if self.tally else 0] * self.counts:
             yield Noise(sigma, NoiseKind.GAUSSIAN)
+        yield from self.history.noises() if self.history else ()
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest."""

@@ -3,11 +3,12 @@
 Theorem (docs/guarantees/series.md): all publications together are (ε, δ)-differentially private for adding or
 removing a user's whole stream, at every ε ≥ 0, with
 
-    δ = δ_lattice(ε; μ) + Σ_{q,λ} K_q·p_{q,λ},      μ² = Q/s² + R·κ/s_c²,
+    δ = δ_lattice(ε; μ) + Σ_{q,λ} K_q·p_{q,λ} + δ_h,      μ² = Q/s² + R·κ/s_c² + μ_h²,
 
 Q rounds of noise s in units of a user's allowance, R counts of noise s_c in which balances gain κ, K_q the
 most items that a user has held up to round q, and p_{q,λ} a bound of the chance that an item that one user
-alone has held reaches the threshold of memory λ in round q, whatever was saved and when it was spent.
+alone has held reaches the threshold of memory λ in round q, whatever was saved and when it was spent; μ_h and
+δ_h are those of the one release of the past at the opening, 0 without one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import lru_cache
 from tacit.privacy.accounting.loss import root_above, upper_tail
 from tacit.privacy.arithmetic import ROUNDING, round_up
 from tacit.privacy.guarantee import Neighbours
-from tacit.release.rounds_analysis import Cost
+from tacit.release.rounds_analysis import Cost, disclosure, noise_mu
 from tacit.release.schedule import ONE, SeriesRounds
 
 _TAIL = 12
@@ -43,12 +44,14 @@ def series_mu(schedule: SeriesRounds) -> float:
     if any(sigma <= ROUNDING for by, sigma in drawn if by):
         return float("inf")
     square = sum((Fraction(by, sigma**2 - ROUNDING**2) for by, sigma in drawn if by), Fraction(0))
+    if schedule.history is not None:
+        square += Fraction(noise_mu(schedule.history)) ** 2
     return round_up(root_above(square))
 
 
 def series_disclosure(schedule: SeriesRounds) -> float:
     """Σ_{q,λ} K_q·p_{q,λ}, rounded up."""
-    total = Fraction(0)
+    total = Fraction(0) if schedule.history is None else Fraction(disclosure(schedule.history))
     for q in range(1, schedule.rounds + 1):
         for memory in range(len(schedule.memories)):
             total += held_by(schedule, q) * chance_alone(schedule, q, memory)

@@ -52,6 +52,11 @@ class Series(Mechanism):
     per_week: int = parameters.declared(
         20, "k_w: the most queries of a user that join the user's set in a week.", least=1, most=1000
     )
+    with_history: bool = parameters.declared(
+        False,
+        "A tenth of the budget is for one release of a log of the past, at the opening.",
+        option="--with-history",
+    )
     at_epsilon: float | None = parameters.declared(
         None,
         "The ε for which the rounds are laid out.",
@@ -72,6 +77,7 @@ class Series(Mechanism):
         budget_delta: float = 0.0,
         key: str | Path | None = None,
         after: str | Path | None = None,
+        history: str | Path | None = None,
         scrub: bool = True,
         purpose: str = "",
     ) -> OpenSeries:
@@ -101,6 +107,7 @@ class Series(Mechanism):
         shape: dict[str, Any] = {
             "every": self.count_every,
             "keys_only": self.keys_only,
+            "with_history": self.with_history,
             "neighbours": self.neighbours,
         }
         rounds = plan_series(epsilon, delta, self.weeks, self.per_week, **shape)

@@ -13,14 +13,18 @@ from fractions import Fraction
 from scipy.special import ndtri
 
 from tacit.errors import InfeasibleError
-from tacit.privacy.accounting.loss import gaussian_mu
+from tacit.privacy.accounting.loss import gaussian_mu, lattice_delta
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.guarantee import Neighbours
 from tacit.privacy.noise.samplers import LARGEST_SIGMA
+from tacit.release.mechanisms.adaptive import PER_USER
+from tacit.release.mechanisms.adaptive_planner import DEFAULT as ADAPTIVE
+from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.schedule import (
     LARGEST_VALUE,
     ONE,
     SCORES,
+    AdaptiveRounds,
     SeriesRounds,
     SeriesTally,
     StepFunction,
@@ -55,6 +59,7 @@ class SeriesLayout:
     first: float = 0.7  # the weight in a first count, then (reference·σ/last count)^decline
     reference: float = 5.0
     decline: float = 0.75
+    history_part: float = 0.1  # of μ² and of what may be disclosed, for a release of the past at the opening
     scores: tuple[int, ...] = SCORES
 
 
@@ -69,6 +74,7 @@ def plan_series(
     *,
     every: int = 4,
     keys_only: bool = False,
+    with_history: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     shape: SeriesLayout = DEFAULT,
 ) -> SeriesRounds:
@@ -76,6 +82,10 @@ def plan_series(
     replacing = neighbours is Neighbours.REPLACE
     noise_delta = shape.noise_part * delta
     mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
+    rest = (delta - noise_delta) / (2 if replacing else 1)
+    past = _for_history(epsilon, mu, rest, shape) if with_history else None
+    left = 1 - shape.history_part if past else 1.0
+    mu, rest = mu * math.sqrt(left), rest * left
     counts = 0 if keys_only else weeks // every
     for_tally = shape.tally_part if counts else 0.0
     rounds = weeks * shape.per_week
@@ -84,7 +94,6 @@ def plan_series(
     memories = tuple(
         math.floor((1 << 16) * max(0.05, each) ** (1 / shape.per_week)) for each in (kept, shape.short)
     )
-    rest = (delta - noise_delta) / (2 if replacing else 1) / rounds
     blank = WeighingByStandings(StepFunction((0,), (1,)), StepFunction((0,), (1,)), 1, ())
     made = SeriesRounds(
         weeks,
@@ -97,8 +106,9 @@ def plan_series(
         round(256 * shape.part),
         _tally(mu, counts, every, shape) if counts else None,
         shape.scores,
+        past,
     )
-    thresholds = tuple(_thresholds(made, q, rest, shape) for q in range(1, rounds + 1))
+    thresholds = tuple(_thresholds(made, q, rest / rounds, shape) for q in range(1, rounds + 1))
     weighing = tuple(_weighing(made, q, thresholds, shape) for q in range(1, rounds + 1))
     made = SeriesRounds(**{**vars(made), "thresholds": thresholds, "weighing": weighing})
     if max(noise.scale for noise in made.noises()) > LARGEST_SIGMA:
@@ -112,6 +122,19 @@ def plan_series(
             "Give a larger delta.",
         )
     return made
+
+
+def _for_history(epsilon: float, mu: float, rest: float, shape: SeriesLayout) -> AdaptiveRounds:
+    """Rounds of one release that cost at most the history's part of μ² and of what may be disclosed."""
+    part, disclosed = shape.history_part, ADAPTIVE.noise_part / (1 - ADAPTIVE.noise_part)
+    noise_delta = disclosed * part * rest
+    low, high = 0.0, epsilon  # the least ε at which its noise costs what it may
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if lattice_delta(middle, mu * math.sqrt(part)) <= noise_delta else (middle, high)
+        )
+    return plan_rounds(low, noise_delta + part * rest, PER_USER, keys_only=True)
 
 
 def _sigma(moved: Fraction, mu: float, share: float) -> int:

@@ -12,6 +12,13 @@ from tacit.release.mechanisms.series import SeriesPlan
 from tacit.release.prose import Checks, DescribedStep
 from tacit.release.schedule import LARGEST_VALUE, ONE
 
+_PAST = (
+    "A tenth of the budget published queries of a log of the past at the opening; its people are covered too."
+)
+_OPEN = DescribedStep(
+    "Open", "find queries of the past by adaptive rounds, with a tenth of the budget", noisy=True
+)
+
 
 def people_by_week(plan: SeriesPlan, week: int) -> float:
     """How many people who give a query all they have, each week, find it by this week by half."""
@@ -42,6 +49,7 @@ def words(plan: SeriesPlan) -> Sequence[str]:
         "A query to which its holders give all they have needs about "
         f"{cost['even_chance_at_first']:.0f} of them to be found in the first week by half, and "
         f"{cost['even_chance_at']:.0f} by the end. People with many queries give each a smaller part.",
+        *([_PAST] if asked.with_history else []),
         "A pseudonym is a user: whoever changes it counts as another person.",
     ]
     if plan.rounds.tally is None:
@@ -80,6 +88,7 @@ def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
     """What is done to the log, week after week."""
     rounds, asked = plan.rounds, plan.mechanism
     listed = [
+        *([_OPEN] if rounds.history else []),
         DescribedStep("Join", f"each week at most {asked.per_week} more queries of a user by lot; they stay"),
         DescribedStep(
             "Weigh",

@@ -184,6 +184,15 @@ class Course:
         floors = np.maximum(1, weighing.floor * scores >> 3) * open_items
         return values.astype(np.uint16), floors.astype(np.uint16), young.astype(np.uint8)
 
+    def start_anew(self, step: int) -> None:
+        """Go on from this step of the ledger without what was known: all that was saved is taken as spent.
+
+        This course is empty but for what is published; standings begin at 0, and so does catching up.
+        """
+        self.week = -(-step // self.steps_of_week)
+        self.step, self.noted = self.week * self.steps_of_week, step
+        self.since, self.counted_since = self.round_number, self.count_number
+
     def leave_out(self) -> None:
         """Pass over the next step, which was noted and of which nothing is known: all is taken as spent."""
         self.step += 1

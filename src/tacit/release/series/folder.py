@@ -5,6 +5,7 @@
     DIR/series.json    what was asked, the ledger and the charge; no secret
     DIR/state          encrypted (:mod:`tacit.release.series.state`); its key lies elsewhere
     DIR/week-07/       a release like others: tables, manifest that cites the charge, page
+    DIR/opening/       the same of a log of the past, if the series was opened on one
     DIR/series.html    the page of the whole series
 
 A week goes by in this order, and whatever ends the work in between, no number is drawn twice::
@@ -25,8 +26,9 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,28 +38,30 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.display import Displayed
-from tacit.errors import InfeasibleError, InputError, IntegrityError
+from tacit.errors import InfeasibleError, InputError, IntegrityError, ParameterError
 from tacit.files import atomic_directory, atomic_file, state_directory
 from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
-from tacit.privacy.ledger.register import open_unbound
+from tacit.privacy.ledger.register import open_unbound, refuse_known, require_newest
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.contribution import items_of
 from tacit.release.document.about import About, read_about
 from tacit.release.document.manifest import MANIFEST, file_hash, read_manifest
 from tacit.release.document.tables import read_table
 from tacit.release.engines import memory_for, open_engine
-from tacit.release.execution import Tables, in_order, require_drawable
+from tacit.release.execution import Tables, in_order, require_drawable, select
+from tacit.release.mechanisms.adaptive import HeldItem
+from tacit.release.mechanisms.adaptive_holdings import read_held
 from tacit.release.mechanisms.series import Series, SeriesPlan
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import count_of, deviation_of
 from tacit.release.series.page import PAGE, render_series
-from tacit.release.series.state import KeptCourse, SeriesKey, words_of
+from tacit.release.series.state import KeptCourse, SeriesKey
 from tacit.searchlog import check_log
-from tacit.validation import flag, place
+from tacit.validation import flag, moment, place
 
-ABOUT, STATE, LEDGER = "series.json", "state", "series.ledger"
+ABOUT, STATE, LEDGER, OPENING = "series.json", "state", "series.ledger", "opening"
 _FORMAT = 1
 _SHOWN_FROM = 4.0
 """A count below so many standard deviations of its noise is withheld."""
@@ -73,7 +77,7 @@ class OpenSeries(Displayed):
     folder: Path
     about: dict[str, Any]  # what series.json says
 
-    @property
+    @cached_property
     def plan(self) -> SeriesPlan:
         """All rounds and counts, as they were laid out at the opening."""
         return Series.from_dict(self.about["parameters"]).plan()
@@ -97,18 +101,25 @@ class OpenSeries(Displayed):
         return sorted(path for path in self.folder.glob("week-*") if (path / MANIFEST).is_file())
 
     @property
+    def newest(self) -> Path | None:
+        """The last of them; the opening's, if there is one, before the first."""
+        before = self.folder / OPENING
+        return next(reversed(self.weeks), before if (before / MANIFEST).is_file() else None)
+
+    @property
     def keys(self) -> int:
         """How many queries are published so far."""
         return int(self.to_dict()["keys"])
 
     def to_dict(self) -> dict[str, Any]:
         """For ``--json``: what is published so far, and what it cost."""
-        by_week = [read_manifest(week)["published"]["queries"]["rows"] for week in self.weeks]
+        by_week = [_queries_in(week) for week in self.weeks]
         return {
             "folder": str(self.folder),
-            "keys": by_week[-1] if by_week else 0,
+            "keys": 0 if self.newest is None else _queries_in(self.newest),
             "weeks": self.about["parameters"]["weeks"],
             "published": len(by_week),
+            "opening": _queries_in(before) if (before := self.folder / OPENING).is_dir() else 0,
             "keys_by_week": by_week,
             "guarantee": self.plan.guarantee.to_dict(),
             "ledger": str(self.ledger.path),
@@ -123,7 +134,13 @@ class OpenSeries(Displayed):
         return [("weeks published", f"{len(self.weeks)}"), ("queries", f"{self.keys:,}")]
 
     def next(
-        self, log: str | Path, *, restart: bool = False, report: Callable[[str], object] = str
+        self,
+        log: str | Path,
+        *,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        restart: bool = False,
+        report: Callable[[str], object] = str,
     ) -> Release:
         """Publish the next week; returns its release.
 
@@ -132,11 +149,14 @@ class OpenSeries(Displayed):
 
         Args:
             log: the week's records, and late ones of weeks before; no record twice.
+            since: of a log that holds earlier weeks too, only records from this time on.
+            until: and only those before this time.
             restart: the state is lost: go on with empty standings, and all allowances taken as spent.
             report: told what is under way.
         """
+        taken = Preparation(moment("since", since), moment("until", until), self.about["scrub"])
         with self._locked():
-            return _Work(self, report).next(check_log(place("log", log)), flag("restart", restart))
+            return _Work(self, report).next(check_log(place("log", log)), taken, flag("restart", restart))
 
     def erase(self, users: list[str]) -> int:
         """Forget what these users hold, for all weeks to come; returns how many of them were known.
@@ -168,6 +188,10 @@ class OpenSeries(Displayed):
             os.close(handle)
 
 
+def _queries_in(week: Path) -> int:
+    return int(read_manifest(week)["published"]["queries"]["rows"])
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -186,6 +210,7 @@ def open_series(
     budget_delta: float = 0.0,
     key: str | Path | None = None,
     after: str | Path | None = None,
+    history: str | Path | None = None,
     scrub: bool = True,
     purpose: str = "",
 ) -> OpenSeries:
@@ -199,10 +224,12 @@ def open_series(
         budget_delta: and this δ.
         key: where the state's key is to lie; in the user's state folder unless given.
         after: an earlier series whose published queries are known from the start.
+        history: a log of the past, of which a tenth of the budget publishes queries at once (``opening``).
         scrub: pass over queries that name somebody, as in a release.
         purpose: what it is for, in the ledger.
     """
-    plan = asked if isinstance(asked, SeriesPlan) else asked.plan()
+    past = None if history is None else check_log(place("history", history))
+    plan, scrub = _planned(asked, past), flag("scrub", scrub)
     made = place("folder", folder)
     if made.exists():
         raise InputError(f"{made} exists already.", "Choose another folder, or go on: tacit series next.")
@@ -215,15 +242,26 @@ def open_series(
     with atomic_directory(made) as temporary:
         temporary.chmod(0o700)
         if ledger is None:
+            refuse_known([] if past is None else Register().of_log(past))
             book = Ledger.write(temporary / LEDGER, budget or plan.guarantee, label=made.name)
+        elif past is not None:
+            book = open_ledger(
+                ledger if isinstance(ledger, Ledger) else place("ledger", ledger), past, budget
+            )
         else:
             book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
         book.state().account.charge(plan.event)  # refused now, before a key is made
         kept = KeptCourse.empty(plan.rounds)
         if earlier is not None:
             _seed(kept, earlier)
-        kept.write(temporary / STATE, SeriesKey.make(secret))
+        locked = SeriesKey.make(secret)
         entry = book.spend(plan.event, purpose or f"series of {plan.mechanism.weeks} weeks")
+        if past is not None:
+            _find_in_past(kept, past, scrub)
+            _write_week(
+                temporary / OPENING, kept, Order(past, made, plan, Preparation(scrub=scrub), book), entry
+            )
+        kept.write(temporary / STATE, locked)
         about = {
             "format": _FORMAT,
             "series": name,
@@ -233,13 +271,36 @@ def open_series(
             "ledger": LEDGER if ledger is None else str(book.path.absolute()),
             "charge": entry.hash,
             "key": str(secret),
-            "scrub": flag("scrub", scrub),
+            "scrub": scrub,
         }
         _write_about(temporary, about)
     opened = OpenSeries(made, about)
     with suppress(OSError):
-        Register().remember(opened.ledger)
+        Register().remember(opened.ledger, past)
+    if past is not None:
+        write_page(opened)
     return opened
+
+
+def _planned(asked: Series | SeriesPlan, past: Path | None) -> SeriesPlan:
+    """The plan; with a log of the past, one that has a release of it."""
+    mechanism = asked.mechanism if isinstance(asked, SeriesPlan) else asked
+    if past is None and mechanism.with_history:
+        raise ParameterError("the budget has a part for a log of the past.", "Name it: `history`.")
+    if past is not None and not mechanism.with_history:
+        return replace(mechanism, with_history=True).plan()
+    return asked if isinstance(asked, SeriesPlan) else asked.plan()
+
+
+def _find_in_past(kept: KeptCourse, log: Path, scrub: bool) -> None:
+    """Carry out the one release of the past; what it finds is known from now on."""
+    if (rounds := kept.course.rounds.history) is None:
+        raise ParameterError("this series has no part for a log of the past.")
+    with open_engine(memory=memory_for(log)) as engine:
+        held = read_held(engine, Preparation(scrub=scrub).apply(engine, engine.log(log)), (HeldItem.QUERIES,))
+        found = select(rounds, held.holdings, OperatingSystemRandomness()).items
+        texts = held.keys("queries", found).column("query").cast(pa.string()).combine_chunks()
+    kept.know(texts.filter(pc.invert(pc.is_in(texts, value_set=kept.texts))))
 
 
 def find_series(folder: str | Path) -> OpenSeries:
@@ -256,12 +317,9 @@ def find_series(folder: str | Path) -> OpenSeries:
 
 def _seed(kept: KeptCourse, earlier: OpenSeries, *, same: bool = False) -> None:
     """Let what was published be known from the start: nothing else of a series is carried over."""
-    if earlier.weeks:
-        known = read_table(earlier.weeks[-1] / "queries.parquet")
-        kept.texts = known.column("query").combine_chunks()
-        kept.course.make_room(0, words_of(kept.texts))
-        kept.course.found[:] = np.asarray(known.column("found")) if same else 0
-        kept.course.held[:] = True
+    if earlier.newest is not None:
+        known = read_table(earlier.newest / "queries.parquet")
+        kept.know(known.column("query").combine_chunks(), np.asarray(known.column("found")) if same else 0)
 
 
 class _Work:
@@ -274,26 +332,35 @@ class _Work:
         self.path = series.folder / STATE
         self.key_path = Path(series.about["key"])
 
-    def next(self, log: Path, restart: bool) -> Release:
+    def next(self, log: Path, taken: Preparation, restart: bool) -> Release:
         """Finish what is under way, then take in the log and publish its week."""
         self._open(restart)
         course = self.kept.course
-        digest = self.key.mark(log, "log")
+        digest = self.key.mark(log, json.dumps(taken.to_dict()))
         if course.week:
-            done = self._finish()
-            if digest == self.kept.log and pq.read_metadata(log).num_rows:  # empty logs are all alike
-                return done
+            interrupted = not self._folder(course.week).exists()
+            self._finish()
+            week = self.kept.logs.get(digest)
+            if week is not None and (
+                interrupted or pq.read_metadata(log).num_rows
+            ):  # empty logs are all alike
+                return self._release(week)
         if course.week >= self.plan.mechanism.weeks:
             raise InfeasibleError(
                 f"all {self.plan.mechanism.weeks} weeks of this series are published.",
                 "Close it (tacit series close), and open another with --after, which is a second budget.",
             )
         open_ledger(self.ledger, log, None)  # refused if the data set has another
-        self._take_in(log, digest)
-        return self._finish()
+        self._take_in(log, digest, taken)
+        self._finish()
+        return self._release(course.week)
+
+    def _folder(self, week: int) -> Path:
+        return self.series.folder / f"week-{week:02d}"
 
     def _open(self, restart: bool) -> None:
-        """Read the state, and see that it is the one that the ledger speaks of."""
+        """Read the state, and see that it is the one that the ledger speaks of, and the ledger the newest."""
+        require_newest(self.ledger)
         if restart:
             self._start_anew()
             return
@@ -322,27 +389,24 @@ class _Work:
         self.key = SeriesKey.make(self.key_path)
         self.kept = KeptCourse.empty(self.plan.rounds)
         _seed(self.kept, self.series, same=True)
-        course = self.kept.course
-        weeks = -(-self.entry.step // course.steps_of_week)
-        course.week, course.step, course.noted = weeks, weeks * course.steps_of_week, self.entry.step
-        course.since, course.counted_since = course.round_number, course.count_number
+        self.kept.course.start_anew(self.entry.step)
         self._save()
 
     def _save(self) -> None:
         self.mark = self.kept.write(self.path, self.key)
 
-    def _take_in(self, log: Path, digest: str) -> None:
+    def _take_in(self, log: Path, digest: str, taken: Preparation) -> None:
         self.report("reading")
         with open_engine(memory=memory_for(log)) as engine:
-            records = Preparation(scrub=self.series.about["scrub"]).apply(engine, engine.log(log))
+            records = taken.apply(engine, engine.log(log))
             asked = engine.table(items_of(records, Item.QUERIES).select("user", "query").distinct())
         kept = self.kept
         kept.course.begin_week(kept.take_in(asked, self.key), self.source)
         kept.compact()
-        kept.log = digest
+        kept.logs[digest] = kept.course.week
         self._save()
 
-    def _finish(self) -> Release:
+    def _finish(self) -> None:
         """Draw what is left of the week, and publish it if it is not."""
         course = self.kept.course
         end = course.week * course.steps_of_week
@@ -360,56 +424,24 @@ class _Work:
             else:
                 course.draw_round(self.source)
             self._save()
-        output = self.series.folder / f"week-{course.week:02d}"
+        output = self._folder(course.week)
         if not output.exists():
-            self._publish(output)
+            self.report("writing")
+            order = Order(
+                output, output, self.plan, Preparation(scrub=self.series.about["scrub"]), self.ledger
+            )
+            with atomic_directory(output) as folder:
+                _write_week(folder, self.kept, order, self.entry)
+                with suppress(OSError):  # before anybody sees it, so that an older ledger is told from now on
+                    Register().remember(self.ledger)
+            write_page(self.series)
+
+    def _release(self, week: int) -> Release:
+        """A week as it is published."""
+        output = self._folder(week)
         manifest = read_manifest(output)
         tables = {part.table: read_table(output / f"{part.table}.parquet") for part in self.plan.schedule}
         return Release(output, manifest, self.series.entry, tables)
-
-    def _publish(self, output: Path) -> None:
-        self.report("writing")
-        about = read_about(self.ledger.path, About().to_dict())
-        scrub = self.series.about["scrub"]
-        tables = withheld(self._tables(), scrub=scrub)
-        order = Order(output, output, self.plan, Preparation(scrub=scrub), self.ledger, about=about)
-        with atomic_directory(output) as folder:
-            write_release(folder, order, tables, self.entry)
-            self.ledger.note_issue(self.entry, file_hash(folder / MANIFEST))
-        with suppress(OSError):
-            Register().remember(self.ledger)
-        write_page(self.series)
-
-    def _tables(self) -> Tables:
-        """What is published of the state: functions of noisy numbers alone."""
-        kept, course = self.kept, self.kept.course
-        found = np.flatnonzero(course.found >= 0)
-
-        def rows(items: Any, **columns: Any) -> pa.Table:
-            texts = kept.texts.take(pa.array(items))
-            numbers = {name: pa.array(each, pa.int64()) for name, each in columns.items()}
-            return in_order(pa.table({"query": texts, **numbers}).cast(_schema(list(columns))))
-
-        tables = {"queries": rows(found, found=course.found[found])}
-        if course.rounds.tally is None:
-            return tables
-        counted = np.flatnonzero(course.weights)
-        numbers, off = count_of(course.last[counted]), deviation_of(course, course.weights[counted])
-        shown = numbers >= _SHOWN_FROM * off
-        tables["counts"] = rows(
-            counted,
-            count=pa.array(_up(numbers - 0.5), mask=~shown),
-            deviation=pa.array(_up(off), mask=~shown),
-            fewer_than=pa.array(_up(_BELOW * off), mask=shown),
-            week=np.full(counted.size, course.count_number * course.rounds.tally.every),
-        )
-        both = counted[course.before[counted, 1] > 0]
-        change = count_of(course.last[both] - course.before[both, 0])
-        weights = course.weights[both], course.before[both, 1]
-        noise = np.hypot(*(deviation_of(course, each) for each in weights))
-        up = change >= _RISING * noise
-        tables["rising"] = rows(both[up], change=_up(change[up] - 0.5), deviation=_up(noise[up]))
-        return tables
 
     def erase(self, users: list[str]) -> int:
         """Forget some users."""
@@ -420,6 +452,48 @@ class _Work:
         self.kept.course.erase(known)
         self._save()
         return int(known.size)
+
+
+def _write_week(folder: Path, kept: KeptCourse, order: Order, entry: Entry) -> None:
+    """Write what is published by now into a folder, and note it in the ledger: the opening's, or a week's."""
+    folder.mkdir(exist_ok=True)
+    order = replace(order, about=read_about(order.ledger.path, About().to_dict()))
+    tables = withheld(_tables_of(kept), scrub=order.preparation.scrub)
+    write_release(folder, order, tables, entry)
+    note = order.ledger.note_issue if kept.course.week else order.ledger.note_release
+    note(entry, file_hash(folder / MANIFEST))
+
+
+def _tables_of(kept: KeptCourse) -> Tables:
+    """What is published of the state: functions of noisy numbers alone."""
+    course = kept.course
+    found = np.flatnonzero(course.found >= 0)
+
+    def rows(items: Any, **columns: Any) -> pa.Table:
+        texts = kept.texts.take(pa.array(items))
+        numbers = {name: pa.array(each, pa.int64()) for name, each in columns.items()}
+        return in_order(pa.table({"query": texts, **numbers}).cast(_schema(list(columns))))
+
+    tables = {"queries": rows(found, found=course.found[found])}
+    if course.rounds.tally is None:
+        return tables
+    counted = np.flatnonzero(course.weights)
+    numbers, off = count_of(course.last[counted]), deviation_of(course, course.weights[counted])
+    shown = numbers >= _SHOWN_FROM * off
+    tables["counts"] = rows(
+        counted,
+        count=pa.array(_up(numbers - 0.5), mask=~shown),
+        deviation=pa.array(_up(off), mask=~shown),
+        fewer_than=pa.array(_up(_BELOW * off), mask=shown),
+        week=np.full(counted.size, course.count_number * course.rounds.tally.every),
+    )
+    both = counted[course.before[counted, 1] > 0]
+    change = count_of(course.last[both] - course.before[both, 0])
+    weights = course.weights[both], course.before[both, 1]
+    noise = np.hypot(*(deviation_of(course, each) for each in weights))
+    up = change >= _RISING * noise
+    tables["rising"] = rows(both[up], change=_up(change[up] - 0.5), deviation=_up(noise[up]))
+    return tables
 
 
 def _up(numbers: Any) -> Any:
@@ -443,5 +517,7 @@ def write_page(series: OpenSeries) -> Path:
     """Write the page of the whole series, made of what is published."""
     path = series.folder / PAGE
     with atomic_file(path) as temporary:
-        temporary.write_text(render_series(series.to_dict(), series.plan, series.weeks), encoding="utf-8")
+        temporary.write_text(
+            render_series(series.to_dict(), series.plan, series.weeks, series.newest), encoding="utf-8"
+        )
     return path

@@ -20,9 +20,11 @@ _SHOWN = 12
 _WIDE, _HIGH = 600, 180
 
 
-def render_series(found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Path]) -> str:
-    """The page as HTML, from what :meth:`OpenSeries.to_dict` says and the folders of the weeks."""
-    queries = read_table(weeks[-1] / "queries.parquet").to_pylist() if weeks else []
+def render_series(
+    found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Path], last: Path | None
+) -> str:
+    """The page as HTML, from what :meth:`OpenSeries.to_dict` says, the weeks' folders, and the last one."""
+    queries = read_table(last / "queries.parquet").to_pylist() if last else []
     newest = [row["query"] for row in queries if row["found"] == len(weeks)]
     rising = read_table(weeks[-1] / "rising.parquet").to_pylist() if weeks and plan.rounds.tally else []
     return render(
@@ -33,7 +35,7 @@ def render_series(found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Pa
         verdict=verdict_on(plan.guarantee),
         a_user=A_USER,
         words=prose.words(plan),
-        line=_keys_over_time(found["keys_by_week"], found["weeks"]),
+        line=_keys_over_time([found["opening"], *found["keys_by_week"]], found["weeks"]),
         newest=newest[: 5 * _SHOWN],
         new=len(newest),
         rising=rising,
@@ -47,7 +49,7 @@ def _keys_over_time(by_week: Sequence[int], weeks: int) -> list[tuple[float, flo
     most = max(by_week, default=1) or 1
     return [
         (_WIDE * week / max(1, weeks), _HIGH * (1 - keys / most), week, keys)
-        for week, keys in enumerate(by_week, start=1)
+        for week, keys in enumerate(by_week)
     ]
 
 

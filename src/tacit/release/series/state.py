@@ -15,7 +15,7 @@ import hmac
 import io
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,8 @@ class KeptCourse:
     course: Course
     texts: pa.Array  # of items
     users: pa.Array  # keyed hashes
-    log: str = ""  # the keyed hash of the log that was last taken in
+    logs: dict[str, int] = field(default_factory=dict)
+    """Keyed hashes of the logs that were taken in, with the week of each."""
 
     @classmethod
     def empty(cls, rounds: SeriesRounds) -> KeptCourse:
@@ -129,7 +130,7 @@ class KeptCourse:
         """Write it whole or not at all, synced; returns the file's mark."""
         plain = {n: each for n, each in vars(self.course).items() if isinstance(each, int)}
         arrays = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
-        arrays["note"] = _bytes(json.dumps({**plain, "log": self.log}).encode())
+        arrays["note"] = _bytes(json.dumps({**plain, "logs": self.logs}).encode())
         arrays |= {name: _ipc(pa.table({name: getattr(self, name)})) for name in ("texts", "users")}
         packed: Any = io.BytesIO()
         np.savez(packed, **arrays)  # type: ignore[arg-type]
@@ -146,11 +147,11 @@ class KeptCourse:
         with np.load(packed, allow_pickle=False) as arrays:
             stored = dict(arrays)
         plain = json.loads(stored.pop("note").tobytes())
-        log, names = plain.pop("log"), {}
+        logs, names = plain.pop("logs"), {}
         for name, none in (("texts", _TEXTS), ("users", _USERS)):
             table = pa.ipc.open_stream(stored.pop(name).tobytes()).read_all()
             names[name] = pa.concat_arrays([*table.column(0).chunks, none])
-        return cls(Course(rounds, **plain, **stored), **names, log=log)
+        return cls(Course(rounds, **plain, **stored), **names, logs=logs)
 
     def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
         """Pairs of numbers for a table of different pairs ``user`` and ``query``; makes room for new ones."""
@@ -161,6 +162,14 @@ class KeptCourse:
         self.course.make_room(len(self.users), words_of(self.texts))
         who, what = people[np.asarray(names.indices)], items[np.asarray(queries.indices)]
         return np.stack([who, what], axis=1).astype(np.int32)
+
+    def know(self, texts: pa.Array, found: Any = 0) -> None:
+        """Let published texts be known from the start, found in these weeks."""
+        first, count = len(self.texts), len(texts)
+        self.texts = pa.concat_arrays([self.texts, texts])
+        self.course.make_room(0, words_of(self.texts))
+        self.course.found[first : first + count] = found
+        self.course.held[first:] = True
 
     def compact(self) -> None:
         """Forget texts that nobody has held and that wait for no count."""
