@@ -349,6 +349,22 @@ def test_a_state_works_once_and_in_its_own_browser(world: World) -> None:
         assert httpx.get(f"{world.address}/x.html", cookies=dict(replayed.cookies)).status_code == 303
 
 
+def test_a_state_is_used_up_even_where_the_provider_takes_its_code_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc_provider_mock._storage.Storage, "remove_authorization_code", lambda *_: None)
+    with world.browser() as client:
+        back = world.way_back(client, "ann")
+        before = dict(client.cookies)
+        assert client.get(back).status_code == 303
+        assert httpx.get(back, cookies=before).status_code == 403, "the same cookie, state and code"
+        late = world.way_back(client, "ann")
+        now = time.time()
+        with monkeypatch.context() as patch:
+            patch.setattr(serving.time, "time", lambda: now + 901)
+            assert client.get(late).status_code == 403, "a sign-in that took too long"
+
+
 def test_a_provider_that_calls_itself_otherwise_is_not_used(world: World, tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "sessions")
     server = SiteServer(

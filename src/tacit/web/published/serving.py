@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -45,8 +45,8 @@ _PATHS = (
 )
 ROUTES: Mapping[str, Role] = {path: role for role, paths in _PATHS for path in paths.split()}
 """The role that each route asks for, the first that fits; one that is not here is refused at the start."""
-_LEEWAY, _LONGEST = 60, 500
-"""Seconds by which the provider's clock may differ; characters of an account."""
+_LEEWAY, _LONGEST, _PATIENCE = 60, 500, 900
+"""Seconds by which the provider's clock may differ; characters of an account; seconds that a sign-in may take."""
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'", "Cache-Control": "no-store",
@@ -89,11 +89,23 @@ class Sessions:
 
     def begin(self, account: str, role: Role) -> str:
         """Return the id of a new session."""
-        made, now = secrets.token_urlsafe(32), time.time()
-        self._db.execute("DELETE FROM kept WHERE ends <= ?", [now])
-        row = [made, account, role.value, now + self.seconds]
-        self._db.execute("INSERT INTO kept VALUES (digest(?), ?, ?, ?)", row)
+        made = secrets.token_urlsafe(32)
+        self._keep(made, account, role.value, self.seconds)
         return made
+
+    def expect(self, state: str) -> None:
+        """Note the state of a sign-in that begins: somebody may come back with it once, within minutes."""
+        self._keep(f"state {state}", "", 0, _PATIENCE)
+
+    def expected(self, state: str) -> bool:
+        """Whether a sign-in with this state is under way; from now on it is not, whatever comes of it."""
+        asked = "DELETE FROM kept WHERE name = digest(?) AND ends > ? RETURNING 1"
+        return self._db.execute(asked, [f"state {state}", time.time()]).fetchone() is not None
+
+    def _keep(self, name: str, account: str, role: int, seconds: float) -> None:
+        now = time.time()
+        self._db.execute("DELETE FROM kept WHERE ends <= ?", [now])
+        self._db.execute("INSERT INTO kept VALUES (digest(?), ?, ?, ?)", [name, account, role, now + seconds])
 
     def find(self, identity: str) -> tuple[str, Role]:
         """Return the account and role of an id; nobody's, if it has ended or never was."""
@@ -200,7 +212,9 @@ class SiteServer:
     async def sign_in(self, request: Request) -> Any:
         try:
             await self._metadata()
-            return await self._client.authorize_redirect(request, f"{self.address}/signed-in")
+            answer = await self._client.authorize_redirect(request, f"{self.address}/signed-in")
+            self.sessions.expect(parse_qs(urlsplit(answer.headers["location"]).query)["state"][0])
+            return answer
         except Exception:  # its text may hold what was answered
             return self.page("unreachable", 502)
 
@@ -211,6 +225,8 @@ class SiteServer:
         wanted = {"iss": self.issuer, "aud": self.client}
         options = {name: {"essential": True, "value": value} for name, value in wanted.items()}
         try:
+            if not self.sessions.expected(request.query_params.get("state", "")):
+                raise ValueError  # a provider may take its code twice; a state is taken here but once
             await self._metadata()
             token = await self._client.authorize_access_token(request, claims_options=options, leeway=_LEEWAY)
             account, groups = token["userinfo"]["sub"], token["userinfo"].get(self.group_claim)
