@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def emit(
         as_json: print the document.
         render: draws what ``shown`` cannot hold, such as what depends on the console's width.
     """
+    if (results := _gathered.get(None)) is not None:
+        results.append(result)
     if as_json:
         sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         sys.stdout.flush()
@@ -79,6 +82,20 @@ def emit(
         stdout(markup=False).print(each, soft_wrap=isinstance(each, str | Text))
     if render is not None:
         render(stdout())
+
+
+_gathered: ContextVar[list[Mapping[str, Any]]] = ContextVar("gathered")
+
+
+@contextmanager
+def gathered() -> Iterator[list[Mapping[str, Any]]]:
+    """Gather the results of the commands that run in the block, however they are printed."""
+    found: list[Mapping[str, Any]] = []
+    token = _gathered.set(found)
+    try:
+        yield found
+    finally:
+        _gathered.reset(token)
 
 
 def table(headings: Sequence[str], rows: Iterable[Iterable[Any]], *, right: bool = False) -> Table:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from tacit.privacy import Guarantee
 from tacit.release.document.words import verdict_on
 
@@ -27,10 +29,15 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path) -> None:
     page = Path(result["page"])
     assert page == tmp_path / "demo/index.html"
     told = page.read_text(encoding="utf-8")
-    for command in ("generalise", "simulate", "group", "release"):
+    stops = re.findall(r'<section id="(\w+)".*?</section>', told, re.DOTALL)
+    assert stops == ["device", "pool", "service", "release"]
+    for stop, command in zip(stops, ("generalise", "simulate", "group", "release"), strict=True):
+        part = told.partition(f'<section id="{stop}"')[2].partition("</section>")[0]
         (typed,) = [line for line in result["commands"] if line.split()[1] == command]
-        assert html.escape(typed, quote=False) in told
-    for target in re.findall(r'href="([^#"]+)"', told):
+        assert typed in html.unescape(part)
+        assert all(said in part for said in ("Without Tacit", "With Tacit", "An attacker", "What it costs"))
+        assert "tacit serve --profile" in part or 'href="' in part, "each stop leads to the real page"
+    for target in re.findall(r'(?:href|src)="([^#"]+)"', told):
         assert (page.parent / target).is_file(), "every step links to the page that it made"
     manifest = json.loads((page.parent / "released/manifest.json").read_text(encoding="utf-8"))
     verdict = verdict_on(Guarantee.from_dict(manifest["guarantee"]))
@@ -38,6 +45,15 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path) -> None:
     officer = (page.parent / "released/release.html").read_text(encoding="utf-8")
     assert verdict.sure in told and verdict.sure in officer, "both pages say the same of the same release"
     assert [command.split()[1] for command in result["commands"]] == [
-        "synth", "release", "verify", "group", "profile", "profile", "generalise", "simulate", "evaluate",
-        "audit", "site",
+        "synth", "release", "verify", "group", "audit", "profile", "profile", "generalise", "simulate",
+        "audit", "evaluate", "audit", "site",
     ]  # fmt: skip
+    entries = pq.read_table(page.parent / "pool.parquet").num_rows
+    assert f"of the {entries:,} searches that went through the pool" in told
+    rows = manifest["published"]["queries"]["rows"]
+    assert re.search(rf"<p>{rows} quer(y|ies) that many people share", told)
+    telling = re.search(r"Of the (\d+) queries behind which this person's sensitive interest stands", told)
+    assert telling and int(telling[1]) > 1, "the page is about somebody who has something to hide"
+    assert "Nothing: this person has no place" not in told
+    sent = re.search(r"what the person reads about near it: ([^<]*)\.</p>", told)
+    assert sent and sent[1] != "nothing", "the query is one with which a topic goes out"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shlex
 import shutil
@@ -16,7 +18,7 @@ from rich.text import Text
 
 from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel, verb
-from tacit.terminal import emit, stdout
+from tacit.terminal import emit, gathered, stdout
 
 PANEL = Panel.WORLD
 
@@ -36,7 +38,7 @@ def demo(
     Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
     the log is real, and nothing leaves this machine.
     """
-    from tacit.web.story import K, Searcher, write_story
+    from tacit.web.story import WINDOW, K, Searcher, write_story
 
     begun = time.monotonic()
     _clear(output)
@@ -49,33 +51,37 @@ def demo(
     person = Searcher.of(log, output / "truth.parquet")
     act.say(
         "Release: the log is published under differential privacy",
-        "How sure somebody who knows everything else can become of one person is said by the command, and on"
+        "The command says how sure somebody who knows everything else can become of one person, and so does"
         " the page that it writes for the data protection officer.",
     )
     act.run(
-        "release", "adaptive", log, "--epsilon", 1, "--delta", 1e-6,
-        "--budget-epsilon", 1.25, "--budget-delta", 1e-5, "-o", released,
+        "release", "adaptive", log, "--epsilon", 1, "--delta", 1e-6, "--budget-epsilon", 1.25,
+        "--budget-delta", 1e-5, "--data-set", "Searches of people who do not exist", "-o", released,
     )  # fmt: skip
     act.run("verify", released, "--ledger", f"{log}.ledger")
     act.say(
         "Groups: a service ranks for a person by a public cohort",
         "The report begins with what a person's cohorts give away to somebody who knows one term of theirs.",
     )
-    act.run("group", log, "-o", output / "groups")
+    groups = output / "groups"
+    act.run("group", log, "-o", groups)
+    few = ("--steps", 20, "--draws", 20_000)
+    act.run("audit", "groups", groups, "--synthetic", *few, "-o", output / "groups-audit")
     act.say(
         "Device: what goes out with a query",
-        "One of the log's people, with a sensitive interest. Before the list of what is sensitive for"
-        " everybody was looked at, queries go alone; then with topics that the person reads about and that"
-        " are near the query.",
+        "One of the log's people, with a sensitive interest. Until the list of what is sensitive for"
+        " everybody has been looked at, queries go alone; then with topics that the person reads about and"
+        " that are near the query.",
     )
     act.run("profile", "build", profile, "--log", log, "--user", person.user)
     act.run("profile", "sensitive", profile)
     query = person.query_to_follow(profile, released)
     act.run("generalise", query, "--profile", profile)
     act.say("Pool: the query goes out under a region that others share", "People come, search and go.")
-    act.run(
-        "simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", output / "pool.parquet", "--verify"
-    )
+    pool = output / "pool.parquet"
+    act.run("simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", pool, "--verify")
+    known = ("--k", K, "--window", WINDOW)
+    act.run("audit", "pool", pool, *known, "--synthetic", "-o", output / "pool-audit")
     act.say(
         "Evaluate: what the release costs", "Half of the people are published, the others search with it."
     )
@@ -91,7 +97,9 @@ def demo(
     act.run("site", released, "--ledger", f"{log}.ledger", "-o", output / "site")
     page = write_story(output, person, query, act.ran).resolve()
     seconds = time.monotonic() - begun
-    result = {"output": str(output), "seconds": round(seconds, 1), "commands": act.ran, "page": str(page)}
+    result = {
+        "output": str(output), "seconds": round(seconds, 1), "commands": list(act.ran), "page": str(page)
+    }  # fmt: skip
 
     emit(
         result,
@@ -111,7 +119,8 @@ class _Stage:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self.ran: list[str] = []
+        self.ran: dict[str, Any] = {}
+        """Each command as it was typed, with its result."""
 
     def say(self, title: str, why: str) -> None:
         if not self._quiet:
@@ -119,29 +128,18 @@ class _Stage:
             stdout().print(escape(why), "")
 
     def run(self, *words: Any) -> None:
-        from tacit.commands import application
+        from tacit.commands import STOPPED, application
 
-        arguments = [str(word) for word in words]
-        self.ran.append(shlex.join(["tacit", *arguments]))
-        if self._quiet:
-            arguments += ["--json"]
-        else:
-            stdout().print(f"[bold green]$ {escape(self.ran[-1])}[/]", soft_wrap=True)
-        _invoke(application(), arguments, quiet=self._quiet)
+        typed = shlex.join(["tacit", *map(str, words)])
+        if not self._quiet:
+            stdout().print(f"[bold green]$ {escape(typed)}[/]", soft_wrap=True)
+        shown = contextlib.redirect_stdout(io.StringIO()) if self._quiet else contextlib.nullcontext()
+        with gathered() as results, shown:
+            if application()(list(map(str, words)), standalone_mode=False) == STOPPED:
+                raise KeyboardInterrupt
+        self.ran[typed] = results[0]
         if not self._quiet:
             stdout().print()
-
-
-def _invoke(app: typer.Typer, arguments: list[str], *, quiet: bool) -> None:
-    import contextlib
-    import io
-
-    from tacit.commands import STOPPED
-
-    shown = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
-    with shown:
-        if app(arguments, standalone_mode=False) == STOPPED:
-            raise KeyboardInterrupt
 
 
 def _clear(output: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,18 @@ from tacit.device import Guard
 from tacit.files import literal_path
 from tacit.groups import Groups
 from tacit.pages import render
-from tacit.pool import Region, verify_log
+from tacit.pool import Region
 from tacit.pool.protocol.template import named_template
 from tacit.privacy import Guarantee
 from tacit.release.document.words import verdict_on
+from tacit.taxonomy import load_wordnet
 
 K, WINDOW = 5, 50.0
 """What the demo's pool promises: so many people within such a window."""
+
+
+_TOLD = ("tumor", "religion", "sect", "pregnancy", "financial_condition", "indebtedness")
+"""Sensitive interests whose queries can stand on a page that anybody may open."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Searcher:
 
     user: str
     searches: int
+    records: int
+    """Rows of the log: a search with two clicks has two."""
     queries: tuple[str, ...]
     """Distinct queries, the most frequent first."""
     telling: tuple[str, ...]
@@ -47,28 +54,33 @@ class Searcher:
         rows = _rows(
             """
             WITH people AS (
-                SELECT "user", interests[list_position(sensitive, true)] AS private, behind
+                SELECT "user", list_intersect(interests, $told)[1] AS private, behind
                 FROM read_parquet($truth, hive_partitioning=false)
-                WHERE list_contains(sensitive, true) AND list_contains(sensitive, false)
+                WHERE list_has_any(interests, $told) AND list_contains(sensitive, false)
             ), records AS (
-                SELECT "user", query, url,
+                SELECT "user", query, url, "time",
                        row_number() OVER (PARTITION BY "user" ORDER BY file_row_number) AS place
                 FROM read_parquet($log, hive_partitioning=false, file_row_number=true)
             ), chosen AS (
                 SELECT "user" FROM people JOIN records USING ("user")
-                GROUP BY ALL HAVING count(url) BETWEEN 50 AND 300 ORDER BY count(url) DESC, "user" LIMIT 1
+                GROUP BY ALL HAVING count(url) BETWEEN 30 AND 400
+                ORDER BY least(count(DISTINCT query) FILTER (behind[place] = private), 5) DESC,
+                         count(url) DESC, "user" LIMIT 1
             )
-            SELECT "user", query, count(*), bool_or(coalesce(behind[place] = private, false))
+            SELECT "user", query, count(DISTINCT "time"), bool_or(coalesce(behind[place] = private, false)),
+                   count(*)
             FROM records JOIN people USING ("user") JOIN chosen USING ("user")
             GROUP BY ALL ORDER BY 3 DESC, query
             """,
             log=literal_path(log),
             truth=literal_path(truth),
+            told=[load_wordnet().synset(f"{name}.n.01") for name in _TOLD],
         )
         words = [row for row in rows if any(letter.isalpha() for letter in row[1])]
         return cls(
             user=rows[0][0],
             searches=sum(row[2] for row in rows),
+            records=sum(row[4] for row in rows),
             queries=tuple(row[1] for row in words),
             telling=tuple(row[1] for row in words if row[3]),
         )
@@ -81,31 +93,38 @@ class Searcher:
         return next((query for query in told if query in published), (told or self.queries)[0])
 
 
-def write_story(demo: Path, person: Searcher, query: str, commands: Sequence[str]) -> Path:
+def write_story(demo: Path, person: Searcher, query: str, ran: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write the page into the demo's folder, and return where it is.
 
     Args:
         demo: the folder, with every step of the demo done.
         person: whose query it is.
         query: the query that is followed.
-        commands: the commands that were run, as they were typed.
+        ran: the commands that were run, as they were typed, each with its result.
     """
+
+    def made(command: str) -> Mapping[str, Any]:
+        return next(found for typed, found in ran.items() if typed.startswith(f"tacit {command} "))
+
     page = demo / "index.html"
+    report = json.loads((demo / "groups/operator/report.json").read_text(encoding="utf-8"))
     written = render(
         "tacit.web",
         "story.html",
         query=query,
         person=person,
         k=K,
-        users=_json(demo / "groups/operator/report.json")["users"],
+        window=f"{WINDOW:g}",
+        users=report["users"],
         device=_device(demo / "me.profile", person, query),
-        pool=_pool(demo / "pool.parquet"),
-        groups=_groups(demo / "groups", person),
-        release=_release(demo / "released", person, query),
-        cost=_json(demo / "evaluation/results.json"),
+        pool={**_pool(demo / "pool.parquet"), **made("audit pool")["measured"]},
+        groups={"cohorts": _cohorts(demo / "groups", person), **report["singled_out"]},
+        release=_release(demo / "released", made("release"), person, query),
+        attack=made("audit people"),
+        cost=made("evaluate")["tasks"].values(),
         profile=demo / "me.profile",
-        commands=commands,
-        made_by={command.split()[1]: command for command in commands},
+        commands=list(ran),
+        made_by={command.split()[1]: command for command in reversed(ran)},
     )
     page.write_text(written, encoding="utf-8")
     return page
@@ -128,14 +147,14 @@ def _device(profile: Path, person: Searcher, query: str) -> dict[str, Any]:
 
 def _pool(log: Path) -> dict[str, Any]:
     """A search of middling size of its region from somebody whose record nobody shares."""
-    record, low, high, unique, entries = _rows(
+    record, low, high = _rows(
         """
         WITH entries AS (SELECT *, count(DISTINCT sender) OVER (PARTITION BY record) AS alike
                          FROM read_parquet($log, hive_partitioning=false)),
              sized AS (SELECT *, list_sum([ln(high[i] - low[i] + 1) for i in range(1, len(low) + 1)]) AS size
                        FROM entries WHERE guarded AND alike = 1)
-        SELECT record, low, high, (SELECT avg((alike = 1)::int) FROM entries), (SELECT count(*) FROM entries)
-        FROM sized ORDER BY abs(size - (SELECT median(size) FROM sized)), time LIMIT 1
+        SELECT record, low, high FROM sized
+        ORDER BY abs(size - (SELECT median(size) FROM sized)), time LIMIT 1
         """,
         log=literal_path(log),
     )[0]
@@ -145,29 +164,24 @@ def _pool(log: Path) -> dict[str, Any]:
         "exact": exact,
         "region": {name: region.get(name, "any") for name in exact},
         "as_they_are": sum(region.get(name) == value for name, value in exact.items()),
-        "unique": unique,
-        "entries": entries,
-        "found": verify_log(log, K, WINDOW),
     }
 
 
-def _groups(folder: Path, person: Searcher) -> dict[str, Any]:
+def _cohorts(folder: Path, person: Searcher) -> list[str]:
     with Groups.open(folder) as groups:
         place = groups.place(person.user)
-        cohorts = [groups.representative(each).about for each in (place.places if place else ())]
-    return {"cohorts": cohorts, **_json(folder / "operator/report.json")["singled_out"]}
+        return [groups.representative(each).about for each in (place.places if place else ())]
 
 
-def _release(folder: Path, person: Searcher, query: str) -> dict[str, Any]:
+def _release(folder: Path, made: Mapping[str, Any], person: Searcher, query: str) -> dict[str, Any]:
     """The row of the query first, then the most frequent ones; what a reader may become sure of."""
     rows = _released(folder)
-    guarantee = Guarantee.from_dict(_json(folder / "manifest.json")["guarantee"])
     counted = sorted((row for row in rows if row[1]), key=lambda row: (row[0] != query, -row[1]))
     return {
         "rows": len(rows),
         "counted": counted[:6],
         "telling": len({row[0] for row in rows} & set(person.telling)),
-        "belief": verdict_on(guarantee).sentences[0],
+        "belief": verdict_on(Guarantee.from_dict(dict(made["guarantee"]))).sentences[0],
     }
 
 
@@ -176,10 +190,6 @@ def _released(folder: Path) -> list[tuple[Any, ...]]:
     return _rows(
         "SELECT query, count, deviation FROM read_parquet($table, hive_partitioning=false)", table=table
     )
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _rows(sql: str, **values: Any) -> list[tuple[Any, ...]]:

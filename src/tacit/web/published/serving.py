@@ -46,7 +46,7 @@ _PATHS = (
 ROUTES: Mapping[str, Role] = {path: role for role, paths in _PATHS for path in paths.split()}
 """The role that each route asks for, the first that fits; one that is not here is refused at the start."""
 _LEEWAY, _LONGEST, _PATIENCE = 60, 500, 900
-"""Seconds by which the provider's clock may differ; characters of an account; seconds that a sign-in may take."""
+"""Seconds by which the provider's clock may differ; characters of an account; seconds for a sign-in."""
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'", "Cache-Control": "no-store",
