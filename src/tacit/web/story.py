@@ -124,7 +124,7 @@ def write_story(demo: Path, person: Searcher, query: str, ran: Mapping[str, Mapp
         cost=made("evaluate")["tasks"].values(),
         profile=demo / "me.profile",
         commands=list(ran),
-        made_by={command.split()[1]: command for command in reversed(ran)},
+        made_by={command.split()[1]: command for command in reversed(list(ran))},
     )
     page.write_text(written, encoding="utf-8")
     return page
