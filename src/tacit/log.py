@@ -138,7 +138,6 @@ class Log(Displayed):
         *,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        sessions: str = "time",
         session_gap: float | None = None,
         memory: int | str = _MEMORY,
     ) -> LogStatistics:
@@ -147,14 +146,13 @@ class Log(Displayed):
         Args:
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
-            sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
-            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
+            session_gap: minutes of pause that end a session; 30 if None.
             memory: what counting may take, in bytes or as text such as ``2GB``; the rest goes to disk.
         """
         from tacit.searchlog import opened_for_statistics
         from tacit.searchlog.sessions import SessionCut
 
-        cut = SessionCut.of(sessions, session_gap)
+        cut = SessionCut.of(session_gap)
         with opened_for_statistics(self.path, memory, since, until) as source:
             return source.statistics(cut)
 
@@ -172,17 +170,17 @@ class Log(Displayed):
         with opened_for_statistics(self.path, _MEMORY) as source:
             return source.frequent_queries(most, min_users)
 
-    def sessions(self, *, sessions: str = "time", session_gap: float | None = None) -> pa.Table:
+    def sessions(self, *, session_gap: float | None = None) -> pa.Table:
         """Return the records with a column ``session``, from 0 within each user; private, as they are.
 
         Args:
-            sessions: what ends a session; see :meth:`stats`.
-            session_gap: minutes of pause that always end one; see there.
+            session_gap: minutes of pause that end one; 30 if None.
         """
         from tacit.searchlog.sessions import SessionCut
 
-        records, cut = self.to_arrow(), SessionCut.of(sessions, session_gap)
-        return records.append_column("session", [cut.numbers(*records.select(["user", "time", "query"]))])
+        records = self.to_arrow()
+        numbers = SessionCut.of(session_gap).numbers(records.column("user"), records.column("time"))
+        return records.append_column("session", [numbers])
 
     # -- what leaves it ------------------------------------------------------------------------------
 
@@ -200,7 +198,6 @@ class Log(Displayed):
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         scrub: bool = True,
-        sessions: str = "time",
         session_gap: float | None = None,
         users: int | None = None,
         even_if_empty: bool = False,
@@ -226,8 +223,7 @@ class Log(Displayed):
             until: only records before this time (UTC).
             scrub: pass over records whose own text has an e-mail address, a phone, card or social security
                 number, or a long number.
-            sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
-            session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
+            session_gap: minutes of pause that end a session; 30 if None.
             users: about how many users the log has (public knowledge): say how many rows to expect, and
                 refuse a release of next to none.
             even_if_empty: go on although next to nothing can be expected.

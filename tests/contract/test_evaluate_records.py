@@ -27,18 +27,17 @@ def test_sessions_are_cut_as_asked() -> None:
     by_pauses = LogPart(records)
     assert by_pauses.searches.session.tolist() == [0, 0, 1]
     assert by_pauses.sessions == 2
-    assert LogPart(records, SessionCut.of("words")).searches.session.tolist() == [0, 1, 1]
-    assert LogPart(records, SessionCut.of("time", 60)).searches.session.tolist() == [0, 0, 0]
+    assert LogPart(records, SessionCut.of(60)).searches.session.tolist() == [0, 0, 0]
 
 
 def test_a_period_and_other_sessions_through_the_command(tmp_path: Path) -> None:
     log = write_popular_log(tmp_path / "log.parquet")
     until = START + timedelta(hours=100)
-    chosen = (*QUICK, "--until", until.isoformat(), "--sessions", "words", "--session-gap", "45")
+    chosen = (*QUICK, "--until", until.isoformat(), "--session-gap", "45")
     found = evaluate(log, tmp_path / "report", *chosen)
     assert found["about"]["users"] == 100
     assert found["about"]["until"] == until.isoformat()
-    assert "45 minutes, or a shorter one and other words" in found["about"]["sessions"]
+    assert "more than 45 minutes" in found["about"]["sessions"]
     whole = evaluate(log, tmp_path / "report", *QUICK, "--force")
     assert whole["about"]["users"] == 400
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["report"]
@@ -53,7 +52,7 @@ def test_a_sweep_goes_on_only_with_the_same_records(tmp_path: Path) -> None:
 
     swept(Preparation())
     with pytest.raises(InputError, match="another sessions"):
-        swept(Preparation(sessions=SessionCut.of("words")))
+        swept(Preparation(sessions=SessionCut.of(45)))
     with pytest.raises(InputError, match="another until"):
         swept(Preparation(until=datetime(2006, 3, 2)))
     with pytest.raises(InputError, match="no records of that period"):

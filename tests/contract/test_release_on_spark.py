@@ -103,9 +103,9 @@ def test_adaptive_finds_and_counts_the_same(engines: tuple[Engine, Engine], log:
     assert here == there
 
 
-def test_histories_are_cut_by_words_in_the_executors(engines: tuple[Engine, Engine], log: Path) -> None:
-    prepared = Preparation(sessions=SessionCut.of("words"))
-    here, there = (engine.table(prepared.apply(engine, engine.log(log))) for engine in engines)
+def test_histories_are_cut_alike_by_another_gap(engines: tuple[Engine, Engine], log: Path) -> None:
+    prepared = Preparation(sessions=SessionCut.of(45))
+    here, there = (engine.table(prepared.apply(engine.log(log))) for engine in engines)
     assert len(set(here["session"].to_pylist())) > 2
     assert in_order(there, here.schema).equals(in_order(here, here.schema))
 

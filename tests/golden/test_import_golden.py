@@ -15,7 +15,6 @@ from tacit.searchlog import check_log
 from tacit.searchlog.importing import ImportOptions, import_log
 from tacit.searchlog.readers.protocol import Reason
 from tacit.searchlog.readers.source import find_sources
-from tacit.searchlog.sessions import SessionCut
 from tacit.searchlog.statistics import opened_for_statistics
 
 _DEFECTS = Path(__file__).parent / "aol-defects.txt"
@@ -102,8 +101,7 @@ def test_excite_gives_its_exact_counts(tmp_path: Path) -> None:
     assert (file.format_name, file.lines, file.records) == ("excite", 4_501, 4_501)
     assert report.bad_lines == 0
     with opened_for_statistics(report.output) as opened:
-        found = opened.statistics(SessionCut.of("time"))
-        assert opened.statistics(SessionCut.of("words")).sessions == 1_320
+        found = opened.statistics()
     assert (found.records, found.users, found.queries, found.distinct_queries) == (4_501, 891, 4_482, 2_096)
     assert (found.clicks, found.sessions) == (0, 1_108)
     assert (found.first, found.last) == (datetime(1997, 9, 16, 0, 10, 11), datetime(1997, 9, 17, 0, 9, 23))

@@ -110,7 +110,7 @@ def calls(log: tacit.Log, folder: Path) -> dict[str, tuple[Callable[..., Any], d
                 "budget_delta": 1e-5,
             }
             | {"data_set": "", "controller": "", "purpose": "", "since": None, "until": None, "scrub": True}
-            | {"sessions": "time", "session_gap": None, "unsafe_exact_counts": False, "memory": "1GB"}
+            | {"session_gap": None, "unsafe_exact_counts": False, "memory": "1GB"}
             | {"threads": 1, "users": None, "even_if_empty": False},
         ),
         "Ledger": (tacit.Ledger, {"path": ledger}),

@@ -57,7 +57,6 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "since": st.sampled_from([None, "2006-03-01", "2006-09-01T12:00+02:00"]),
     "until": st.sampled_from([None, "2006-04-01"]),
     "scrub": st.booleans(),
-    "sessions": st.sampled_from(["time", "words"]),
     "session_gap": st.sampled_from([None, -1.0, 20.0]),
     "users": st.sampled_from([None, 300]),
     "a_person_may_be_shown": st.booleans(),

@@ -52,7 +52,7 @@ def counted(engine: Engine, mechanism: Mechanism, log: dict, preparation: Prepar
     rows = [(user, q, t, None if u is None else 1, u) for user, history in log.items() for q, t, u in history]
     columns = list(zip(*rows, strict=True)) or [()] * 5
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
-    counting = mechanism.count(engine, preparation.apply(engine, engine.load(table)))
+    counting = mechanism.count(engine, preparation.apply(engine.load(table)))
     found = {}
     for name, kept in counting.items():
         rows = engine.table(kept).to_pylist()

@@ -44,7 +44,7 @@ def prepared(engine: Engine, rows: list[tuple[str, str, str | None]]) -> Counter
         },
         schema=SCHEMA,
     )
-    kept = engine.table(Preparation().apply(engine, engine.load(table)))
+    kept = engine.table(Preparation().apply(engine.load(table)))
     return Counter(
         zip(kept["user"].to_pylist(), kept["query"].to_pylist(), kept["url"].to_pylist(), strict=True)
     )

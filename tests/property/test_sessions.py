@@ -19,7 +19,6 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import (
     SESSION_GAP,
     SessionCut,
-    SessionMethod,
     history_order,
     with_pauses,
 )
@@ -53,7 +52,7 @@ def logs(draw: st.DrawFn) -> pa.Table:
 
 
 def session_numbers(user: Any, time: Any, gap: timedelta = SESSION_GAP) -> np.ndarray:
-    return SessionCut(SessionMethod.TIME, gap).numbers(user, time, np.array([]))
+    return SessionCut(gap).numbers(user, time)
 
 
 @given(log=logs(), gap=_GAPS)
@@ -88,18 +87,10 @@ def test_the_query_form_cuts_as_the_array_form_does(log: pa.Table, gap: timedelt
     for user, number in zip(log["user"].to_pylist(), numbers, strict=True):
         sessions[user] = max(sessions[user], number)
     assert pauses == Counter(sessions)
-
-
-@given(log=logs())
-def test_there_is_one_start_a_session_and_it_is_the_earliest_listed(log: pa.Table) -> None:
-    starts = SessionCut(SessionMethod.TIME).starts(log["user"], log["time"], log["query"])
-    numbers = session_numbers(log["user"], log["time"])
-    users, times = log["user"].to_pylist(), log["time"].to_pylist()
-    sessions: dict[tuple[str, int], list[int]] = {}
-    for n, key in enumerate(zip(users, numbers.tolist(), strict=True)):
-        sessions.setdefault(key, []).append(n)
-    earliest = {min(members, key=lambda n: (times[n], n)) for members in sessions.values()}
-    assert set(np.flatnonzero(starts).tolist()) == earliest
+    on_engine = SessionCut(gap).numbered(table).to_pyarrow()
+    assert on_engine.column_names == [*log.column_names, "session"]
+    by_query = dict(zip(log["query"].to_pylist(), numbers, strict=True))
+    assert dict(zip(*(on_engine[name].to_pylist() for name in ("query", "session")), strict=True)) == by_query
 
 
 @given(log=logs())
@@ -120,7 +111,6 @@ def test_history_order_keeps_ties_as_listed() -> None:
 def test_an_empty_log_has_no_sessions() -> None:
     log = SCHEMA.empty_table()
     assert session_numbers(log["user"], log["time"]).size == 0
-    assert SessionCut(SessionMethod.TIME).starts(log["user"], log["time"], log["query"]).size == 0
 
 
 def test_a_negative_gap_is_refused() -> None:

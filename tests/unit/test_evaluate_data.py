@@ -169,7 +169,7 @@ def test_the_folds_are_those_of_the_seed_and_cut_sessions_as_asked() -> None:
         )
     )
     for fold in (0, 1):
-        both = split(hour.records, fold, 2, sessions=SessionCut.of("words", 90))
+        both = split(hour.records, fold, 2, sessions=SessionCut.of(90))
         assert [p.sessions for p in both] == [len(p) // 2 for p in both]  # not cut by the hour's pause
 
 

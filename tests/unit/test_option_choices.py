@@ -22,7 +22,6 @@ from tacit.searchlog.export import EXPORT_FORMATS
 from tacit.searchlog.readers import FORMATS
 from tacit.searchlog.readers.source import ENCODINGS
 from tacit.searchlog.readers.times import TIME_FORMATS
-from tacit.searchlog.sessions import SessionMethod
 
 TACIT: Any = typer.main.get_command(application())
 
@@ -30,7 +29,6 @@ TACIT: Any = typer.main.get_command(application())
 @pytest.mark.parametrize(
     ("option", "library"),
     [
-        ("stats --sessions", SessionMethod),
         ("export --format", EXPORT_FORMATS),
         ("ledger init --composition", CompositionRule),
         ("import --format", FORMATS),

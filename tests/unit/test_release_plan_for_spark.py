@@ -49,7 +49,7 @@ class Compiling:
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
 def test_every_statement_compiles(mechanism: Any) -> None:
     engine = Compiling()
-    log = Preparation(datetime(2006, 3, 1), datetime(2006, 4, 1)).apply(engine, ibis.table(LOG, name="log"))
+    log = Preparation(datetime(2006, 3, 1), datetime(2006, 4, 1)).apply(ibis.table(LOG, name="log"))
     mechanism.plan().count(engine, log)
     assert len(engine.statements) >= 1
     for statement in engine.statements:

@@ -1,6 +1,4 @@
-"""Sessions of a release by words: pairs, transitions and sequences follow the sessions the preparation
-cuts.
-"""
+"""Sessions of a release: pairs, transitions and sequences follow the sessions that the preparation cuts."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from tacit.searchlog.sessions import SessionCut
 
 _HISTORY = (("java", 0), ("cat pictures", 5), ("cat pictures cute", 50), ("java island", 300))
 _BY_TIME = {("java", "cat pictures")}
-_BY_WORDS = {("cat pictures", "cat pictures cute")}
+_WITH_MORE = {("cat pictures", "cat pictures cute")}
 _NO_NOISE = {"noise": 0.0, "threshold": 0, "noise_counts": 0.0}
 
 
@@ -53,28 +51,30 @@ _RELEASES = {
 
 
 @pytest.mark.parametrize("table", _RELEASES)
-@pytest.mark.parametrize(("method", "expected"), [("time", _BY_TIME), ("words", _BY_WORDS)])
+@pytest.mark.parametrize(("minutes", "expected"), [(None, _BY_TIME), (4, set()), (45, _BY_TIME)])
 def test_what_follows_what_is_said_by_the_sessions(
-    log: Path, table: str, method: str, expected: set[tuple[str, str]]
+    log: Path, table: str, minutes: float | None, expected: set[tuple[str, str]]
 ) -> None:
     mechanism: Mechanism = _RELEASES[table]
-    prepared = Preparation(scrub=False, sessions=SessionCut.of(method).settled())
+    if minutes == 45 and table == "transitions":  # the others give a user's first pair or session alone
+        expected = expected | _WITH_MORE
+    prepared = Preparation(scrub=False, sessions=SessionCut.of(minutes))
     with open_engine(threads=1) as engine:
-        tables = run(mechanism, engine, prepared.apply(engine, engine.log(log)), SeededRandomness(0))
+        tables = run(mechanism, engine, prepared.apply(engine.log(log)), SeededRandomness(0))
     rows = [list(row.values())[:-1] for row in tables[table].to_pylist()]
     assert {tuple(row[0]) if table == "sessions" else tuple(row) for row in rows} == expected
-    assert set(tables[table].column("count").to_pylist()) == {4}
+    assert set(tables[table].column("count").to_pylist()) <= {4}
     assert Preparation.from_dict(prepared.to_dict()) == prepared
 
 
 def test_an_empty_log_has_no_sessions(tmp_path: Path) -> None:
     pq.write_table(SCHEMA.empty_table(), tmp_path / "empty.parquet")
-    prepared = Preparation(sessions=SessionCut.of("words").settled())
+    prepared = Preparation(sessions=SessionCut.of(45))
     with open_engine(threads=1) as engine:
         tables = run(
             _RELEASES["pairs"],
             engine,
-            prepared.apply(engine, engine.log(tmp_path / "empty.parquet")),
+            prepared.apply(engine.log(tmp_path / "empty.parquet")),
             SeededRandomness(0),
         )
     assert tables["pairs"].num_rows == 0

@@ -50,8 +50,8 @@ def test_figures_of_a_small_log_by_hand(tmp_path: Path) -> None:
     )
     with opened_for_statistics(path) as source:
         found = source.statistics()
-        assert source.statistics(SessionCut.of("time", 29)).sessions == 4
-        assert source.statistics(SessionCut.of("time")).sessions == 3
+        assert source.statistics(SessionCut.of(29)).sessions == 4
+        assert source.statistics(SessionCut()).sessions == 3
     assert (found.records, found.users, found.queries, found.distinct_queries) == (6, 2, 5, 3)
     assert (found.clicks, found.sessions, found.queries_per_session) == (3, 3, 5 / 3)
     assert (found.occurring_once, found.of_one_user, found.top_percent) == (2 / 3, 2 / 3, 3 / 5)

@@ -131,7 +131,7 @@ def guess(
     else:
         planted += [(s.person, s.queries) for s, there in zip(secrets, asked, strict=True) if there]
     joined = log.union(engine.load(records(planted, at)))
-    counting = plan.count(engine, Preparation().apply(engine, joined))
+    counting = plan.count(engine, Preparation().apply(joined))
     charge()
     tables = withheld(plan.publish(engine, counting, OperatingSystemRandomness()))
     table = tables.get("queries", tables[plan.schedule.parts[0].table])

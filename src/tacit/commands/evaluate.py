@@ -48,7 +48,6 @@ def release(
     since: o.Since = None,
     until: o.Until = None,
     scrub: o.ScrubFlag = True,
-    sessions: o.Sessions = "time",
     session_gap: o.SessionGap = None,
     synthetic: Annotated[bool, typer.Option("--synthetic")] = False,
     workers: int | None = None,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -85,25 +85,11 @@ Since = Annotated[datetime | None, moment_option("Only records from this time on
 Until = Annotated[datetime | None, moment_option("Only records before this time (UTC).", RECORDS)]
 """``--until``: a public date."""
 
-SessionMethodName = Literal["time", "words"]
-"""As :class:`tacit.searchlog.sessions.SessionMethod`, which takes long to load."""
-
-Sessions = Annotated[
-    SessionMethodName,
-    typer.Option(
-        help="What ends a session: a pause (time), or a pause and other words (words).",
-        rich_help_panel=RECORDS,
-    ),
-]
-"""``--sessions``, of commands that cut histories into sessions."""
-
 SessionGap = Annotated[
     float | None,
-    typer.Option(
-        help="Minutes of pause that always end a session: 30 for time, 90 for words.", rich_help_panel=RECORDS
-    ),
+    typer.Option(help="Minutes of pause that end a session: 30 unless given.", rich_help_panel=RECORDS),
 ]
-"""``--session-gap``, beside ``--sessions``."""
+"""``--session-gap``, of commands that cut histories into sessions."""
 
 ScrubFlag = Annotated[
     bool,

@@ -69,7 +69,6 @@ def _publish(
     since: o.Since = None,
     until: o.Until = None,
     scrub: o.ScrubFlag = True,
-    sessions: o.Sessions = "time",
     session_gap: o.SessionGap = None,
     memory: o.Memory = None,
     threads: o.Threads = None,

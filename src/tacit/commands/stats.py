@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Sessions, Since, Until
+from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Since, Until
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
 
@@ -23,7 +23,6 @@ def stats(
         typer.Option(help="Show the text of at most so many of the queries that most users issued."),
     ] = None,
     min_users: Annotated[int, typer.Option(help="Show no query of fewer users than this; at least 5.")] = 50,
-    sessions: Sessions = "time",
     session_gap: SessionGap = None,
     since: Since = None,
     until: Until = None,
@@ -37,7 +36,7 @@ def stats(
     from tacit.searchlog.sessions import SessionCut
     from tacit.searchlog.statistics import StatisticsSource, check_frequent, opened_for_statistics
 
-    cut = SessionCut.of(sessions, session_gap)
+    cut = SessionCut.of(session_gap)
     check_frequent(1 if frequent_queries is None else frequent_queries, min_users, "frequent_queries")
     with opened_for_statistics(log, memory or _MEMORY, since, until) as source:
         with progress("Counting", total=StatisticsSource.STEPS, unit="passes") as bar:
@@ -46,8 +45,7 @@ def stats(
             "first": found.first.isoformat(sep=" "),
             "last": found.last.isoformat(sep=" "),
             "queries_per_session": found.queries_per_session,
-            "session_method": str(cut.method),
-            "session_gap_minutes": cut.longest_pause.total_seconds() / 60,
+            "session_gap_minutes": cut.gap.total_seconds() / 60,
         }
         if frequent_queries is not None:
             shown_queries = source.frequent_queries(frequent_queries, min_users)

@@ -143,7 +143,7 @@ class LogPart:
         user = Vocabulary(self.records.column("user")).find(self.records.column("user"))
         time = self.records.column("time")
         texts = self.records.column("query")
-        session = self.cut.numbers(user, time, texts) if len(user) else np.empty(0, np.int64)
+        session = self.cut.numbers(user, time) if len(user) else np.empty(0, np.int64)
         instant = np.asarray(time.cast(pa.timestamp("us")).cast(pa.int64()))
         query = self.queries.find(texts)
         url = self.urls.find(self.records.column("url"))

@@ -89,7 +89,6 @@ def evaluate_release(
     since: datetime | None = None,
     until: datetime | None = None,
     scrub: bool = True,
-    sessions: str = "time",
     session_gap: float | None = None,
     synthetic: bool = False,
     workers: int | None = None,
@@ -121,8 +120,7 @@ def evaluate_release(
         since: only records from this time on (UTC).
         until: only records before this time (UTC).
         scrub: leave out records that look as if they named somebody.
-        sessions: what ends a session: ``time`` (a pause alone) or ``words`` (a pause and other words).
-        session_gap: minutes of pause that always end a session; 30 for time and 90 for words if None.
+        session_gap: minutes of pause that end a session; 30 if None.
         synthetic: you vouch that nobody real is in the log, so that the report may be shared.
         workers: processes; one per processor, two at most, unless given.
         force: replace the report of another log or of other parameters.
@@ -136,7 +134,7 @@ def evaluate_release(
         if judgments is None and (qrels is not None or run is not None):
             raise ParameterError("judgments need topics: give `topics`.")
         named = _tasks_of(tasks, judgments)
-        prepared = Preparation(since, until, scrub, SessionCut.of(sessions, session_gap).settled())
+        prepared = Preparation(since, until, scrub, SessionCut.of(session_gap))
         plan = SweepPlan(settings, named, folds, draws, seed, prepared, judgments)
         sensitivity = sensitivity_of(readable, declared_synthetic=synthetic)
         workers = workers or min(2, len(os.sched_getaffinity(0)))

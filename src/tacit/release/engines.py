@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from tacit.errors import InfeasibleError, LogError, ParameterError, TacitError
 from tacit.files import literal_path
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.searchlog.sessions import SessionCut, with_session_numbers
 
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20
@@ -85,28 +84,15 @@ class Engine:
         with redacted_errors():
             return self.backend.con.sql(self.backend.compile(expression)).to_arrow_table()
 
-    def with_sessions(self, log: Any, cut: SessionCut) -> Any:
-        """The log with a column ``session``: the number of each record's session within its user.
-
-        Cut user by user outside the engine, through a private file that goes with the engine's own.
-        """
-        cut_log = self._read_back(with_session_numbers(self.batches(log.order_by("user")), cut))
-        # an empty log has no sessions
-        return log.mutate(session=ibis.literal(0, "int64")) if cut_log is None else cut_log
-
     def worked_out(self, expression: Any, change: Callable[[pa.RecordBatch], pa.Table]) -> Any | None:
         """The rows of ``expression``, each changed by itself outside the engine; None where there are none.
 
         They come back through a private file, so that their number is not limited by memory.
         """
-        return self._read_back(change(batch) for batch in self.batches(expression))
-
-    def _read_back(self, tables: Iterable[pa.Table]) -> Any | None:
-        """Tables as one table of the engine, through a private file; None where there are none."""
         self._kept_so_far += 1
         path = self.scratch / f"worked-out-{self._kept_so_far}.parquet"
         writer = None
-        for table in tables:
+        for table in (change(batch) for batch in self.batches(expression)):
             writer = writer or pq.ParquetWriter(path, table.schema, compression="snappy")
             writer.write_table(table)
         if writer is None:

@@ -28,7 +28,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
-from tacit.release.engines import Engine
 from tacit.release.execution import Tables
 from tacit.searchlog.schema import WORDLESS
 from tacit.searchlog.sessions import BY_PAUSES, SessionCut
@@ -100,14 +99,15 @@ class Preparation:
         if self.since and self.until and self.since >= self.until:
             raise ParameterError.outside("since", self.since.isoformat(), "before `until`")
 
-    def apply(self, engine: Engine, log: Any) -> Any:
+    def apply(self, log: Any) -> Any:
+        """Keep the records of a log, an Ibis expression, that take part."""
         log = log.filter(log["query"] != WORDLESS)
         if self.since is not None:
             log = log.filter(log.time >= self.since)
         if self.until is not None:
             log = log.filter(log.time < self.until)
         log = plainly_harmless(log) if self.scrub else log
-        return log if self.sessions == BY_PAUSES else engine.with_sessions(log, self.sessions)
+        return log if self.sessions == BY_PAUSES else self.sessions.numbered(log)
 
     def to_dict(self) -> dict[str, Any]:
         return {

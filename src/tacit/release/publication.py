@@ -199,7 +199,6 @@ def publish(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     scrub: bool = True,
-    sessions: str = "time",
     session_gap: float | None = None,
     users: int | None = None,
     even_if_empty: bool = False,
@@ -228,7 +227,7 @@ def publish(
     refuse_overwriting(output)
     settled.check()
     given = About(data_set=data_set, controller=controller, purpose=purpose).to_dict()
-    cut = SessionCut.of(sessions, session_gap).settled()
+    cut = SessionCut.of(session_gap)
     prepared = Preparation(moment("since", since), moment("until", until), flag("scrub", scrub), cut)
     most = None if memory is None else size("memory", memory)
     workers = None if threads is None else whole("threads", threads, 1)
@@ -346,7 +345,7 @@ def publish_log(
             atomic_directory(order.output) as folder,
         ):
             report("counting")
-            log = order.preparation.apply(engine, engine.log(order.log))
+            log = order.preparation.apply(engine.log(order.log))
             order.mechanism.admit(engine, log)
             counting = order.mechanism.count(engine, log)
             report("charging the ledger")

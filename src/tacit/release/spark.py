@@ -25,7 +25,6 @@ import pyarrow.parquet as pq
 from tacit.errors import InfeasibleError, LogError, ParameterError, TacitError
 from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource
 from tacit.release.engines import BATCH, Engine, private_folder
-from tacit.searchlog.sessions import SessionCut, with_session_numbers
 
 _ZONE = "spark.sql.session.timeZone"
 _SETTINGS = {
@@ -109,18 +108,6 @@ class SparkEngine(Engine):
         if kept is not expression:
             self.drop(kept)
         return found
-
-    def with_sessions(self, log: Any, cut: SessionCut) -> Any:
-        """The log with a column ``session``: histories are cut in the executors, each user in one place."""
-
-        def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for table in with_session_numbers(batches, cut):
-                yield from table.combine_chunks().to_batches()
-
-        frame = self.frame(log)
-        schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema)
-        users = frame.repartition("user").sortWithinPartitions("user")
-        return self.changed(users, numbered, f"{schema}, session bigint")
 
     def drop(self, table: Any) -> None:
         """Forget a kept table, and remove its files."""

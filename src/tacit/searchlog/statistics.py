@@ -22,7 +22,7 @@ from tacit.display import Displayed
 from tacit.errors import InfeasibleError, LogError, ParameterError
 from tacit.files import literal_path
 from tacit.searchlog.schema import check_log
-from tacit.searchlog.sessions import SessionCut, SessionMethod, with_begins, with_pauses
+from tacit.searchlog.sessions import SessionCut, with_pauses
 from tacit.validation import moment, size, whole
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ FEWEST_USERS = 5
 """The text of a query is never shown for fewer users than this, whatever the parameters."""
 
 _QUANTILES = (0.5, 0.9, 0.99)
-_BATCH = 1 << 17
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,14 +196,6 @@ class StatisticsSource:
         ((pauses,),) = self._rows(str(ibis.to_sql(with_pauses(columns, gap).paused.sum(), dialect="duckdb")))
         return int(pauses or 0)
 
-    def _sessions(self, cut: SessionCut, users: int) -> int:
-        if cut.method is SessionMethod.TIME:
-            return users + self._pauses(cut.longest_pause)
-        searches = self._connection.sql(
-            'SELECT DISTINCT "user" AS user, time, query FROM log ORDER BY "user"'
-        ).to_arrow_reader(_BATCH)
-        return sum(int(np.asarray(block.column("begins")).sum()) for block in with_begins(searches, cut))
-
     def statistics(
         self, cut: SessionCut | None = None, step: Callable[[], None] = lambda: None
     ) -> LogStatistics:
@@ -221,7 +212,7 @@ class StatisticsSource:
         ).fetchnumpy()
         counts = np.sort(np.asarray(per_user["records"]))
         step()
-        sessions = self._sessions(cut, len(counts))
+        sessions = len(counts) + self._pauses(cut.gap)
         step()
         self._count_queries()
         spectrum = self._connection.execute(

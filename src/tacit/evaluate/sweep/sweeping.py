@@ -77,7 +77,7 @@ class SweepPlan:
     def extent(self, log: Path) -> tuple[int, int]:
         """Count the records of the period, and their users."""
         with open_engine(memory=_COUNTING) as engine:
-            table = replace(self.preparation, scrub=False, sessions=BY_PAUSES).apply(engine, engine.log(log))
+            table = replace(self.preparation, scrub=False, sessions=BY_PAUSES).apply(engine.log(log))
             found = engine.table(table.aggregate(records=table.count(), users=table.user.nunique()))
         return found.column("records")[0].as_py(), found.column("users")[0].as_py()
 
@@ -212,7 +212,7 @@ def run_fold(
         loaded = None
         for setting, draws in _missing(store, plan, fold):
             if loaded is None and not setting.is_anchor:
-                loaded = prepared.apply(engine, original.log())
+                loaded = prepared.apply(original.log())
                 loaded = engine.keep(loaded) if len(original.files) == 1 else loaded
             begun = time.process_time()
             for draw, released in _releases(setting, engine, loaded, draws):

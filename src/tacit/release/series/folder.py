@@ -398,7 +398,7 @@ class _Work:
     def _take_in(self, log: Path, digest: str, taken: Preparation) -> None:
         self.report("reading")
         with open_engine(memory=memory_for(log)) as engine:
-            records = taken.apply(engine, engine.log(log))
+            records = taken.apply(engine.log(log))
             asked = engine.table(items_of(records, Item.QUERIES).select("user", "query").distinct())
         kept = self.kept
         kept.course.begin_week(kept.take_in(asked, self.key), self.source)
