@@ -89,10 +89,10 @@ def test_a_log_without_a_place_needs_its_ledger_named(tmp_path: Path) -> None:
 
 
 def test_sessions_are_counted_within_each_user() -> None:
-    cut = tacit.read_log(RECORDS).sessions(sessions="time")
+    cut = tacit.read_log(RECORDS).sessions()
     assert cut["session"].to_pylist() == [0, 0, 0]
     later = RECORDS | {"time": [*RECORDS["time"][:1], datetime(2026, 3, 2), RECORDS["time"][2]]}
-    assert tacit.read_log(later).sessions(sessions="time")["session"].to_pylist() == [0, 1, 0]
+    assert tacit.read_log(later).sessions()["session"].to_pylist() == [0, 1, 0]
 
 
 def test_nothing_shows_what_people_searched_for(tmp_path: Path) -> None:
