@@ -297,7 +297,7 @@ def _find_in_past(kept: KeptCourse, log: Path, scrub: bool) -> None:
     if (rounds := kept.course.rounds.history) is None:
         raise ParameterError("this series has no part for a log of the past.")
     with open_engine(memory=memory_for(log)) as engine:
-        held = read_held(engine, Preparation(scrub=scrub).apply(engine, engine.log(log)), (HeldItem.QUERIES,))
+        held = read_held(engine, Preparation(scrub=scrub).apply(engine.log(log)), (HeldItem.QUERIES,))
         found = select(rounds, held.holdings, OperatingSystemRandomness()).items
         texts = held.keys("queries", found).column("query").cast(pa.string()).combine_chunks()
     kept.know(texts.filter(pc.invert(pc.is_in(texts, value_set=kept.texts))))
