@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests import exact_pairs
 from tests.claims import session, zealous
 from tests.guarantee_tables import HOW_TO, TABLES
 from tests.short_forms import session_parameters, zealous_parameters
@@ -60,7 +61,7 @@ def test_figures_in_the_prose() -> None:
     assert f"a factor of {two / one:.1f}" in text("session")
     assert f"{math.exp(4):.0f}" == "55"
     assert 8.8e6 < math.exp(16) < 9e6
-    pair = exact.product(exact.selected(math.exp(-0.1), 4, 0, 4) for _ in range(30))
+    pair = exact.product(exact_pairs.selected(math.exp(-0.1), 4, 0, 4) for _ in range(30))
     assert exact.divergence(pair, math.exp(0.1)) > 0.5  # the filter before the limit, on the page of A_Click
 
 

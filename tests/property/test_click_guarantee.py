@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import exact_pairs
 from tests.claims import click
 from tests.short_forms import click_parameters
 
@@ -56,7 +57,9 @@ def test_pure_epsilon_holds_for_any_threshold_and_is_attained() -> None:
         for parts in partitions(2):
             for bases in itertools.product(range(8), repeat=len(parts)):
                 pair = exact.product(
-                    exact.selected(HALF, base + k, base, threshold + 1, exact.noisy(HALF, base + k, base))
+                    exact_pairs.selected(
+                        HALF, base + k, base, threshold + 1, exact.noisy(HALF, base + k, base)
+                    )
                     for k, base in zip(parts, bases, strict=True)
                 )
                 worst = max(worst, pair.largest_ratio(), pair.flipped().largest_ratio())
@@ -68,7 +71,7 @@ def test_theorem_1_second_term_is_an_artefact() -> None:
     a = math.exp(-0.1)
     ratios = []
     for base in range(60):
-        pair = exact.selected(a, base + 1, base, 11)
+        pair = exact_pairs.selected(a, base + 1, base, 11)
         ratios += [pair.largest_ratio(), pair.flipped().largest_ratio()]
     assert max(ratios) == pytest.approx(1.105, abs=0.0005)
     parameters = click_parameters(1, 0, 10.0, 10, 1e9, 1e9, 1e9, transitions=False)
@@ -84,7 +87,7 @@ def pool_pair(a: float, base: int, records: int, threshold: int, chance: float) 
         share = chance if count == 0 else 1.0
         appears.append(share * exact.survival(a, t - count))
         missing.append(1 - share * exact.survival(a, t - count))
-    return exact.released((appears[0], appears[1]), (missing[0], missing[1]))
+    return exact_pairs.released((appears[0], appears[1]), (missing[0], missing[1]))
 
 
 @pytest.mark.parametrize("chance", [1.0, 0.7, 0.2])
@@ -119,7 +122,7 @@ def test_threshold_selection_holds_and_its_delta_is_attained(d: int, threshold: 
     for parts in partitions(d):
         for bases in itertools.product((0, 1, threshold, threshold + 2), repeat=len(parts)):
             pair = exact.product(
-                exact.selected(
+                exact_pairs.selected(
                     0.5,
                     base + k,
                     base or None,
@@ -149,7 +152,7 @@ def test_the_union_bound_is_close_and_korolova_is_loose() -> None:
 def test_publishing_the_compared_count_costs_the_selection_alone() -> None:
     for base in range(9):
         for k in (1, 2, 3):
-            pair = exact.thresholded(HALF, base + k, base, 5)
+            pair = exact_pairs.thresholded(HALF, base + k, base, 5)
             assert max(pair.largest_ratio(), pair.flipped().largest_ratio()) <= 2**k
     same = click_parameters(3, 0, NOISE, 4, None, 1.0, 1.0, transitions=False)
     assert click.guarantee(same).epsilon == pytest.approx(3 * math.log(2))
@@ -157,7 +160,7 @@ def test_publishing_the_compared_count_costs_the_selection_alone() -> None:
 
 def test_listing_exactly_what_was_clicked_reveals_a_single_click() -> None:
     """A url that only one user clicked, listed with a noisy count whatever that count is: δ = 1."""
-    listed = exact.released((1.0, 0.0), (0.0, 1.0), exact.noisy(0.9, 1, 1))
+    listed = exact_pairs.released((1.0, 0.0), (0.0, 1.0), exact.noisy(0.9, 1, 1))
     assert exact.divergence(listed, math.exp(50.0)) == pytest.approx(1.0)
 
 
@@ -267,7 +270,7 @@ def test_a_budget_for_each_side_of_the_domain_would_leak() -> None:
     """q_f queries inside the domain and q_f outside: twice the moved counts, beyond the claimed ε and δ."""
     parameters = click_parameters(1, 0, NOISE, 3, NOISE, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
     claim = click.guarantee(parameters)
-    both = exact.product(exact.selected(0.5, 5, 4, 4, exact.noisy(0.5, 5, 4)) for _ in range(2))
+    both = exact.product(exact_pairs.selected(0.5, 5, 4, 4, exact.noisy(0.5, 5, 4)) for _ in range(2))
     assert exact.divergence(both, math.exp(claim.epsilon)) > claim.delta
 
 
@@ -296,7 +299,7 @@ def test_the_frequency_filter_before_limiting_breaks_the_bound() -> None:
     assert sum(abs(change) for change in after.values()) == minimum
 
     claim = click.guarantee(click_parameters(1, 0, 10.0, 3, None, 1.0, 1.0, transitions=False))
-    pair = exact.product(exact.selected(math.exp(-0.1), minimum - 1, 0, 4) for _ in range(size))
+    pair = exact.product(exact_pairs.selected(math.exp(-0.1), minimum - 1, 0, 4) for _ in range(size))
     assert exact.divergence(pair, math.exp(claim.epsilon)) > 0.5
 
 
@@ -312,7 +315,7 @@ def test_the_frequency_filter_after_limiting_is_charged(mode: ClickMode) -> None
     for parts in partitions(2):
         for bases in itertools.product(range(8), repeat=len(parts)):
             pair = exact.product(
-                exact.thresholded(
+                exact_pairs.thresholded(
                     0.5,
                     base + k if base + k >= minimum else absent,
                     base if base >= minimum else absent,

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import exact_pairs
 from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
@@ -90,11 +91,12 @@ def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
     z = zealous_parameters(3, 3.0, 1, 12)
     a = math.exp(-1 / z.noise)
     histories = [
-        exact.product(exact.thresholded(a, c, c - 1 or None, 12) for c in (first, 1, 9)) for first in (1, 12)
+        exact.product(exact_pairs.thresholded(a, c, c - 1 or None, 12) for c in (first, 1, 9))
+        for first in (1, 12)
     ]
     c = click_parameters(2, 0, 3.0, 9, 4.0, 1.0, 1.0, False, mode=ClickMode.APPROXIMATE)
     fresh = exact.noisy(math.exp(-1 / 4.0), 10, 8)
-    clicks = [exact.selected(a, 10, 8, 10, fresh), exact.selected(a, 2, None, 10)]
+    clicks = [exact_pairs.selected(a, 10, 8, 10, fresh), exact_pairs.selected(a, 2, None, 10)]
     for pairs, event in ((histories, zealous.event(z)), (clicks, click.event(c))):
         for epsilon in (0.2, 0.5, 1.0):
             bound = loss_of(event, 2).delta(epsilon)

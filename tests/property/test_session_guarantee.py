@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import exact_pairs
 from tests.claims import session
 from tests.short_forms import session_parameters
 
@@ -56,14 +57,14 @@ def sequence_pair(p, one: int, two: int) -> exact.Pair:
     a = math.exp(-1 / p.noise)
     counts = [count or None for count in (one, two)]
     if p.noise_counts is None:
-        return exact.thresholded(a, counts[0], counts[1], p.threshold + 1)
+        return exact_pairs.thresholded(a, counts[0], counts[1], p.threshold + 1)
     then = exact.noisy(math.exp(-1 / p.noise_counts), one, two)
-    return exact.selected(a, counts[0], counts[1], p.threshold + 1, then)
+    return exact_pairs.selected(a, counts[0], counts[1], p.threshold + 1, then)
 
 
 def fresh_delta(p, counts: Counter[str], factor: float) -> float:
     pair = exact.product(
-        exact.selected(math.exp(-1 / p.noise), k, None, p.threshold + 1) for k in counts.values()
+        exact_pairs.selected(math.exp(-1 / p.noise), k, None, p.threshold + 1) for k in counts.values()
     )
     return float(exact.divergence(pair, factor))
 
@@ -184,8 +185,8 @@ def test_the_weaker_of_the_two_parts_is_not_the_whole() -> None:
     """Section 4.4.2 states ε = 8, δ = 2.25e-7 for both parts; the exact divergence at ε = 8 is far above."""
     p = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, 1.0))
     figure = session.paper_figure(p)
-    sequences = [exact.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
-    clicks = [exact.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
+    sequences = [exact_pairs.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
+    clicks = [exact_pairs.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
     leak = exact.divergence(exact.product(sequences + clicks), math.exp(figure.epsilon))
     assert leak > 1000 * figure.delta
     whole = session.guarantee(p)

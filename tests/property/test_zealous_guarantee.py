@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import exact_pairs
 from tests.claims import zealous
 from tests.short_forms import zealous_parameters
 
@@ -28,7 +29,7 @@ def publish(count: int, tau: int) -> int | None:
 
 def item(base: int, one: bool, other: bool, tau: int, t: int, a: float | Fraction = HALF) -> exact.Pair:
     """An item that ``base`` other users have, and the user in question has in one log or the other."""
-    return exact.thresholded(a, publish(base + one, tau), publish(base + other, tau), t)
+    return exact_pairs.thresholded(a, publish(base + one, tau), publish(base + other, tau), t)
 
 
 def patterns(m: int, bases: range, neighbours: Neighbours) -> list[list[tuple[int, bool, bool]]]:
@@ -146,7 +147,7 @@ def test_the_printed_threshold_leaks() -> None:
     assert continuous == pytest.approx(1.06e-3, abs=0.005e-3)
     parameters = zealous_parameters(m, noise, 1, math.ceil(printed))
     assert zealous.paper_figure(parameters).delta <= delta
-    fresh = exact.product(exact.thresholded(math.exp(-1 / noise), None, 1, 79) for _ in range(m))
+    fresh = exact.product(exact_pairs.thresholded(math.exp(-1 / noise), None, 1, 79) for _ in range(m))
     leak = exact.divergence(fresh, math.exp(epsilon))
     assert leak > 1000 * delta
     assert zealous.guarantee(parameters, Neighbours.REPLACE).delta == pytest.approx(leak, rel=1e-9)
@@ -210,7 +211,7 @@ def test_on_logs_from_records_to_divergence(
         claim = zealous.guarantee(parameters, neighbours)
         counts, other = log_counts(left, m), log_counts(right, m)
         pair = exact.product(
-            exact.thresholded(
+            exact_pairs.thresholded(
                 math.exp(-1 / noise),
                 publish(counts.get(key, 0), tau),
                 publish(other.get(key, 0), tau),
@@ -254,7 +255,7 @@ def test_choosing_by_global_counts_breaks_the_bound() -> None:
     def leak(count: Callable[[dict[str, list[str]], int], dict[str, int]]) -> float:
         left, right = count(log, 1), count(neighbour, 1)
         pair = exact.product(
-            exact.thresholded(math.exp(-1 / 2.0), left.get(key) or None, right.get(key) or None, 25)
+            exact_pairs.thresholded(math.exp(-1 / 2.0), left.get(key) or None, right.get(key) or None, 25)
             for key in sorted(left.keys() | right.keys())
         )
         return float(exact.divergence(pair, math.exp(claim.epsilon)))

@@ -21,7 +21,7 @@ from tacit.release.mechanism import Mechanism
 
 SHIPPED: list[tuple[Mechanism, float, float]] = [
     (tacit.Zealous(epsilon=1), 0.90, 0.90),
-    (tacit.Zealous(epsilon=1, per_user=10), 0.25, 0.80),
+    (tacit.Zealous(epsilon=1, per_user=10), 0.25, 0.75),
     (tacit.Zealous(epsilon=2, neighbours="replace"), 1.7, 1.7),
     (tacit.Session(epsilon=1), 0.88, 0.88),
     (tacit.Adaptive(epsilon=1, per_user=1), 0.88, 0.88),

@@ -114,3 +114,9 @@ def test_rates_on_the_claimed_curve_show_the_whole_claim_and_no_more() -> None:
 def test_the_event_that_does_not_occur_counts_too() -> None:
     often = Seen(9_990, 9_000, 10_000)
     assert often.epsilon(0.0) > math.log(10) - 0.8 > math.log(9_990 / 9_000)
+
+
+def test_rates_that_hardly_differ_show_next_to_nothing() -> None:
+    """However little noise they would need: its scale stays finite."""
+    for event in (LAPLACE, GaussianRounds(0.8, 1e-3, 1.0)):
+        assert 0 <= weakest(event, 0.3 + 1e-9, 0.3) < 1e-5

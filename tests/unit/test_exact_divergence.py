@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from tests import exact_pairs
 
 from tacit.audit import exact
 
@@ -54,7 +55,7 @@ def joint(*parts: dict) -> dict:
 @pytest.mark.parametrize("factor", [1.0, 1.3, 2.0, 5.0])
 def test_a_thresholded_count(count: int | None, other: int | None, t: int, factor: float) -> None:
     a = 0.6
-    pair = exact.thresholded(a, count, other, t)
+    pair = exact_pairs.thresholded(a, count, other, t)
     one, two = enumerated_threshold(a, count, t), enumerated_threshold(a, other, t)
     assert pair.hockey_stick(factor) == pytest.approx(plain_hockey_stick(one, two, factor), abs=1e-14)
     assert math.fsum(p for p, _ in pair.atoms) == pytest.approx(1)
@@ -64,7 +65,7 @@ def test_a_thresholded_count(count: int | None, other: int | None, t: int, facto
 @pytest.mark.parametrize(("count", "other"), [(0, 1), (5, 1), (4, 4), (6, 2)])
 @pytest.mark.parametrize("factor", [1.0, 1.3, 4.0])
 def test_a_selected_count_with_fresh_noise(count: int, other: int, factor: float) -> None:
-    pair = exact.selected(0.5, count, other, 4, exact.noisy(0.7, count, other))
+    pair = exact_pairs.selected(0.5, count, other, 4, exact.noisy(0.7, count, other))
     one, two = enumerated_selection(0.5, 0.7, count, 4), enumerated_selection(0.5, 0.7, other, 4)
     assert pair.hockey_stick(factor) == pytest.approx(plain_hockey_stick(one, two, factor), abs=1e-14)
 
@@ -72,7 +73,7 @@ def test_a_selected_count_with_fresh_noise(count: int, other: int, factor: float
 @pytest.mark.parametrize("factor", [1.0, 2.0, 4.0])
 def test_a_product_of_keys(factor: float) -> None:
     a = 0.4
-    pair = exact.product([exact.thresholded(a, None, 1, 3), exact.thresholded(a, 4, 3, 3)])
+    pair = exact.product([exact_pairs.thresholded(a, None, 1, 3), exact_pairs.thresholded(a, 4, 3, 3)])
     one = joint(enumerated_threshold(a, None, 3), enumerated_threshold(a, 4, 3))
     two = joint(enumerated_threshold(a, 1, 3), enumerated_threshold(a, 3, 3))
     assert pair.hockey_stick(factor) == pytest.approx(plain_hockey_stick(one, two, factor), abs=1e-14)
@@ -96,7 +97,7 @@ def test_fractions_stay_exact() -> None:
 def test_the_factor_that_goes_with_a_delta(delta: Fraction, flip: bool) -> None:
     """δ(e^ε) at the factor found is the δ asked for, and a smaller factor has a larger δ."""
     for pair in (
-        exact.product([exact.thresholded(HALF, None, 1, 3), exact.noisy(HALF, 3, 1)]),
+        exact.product([exact_pairs.thresholded(HALF, None, 1, 3), exact.noisy(HALF, 3, 1)]),
         exact.noisy(HALF, 0, 2),
         exact.noisy(HALF, 4, 4),
     ):

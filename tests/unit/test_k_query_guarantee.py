@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import pytest
+from tests import exact_pairs
 
 from tacit.audit import exact
 from tacit.errors import ParameterError
@@ -27,7 +28,7 @@ def test_an_attacker_with_accounts_tells_the_logs_apart() -> None:
     without, with_user = published(planted, k), published([*planted, ("victim", query)], k)
     assert without == set()
     assert with_user == {query}
-    shown = exact.released((float(query in with_user), float(query in without)), (0.0, 1.0))
+    shown = exact_pairs.released((float(query in with_user), float(query in without)), (0.0, 1.0))
     for epsilon in (0.1, 10.0, 500.0):
         assert exact.divergence(shown, math.exp(epsilon)) == 1
 

@@ -123,7 +123,7 @@ def weakest(event: Event, p: float, q: float) -> float:
         low, high = 1.0, LARGEST / max(event.guarantee.epsilon, 1e-3)
         if not allows(high):
             return high
-    while high - low > 1e-4 * high:
+    while high - low > max(1e-4 * high, 1e-6):
         middle = (low + high) / 2
         low, high = (low, middle) if allows(middle) else (middle, high)
     return low

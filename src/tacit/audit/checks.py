@@ -12,8 +12,11 @@ noise, of our choice. Each ends with a :class:`Fault` or says what it found.
 
 Of rounds and single counts, at the one place where numbers of a log meet noise:
 
+- :func:`holds_as_counted`: everybody's items, each once, as they are read from a log;
 - :func:`moves_as_stated`: what one person moves there, all noise and what follows from it being equal;
-- :func:`widths_as_stated`: each noise has the width that is charged.
+- :func:`finds_as_stated`: what stands at a threshold is found, and what stands one step below is not;
+- :func:`widths_as_stated`: each noise has the distribution that is charged;
+- :func:`composes_as_claimed`: ε and δ of all noise and of chance finds, computed a second time.
 """
 
 from __future__ import annotations
@@ -33,20 +36,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from scipy.special import ndtr
+from scipy.stats import chi2
 
 from tacit.audit import exact
 from tacit.audit.neighbours import CountedPair, log_table, pairs_of
 from tacit.audit.replicas import Numbered
 from tacit.privacy import GuaranteeKind
-from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.privacy.noise.randomness import KeyedRandomness, OperatingSystemRandomness, RandomSource
 from tacit.release import execution
 from tacit.release.mechanism import Plan
-from tacit.release.rounds_analysis import single_deviation
-from tacit.release.schedule import ONE, Keys, NoiseKind, Part, SingleCount
+from tacit.release.schedule import ONE, AdaptiveRounds, Keys, NoiseKind, Part, Schedule, SingleCount
 
-DRAWS = 4000
-LIMIT = 5.5
-"""Standard errors: a false alarm in at most one of 26 million (two-sided, normal approximation)."""
+DRAWS = 20_000
+LIMIT, NEVER = 6.2, 1e-9
+"""Standard errors, and a p-value: a false alarm in one of a billion at most (normal approximation)."""
 Whole = NDArray[np.int64]
 Atom = tuple[exact.Number, exact.Number]
 """The chances of an output on the two logs."""
@@ -105,7 +109,9 @@ def always(chance: float, size: int, source: Any) -> NDArray[np.bool_]:
     return np.ones(size, np.bool_)
 
 
-def publish(plan: Plan[Any], counts: Mapping[str, Whole]) -> dict[str, dict[int, int]]:
+def publish(
+    plan: Plan[Any], counts: Mapping[str, Whole], source: RandomSource | None = None
+) -> dict[str, dict[int, int]]:
     """What is published of keys 0, 1, 2, … with these counts, each table by itself: the key to its count.
 
     Of both kinds of keys, every second is public.
@@ -124,11 +130,12 @@ def publish(plan: Plan[Any], counts: Mapping[str, Whole]) -> dict[str, dict[int,
 
     parts = tuple(replace(part, within=()) for part in plan.schedule)
     alone = replace(plan.schedule, parts=parts)
-    tables = execution.execute(alone, rows, OperatingSystemRandomness(), plan.shown)
+    tables = execution.execute(alone, rows, source or OperatingSystemRandomness(), plan.shown)
     found = {}
     for name, table in tables.items():
         keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
-        found[name] = {int(k[1:]): n for k, n in zip(keys, table.column("count").to_pylist(), strict=True)}
+        counted = zip(keys, table.column("count").to_pylist(), strict=True)
+        found[name] = dict(sorted((int(key[1:]), count) for key, count in counted))
     return found
 
 
@@ -193,34 +200,51 @@ def shows_as_analysed(plan: Plan[Any]) -> str:
 
 
 def draws_as_analysed(plan: Plan[Any]) -> str:
-    """Noise of the scale stated, independent from key to key and from table to table."""
+    """Noise as stated, independent from key to key and table to table; also where its bits have a key."""
     schedule = [part for part in plan.schedule if part.noise is not None]
     far = {p.table: max(p.least or 0, p.minimum) + math.ceil(60 * p.scale) for p in schedule}
-    shown = publish(plan, {name: np.full(DRAWS, count) for name, count in far.items()})
-    noises = {}
-    for part in schedule:
-        stated = part.error
-        noise = np.array([shown[part.table][i] for i in range(DRAWS)]) - far[part.table]
-        noises[part.table] = noise.astype(float)
-        z = z_of_mean(np.abs(noise), *magnitude(stated))
-        require(abs(z) < LIMIT, f"{part.table}: noise of another scale than {stated:g} (z = {z:.1f})")
-        require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{part.table}: keys share their noise")
-    for one, two in combinations(sorted(noises), 2):
-        require(abs(_correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
+    for source in (OperatingSystemRandomness(), KeyedRandomness.drawn("audit")):
+        number = DRAWS if isinstance(source, OperatingSystemRandomness) else DRAWS // 5
+        shown = publish(plan, {name: np.full(number, count) for name, count in far.items()}, source)
+        noises = {p.table: np.array(list(shown[p.table].values())) - far[p.table] for p in schedule}
+        for part in schedule:
+            require_noise(noises[part.table], laplace(part.error), part.error, part.table)
+        for one, two in combinations(sorted(noises), 2):
+            require(abs(_correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
     _share_that_passes(plan, schedule)
     return ", ".join(f"{part.table} {part.error:g}" for part in schedule)
 
 
-def z_of_mean(sample: NDArray[Any], mean: float, deviation: float) -> float:
-    """How many standard errors a sample's mean is off."""
-    return float((sample.mean() - mean) / (deviation / math.sqrt(len(sample))))
+Tail = Callable[[int], float]
+"""P(noise ≥ t)."""
 
 
-def magnitude(scale: float) -> tuple[float, float]:
-    """Mean and standard deviation of |X| under discrete Laplace noise."""
-    a = math.exp(-1 / scale)
-    mean, square = 2 * a / (1 - a * a), 2 * a / (1 - a) ** 2
-    return mean, math.sqrt(square - mean**2)
+def laplace(scale: float) -> Tail:
+    """Of discrete Laplace noise."""
+    return lambda t: float(exact.survival(math.exp(-1 / scale), t)) if scale else float(t <= 0)
+
+
+def capped(stated: SingleCount) -> Tail:
+    """Of noise that is drawn again above a bound, summed up from the definition."""
+    a, up, most = math.exp(-1 / stated.scale), stated.upward, stated.most
+
+    def whole(t: int) -> float:
+        return up * a**t if t >= 0 else 1 - (1 - up) * a**-t
+
+    return lambda t: max(0.0, whole(t) - whole(most + 1)) / (1 - whole(most + 1))
+
+
+def require_noise(noise: Whole, tail: Tail, width: float, named: str) -> None:
+    """Require so many draws to be of this distribution (Pearson's χ²), and none to tell of the next one."""
+    near = np.array([0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3]) * width
+    edges = np.unique(np.rint(np.concatenate([-near, near + 1])).astype(np.int64))
+    expected = -noise.size * np.diff([1.0, *(tail(edge) for edge in edges.tolist()), 0.0])
+    seen = np.diff([0, *np.searchsorted(np.sort(noise), edges), noise.size])
+    often = expected > 5
+    statistic = float(((seen - expected) ** 2)[often] @ (1 / expected[often]))
+    found = float(chi2.sf(statistic, max(1, int(often.sum()) - 1)))
+    require(found > NEVER, f"{named}: noise of another distribution than stated (p = {found:.1g})")
+    require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{named}: keys share their noise")
 
 
 def _near(part: Part) -> int:
@@ -229,9 +253,9 @@ def _near(part: Part) -> int:
 
 
 def _correlation(one: NDArray[Any], two: NDArray[Any]) -> float:
-    """In standard errors; infinite where nothing varies."""
+    """In standard errors; 0 where nothing varies, which another check sees."""
     if not (np.std(one) and np.std(two)):
-        return math.inf
+        return 0.0
     return float(np.corrcoef(one, two)[0, 1] * math.sqrt(len(one)))
 
 
@@ -253,12 +277,14 @@ def _share_that_passes(plan: Plan[Any], schedule: list[Part]) -> None:
             require(abs(z) < LIMIT or len(keys) * chance < 20 > passed, said)
             if part.fresh is not None and len(shown[part.table]) > 20:
                 fresh = np.array(list(shown[part.table].values()), float) - at[part.table]
-                z = z_of_mean(fresh, 0.0, float(fresh.std()) or 1.0)
+                z = float(fresh.mean()) / (float(fresh.std()) or 1.0) * math.sqrt(fresh.size)
                 require(abs(z) < LIMIT, f"{part.table}: fresh counts remember the comparison (z = {z:.1f})")
 
 
 def adds_as_analysed(plan: Plan[Any], counted: CountedPair) -> str:
     """What a person adds, in sum and on one key, is what the schedule says, or less."""
+    if counted.holdings is not None:
+        return holds_as_counted(counted)
     said = []
     for part in plan.schedule:
         moved = [(b or 0) - (a or 0) for a, b, _ in counted.keys[part.table].values()]
@@ -270,6 +296,16 @@ def adds_as_analysed(plan: Plan[Any], counted: CountedPair) -> str:
         require(most <= stated.largest, f"{part.table}: a user adds {most} to one key")
         said.append(f"{part.table} {total}")
     return ", ".join(said)
+
+
+def holds_as_counted(counted: CountedPair) -> str:
+    """As read from a log everybody is one holder, and holds each item once."""
+    for holdings, people in zip(counted.holdings or (), counted.people, strict=True):
+        holders = np.repeat(np.arange(holdings.starts.size - 1), np.diff(holdings.starts))
+        pairs = np.unique(holders * holdings.kinds + holdings.items)
+        require(holdings.starts.size - 1 == people, f"{holdings.starts.size - 1} holders for {people} people")
+        require(pairs.size == holdings.items.size, "an item of a person is counted twice")
+    return "each item once"
 
 
 Executed = Mapping[str, tuple[int, int | None, float, float | None]]
@@ -401,12 +437,12 @@ def shown_together(
 
 
 def _meeting(
-    plan: Plan[Any], sets: Sequence[Sequence[int]], lift: int = 0, sums: Sequence[Whole] = ()
+    schedule: Schedule, sets: Sequence[Sequence[int]], lift: int = 0, sums: Sequence[Whole] = ()
 ) -> list[tuple[Whole, Whole, Whole]]:
     """Numbers of a log and noise wherever they meet, and the sum with which the release went on.
 
     Args:
-        plan: with a selection.
+        schedule: with a selection.
         sets: the items of each user.
         lift: what is added to the numbers, in the place of noise, where they meet first.
         sums: to go on with instead.
@@ -421,9 +457,9 @@ def _meeting(
         met.append((numbers, noise, used))
         return used
 
-    held = Numbered(execution.Holdings(starts, items, kinds), plan.schedule)
+    held = Numbered(execution.Holdings(starts, items, kinds), schedule)
     with instead(with_noise=meet):
-        execution.execute(plan.schedule, held, OperatingSystemRandomness())
+        execution.execute(schedule, held, OperatingSystemRandomness())
     return met
 
 
@@ -438,8 +474,8 @@ def moves_as_stated(plan: Plan[Any]) -> str:
     others = [[item] for item in person for _ in range(40)]
     numbers = 0
     for lift in (0, 1 << 46):
-        without = _meeting(plan, others, lift)
-        having = _meeting(plan, [*others, person], lift, [used for _, _, used in without])
+        without = _meeting(plan.schedule, others, lift)
+        having = _meeting(plan.schedule, [*others, person], lift, [used for _, _, used in without])
         for (before, *_), (after, *_) in zip(without, having, strict=True):
             moved = [int(each) for each in after - before]
             numbers += len(moved)
@@ -453,22 +489,96 @@ def moves_as_stated(plan: Plan[Any]) -> str:
     return f"{numbers:,} numbers, {selection.held} of a person's items"
 
 
-def widths_as_stated(plan: Plan[Any]) -> str:
-    """Every noise that meets a number has the width that is charged, and none is left out or used again."""
-    stated = [noise.scale for noise in plan.schedule.noises()]
-    met = _meeting(plan, [[item] for item in range(2 * DRAWS)], 1 << 46)
-    drawn = [noise.astype(float) for _, noise, _ in met]
-    require(len(drawn) == len(stated) and drawn[0].size == 2 * DRAWS, "an item without noise")
-    for number, noise in ((number, noise) for number, noise in enumerate(drawn) if noise.size > 300):
-        if isinstance(plan.schedule.selection, SingleCount):
-            noise = (noise - noise.mean()) / single_deviation(plan.schedule.selection)
+def finds_as_stated(plan: Plan[Any]) -> str:
+    """Items are brought to a threshold, or one step below, whatever their holders: those that reach it are
+    found, and in that round; of a single count with that number."""
+    selection: Any = plan.schedule.selection
+    once, lots = isinstance(selection, SingleCount), np.random.default_rng(1)
+    steps = [] if once else list(selection.rounds)
+    left = np.arange(400)
+    standing, expected, met = np.zeros(400, np.int64), np.zeros(400, np.int64), 0
+
+    def meet(numbers: Whole, noise: Whole) -> Whole:
+        nonlocal left, met
+        del noise
+        if met >= max(1, len(steps)):
+            return numbers
+        met += 1
+        require(numbers.size == left.size, f"round {met}: not the items that steering leaves")
+        above = lots.choice([-1, -1, -1, 0], left.size)
+        if once:
+            expected[:] = np.where(above < 0, 0, selection.least + above)
+            return np.asarray(selection.least + above)
+        step = steps[met - 1]
+        sums = -((standing[left] - step.threshold) // step.coefficient) + above  # the least that reaches it
+        standing[left] += step.coefficient * sums
+        expected[left[above >= 0]] = met
+        if step.steering is not None:
+            left = left[(above < 0) & (execution.stepped(step.steering, standing[left]) > 0)]
+        return np.asarray(sums)
+
+    starts = np.arange(401)
+    holdings = execution.Holdings(starts, np.arange(400, dtype=np.int32), 400)
+    with instead(with_noise=meet):
+        if once:
+            items, told = execution.count_once(selection, holdings, OperatingSystemRandomness())
         else:
-            noise = noise / stated[number]
-        square = noise**2
-        z = (float(square.mean()) - 1) * math.sqrt(noise.size) / float(square.std() or 1e-9)
-        require(abs(z) < LIMIT, f"noise of another width than stated (z = {z:.1f})")
-        require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, "items share their noise")
+            result = execution.find(selection, holdings, OperatingSystemRandomness())
+            items, told = result.items, result.rounds
+    found = np.zeros(400, np.int64)
+    found[items] = told
+    require(np.array_equal(found, expected), "not what reaches the thresholds is found")
+    return f"{len(items)} of 400 items, in {met} rounds" if steps else f"from {selection.least}"
+
+
+def widths_as_stated(plan: Plan[Any]) -> str:
+    """Every noise that meets a number has the distribution that is charged, and none is left out."""
+    schedule, selection = plan.schedule, plan.schedule.selection
+    stated = [noise.scale for noise in schedule.noises()]
+    drawn = [noise for _, noise, _ in _meeting(schedule, [[item] for item in range(2 * DRAWS // 5)], 1 << 46)]
+    require(len(drawn) == len(stated) and drawn[0].size == 2 * DRAWS // 5, "an item without noise")
+    if isinstance(selection, SingleCount):
+        # The bound of the noise is seldom met: a low one shows that it is one.
+        for each in (selection, replace(selection, most=max(1, round(selection.scale)))):
+            noise = _meeting(replace(schedule, selection=each), [[item] for item in range(DRAWS)])[0][1]
+            require(int(noise.max()) <= each.most, "noise above its bound")
+            require_noise(noise, capped(each), each.scale, "the count")
+        return f"{selection.scale:g}, at most {selection.most}"
+    # Numbers of the whole log are one a run: those of many runs, of one item.
+    several = [_meeting(schedule, [[0]], 1 << 46) for _ in range(300)] if len(stated) > 1 else []
+    for number, (noise, sigma) in enumerate(zip(drawn, stated, strict=True)):
+        single = np.array([run[number][1][0] for run in several if len(run) > number and run[number][1].size])
+        for sample in (noise, single):
+            if sample.size >= 200:
+                named = f"noise {number + 1}"
+                require_noise(sample, lambda t, s=sigma: float(ndtr((0.5 - t) / s)), sigma, named)  # type: ignore[misc]
     return ", ".join(f"{each:g}" for each in stated)
+
+
+def composes_as_claimed(plan: Plan[Any]) -> str:
+    """ε and δ from what is drawn and compared, by another computation; no less is promised and charged.
+
+    Of rounds by the curve of Gaussian noise and a bound of chance finds in floats; of a single count by the
+    tail of its noise.
+    """
+    selection, changed = plan.schedule.selection, plan.neighbours.users_changed
+    epsilon = plan.epsilon
+    if isinstance(selection, SingleCount):
+        tail = capped(selection)
+        needed = changed * selection.held / selection.scale
+        require(epsilon >= needed * (1 - 1e-9), f"ε is {needed:.4g}, and {epsilon:.4g} is promised")
+        delta = 1 - (1 - max(tail(selection.most), tail(selection.least - 1))) ** selection.held
+    else:
+        assert isinstance(selection, AdaptiveRounds)
+        mu = math.sqrt(changed * sum((ONE / noise.scale) ** 2 for noise in plan.schedule.noises()))
+        delta, weight, square = float(ndtr(mu / 2 - epsilon / mu)), 0, 0
+        delta -= math.exp(epsilon) * float(ndtr(-mu / 2 - epsilon / mu))
+        for step in selection.rounds:
+            weight, square = weight + ONE * step.coefficient, square + (step.coefficient * step.sigma) ** 2
+            delta += changed * selection.held * float(ndtr((weight - step.threshold) / math.sqrt(square)))
+    for promise in (plan.guarantee, plan.event.guarantee):
+        require(promise.delta >= delta * (1 - 1e-6), f"δ is {delta:.4g}, and {promise.delta:.4g} is promised")
+    return f"δ = {delta:.4g} at ε = {epsilon:.4g}"
 
 
 @contextmanager
@@ -520,10 +630,12 @@ _SAYS: Mapping[str, str] = {
     "adds_as_analysed": "one person adds no more than is stated",
     "compares_as_analysed": "with noise off, exactly what reaches the threshold passes",
     "shows_as_analysed": "what belongs to a query is shown with it alone",
-    "draws_as_analysed": "the noise has the stated scale, for each key by itself",
+    "draws_as_analysed": "the noise has the stated distribution, for each key by itself",
     "diverges_as_claimed": "the exact divergence of what is executed is within (ε, δ)",
+    "finds_as_stated": "exactly what reaches a threshold is found",
+    "composes_as_claimed": "ε and δ hold by a second computation from what is drawn and compared",
     "moves_as_stated": "one person moves each number that meets noise by one unit at most",
-    "widths_as_stated": "every noise has the width that is charged",
+    "widths_as_stated": "every noise has the distribution that is charged",
     "charges_as_claimed": "the ledger is charged all of it, before anything is drawn",
 }
 
@@ -547,8 +659,11 @@ def exact_checks(
     """
     checks: dict[str, Callable[[], str]] = {}
     if plan.schedule.selection is not None:
+        checks["adds_as_analysed"] = lambda: _each(plan, pairs, adds_as_analysed)
         checks["moves_as_stated"] = lambda: moves_as_stated(plan)
+        checks["finds_as_stated"] = lambda: finds_as_stated(plan)
         checks["widths_as_stated"] = lambda: widths_as_stated(plan)
+        checks["composes_as_claimed"] = lambda: composes_as_claimed(plan)
     elif plan.guarantee.kind is GuaranteeKind.K_QUERY:
         checks["compares_as_analysed"] = lambda: compares_as_analysed(plan)
     else:

@@ -114,23 +114,12 @@ def noisy(a: Number, count: int, other: int) -> Pair:
     if high > low:
         atoms.append((survival(a, high - count), survival(a, high - other)))
     else:
-        atoms = [(_one(a), _one(a))]
+        atoms = [(a / a, a / a)]
     return Pair.of(atoms)
 
 
-def _one(like: Number) -> Number:
-    return Fraction(1) if isinstance(like, Fraction) else 1.0
-
-
-def thresholded(a: Number, count: int | None, other: int | None, t: int) -> Pair:
-    """A count published with the noise with which it passed ``>= t``; None is a key that takes no part."""
-    if count is None or other is None:
-        return selected(a, count, other, t)
-    return Pair.of([(_missed(a, t - count), _missed(a, t - other)), *passing(a, count, other, t).atoms])
-
-
 def passing(a: Number, count: int, other: int, t: int) -> Pair:
-    """The outputs of :func:`thresholded` that show the key; they add up to the chance that it passes."""
+    """The outputs that show a key passing ``>= t`` with the compared count; they add up to its chance."""
     start = max(t, min(count, other))
     high = max(start, count, other)
     atoms: list[tuple[Number, Number]] = []
@@ -140,27 +129,6 @@ def passing(a: Number, count: int, other: int, t: int) -> Pair:
     atoms += [(_mass(a, y - count), _mass(a, y - other)) for y in range(start, high)]
     atoms.append((survival(a, high - count), survival(a, high - other)))
     return Pair.of(atoms)
-
-
-def _missed(a: Number, t: int) -> Number:
-    """P(X < t), without the cancellation of 1 - P(X >= t)."""
-    return survival(a, 1 - t)
-
-
-def selected(a: Number, count: int | None, other: int | None, t: int, then: Pair | None = None) -> Pair:
-    """Whether a count passed ``>= t``; if so, ``then`` is published too (a fresh noisy count, say)."""
-    nothing, certain = 0 * _one(a), _one(a)
-    appears = [nothing if c is None else survival(a, t - c) for c in (count, other)]
-    missing = [certain if c is None else _missed(a, t - c) for c in (count, other)]
-    return released((appears[0], appears[1]), (missing[0], missing[1]), then)
-
-
-def released(
-    appears: tuple[Number, Number], missing: tuple[Number, Number], then: Pair | None = None
-) -> Pair:
-    """A key that appears with these chances on the two logs, and ``then`` with it."""
-    following = then.atoms if then is not None else ((_one(appears[0]), _one(appears[0])),)
-    return Pair.of([missing, *((appears[0] * p, appears[1] * q) for p, q in following)])
 
 
 def product(pairs: Iterable[Pair]) -> Pair:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.audit.page import table
 from tacit.display import Displayed
+from tacit.validation import real
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When an audit is to end: what there is no time for is left out, and the result says so."""
+
+    ends: float
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many seconds from now, or never."""
+        return cls(math.inf if seconds is None else time.monotonic() + real("seconds", seconds))
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left."""
+        return self.ends - time.monotonic()
+
+    @property
+    def passed(self) -> bool:
+        return self.left <= 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -53,11 +53,13 @@ class CountedPair:
         keys: of each table the keys, with their counts on both logs (None where a key does not occur) and
             whether they are public.
         holdings: of both, for a mechanism that selects.
+        people: how many there are in either log.
     """
 
     name: str
     keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]]
     holdings: tuple[Holdings, Holdings] | None = None
+    people: tuple[int, int] = (0, 0)
 
     def differing(self) -> dict[str, dict[Key, tuple[int | None, int | None, bool]]]:
         """The keys whose counts differ; all others are drawn alike and tell nothing."""
@@ -83,13 +85,13 @@ def _name(prefix: str, number: int) -> str:
     return prefix + "".join(chr(97 + int(digit)) for digit in str(number))
 
 
-def _asked(queries: Sequence[str], urls: Sequence[str | None] | None = None, apart: int = 1) -> History:
-    found = urls or [f"http://{query.replace(' ', '-')}" for query in queries]
-    return [(query, apart * n, url) for n, (query, url) in enumerate(zip(queries, found, strict=True))]
+def _asked(queries: Sequence[str]) -> History:
+    """Each twice."""
+    return [(query, n, f"http://{query.replace(' ', '-')}") for n, query in enumerate([*queries, *queries])]
 
 
 def history_of(plan: Plan[Any], word: str = "item") -> History:
-    """What a person has who goes beyond every bound of the plan."""
+    """What a person has who goes beyond every bound of the plan, and has it again where it counts once."""
     asked: Any = plan.mechanism
     match plan.name:
         case "click":
@@ -104,7 +106,12 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
                 names = domain.slice(first, limit + 1).to_pylist()
             once = plan.schedule.parts[0].contribution.once
             queries = names if once else [names[n % 2] for n in range(limit + 1)]
-            return _asked(queries, [(known(q) or (None,))[0] for q in queries] if known else None)
+            number = asked.counted_clicks + 1
+
+            def urls(query: str) -> Sequence[str | None]:
+                return (known(query)[:number] or (None,)) if known else [f"http://{n}" for n in range(number)]
+
+            return [(q, n, url) for n, q in enumerate((1 + once) * queries) for url in urls(q)]
         case "session":
             size, sessions = asked.queries_per_session, min(asked.sessions_per_user, 8)
             return [
@@ -113,11 +120,12 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
                 for place in range(size + 1)
             ]
         case "topics":
-            return _asked(_on_topics(plan, word), apart=1)
+            return _asked(_on_topics(plan, word))
         case "adaptive":
             return _asked([_name(word, 0)])
         case _:
-            return _asked([_name(word, n) for n in range(min(getattr(asked, "per_user", 3), _MOST) + 2)])
+            number = min(getattr(asked, "per_user", 3), _MOST) + 2
+            return _asked([_name(word, n) for n in range(number)])
 
 
 def _on_topics(plan: Any, word: str) -> list[str]:
@@ -184,7 +192,7 @@ def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> It
         counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
         if plan.schedule.selection is not None:
             first, second = (_held_alone(each["held"].holdings) for each in counts)
-            yield CountedPair(name, {}, (first, second))
+            yield CountedPair(name, {}, (first, second), (len(without), len(having)))
             continue
         keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]] = {}
         published: dict[str, pa.Table] = {}

@@ -2,6 +2,9 @@
 
 Exact checks find small faults that no sampling ever does; sampling finds gross ones that nobody thought to
 check. Of either kind, a fault is a leak above the claim.
+
+A δ below 10⁻⁴ is out of reach of sampling, for everybody. So the same mechanism is planned a second time at
+δ = 0.01 and sampled there too; the exact divergence carries the step to the δ that is claimed.
 """
 
 from __future__ import annotations
@@ -9,28 +12,36 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tacit.audit.bounds import ALARM, SHOWN, Seen, best_line
 from tacit.audit.checks import ExactCheck, exact_checks
+from tacit.audit.found import Deadline
 from tacit.audit.neighbours import CountedPair, count_pairs
-from tacit.audit.replicas import Replicas, agreement, scores_of
+from tacit.audit.replicas import Outputs, Replicas, agreement, learned_score, scores_of
 from tacit.display import Displayed
+from tacit.errors import TacitError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, Plan, plan_of
-from tacit.release.schedule import AdaptiveRounds
-from tacit.validation import real, whole
+from tacit.release.parameters import GIVEN, StatedSet
+from tacit.release.schedule import ONE, AdaptiveRounds
+from tacit.validation import whole
 
 RUNS = 100_000
 _PILOT = 2_000
 _DISAGREE = 1e-9
-_CLEARLY = 0.02
+_CLEARLY = 0.05
 """Another event is taken in the place of the likelihood ratio where it is better by more than chance."""
+_REACHED, _SAMPLED = 0.01, 1e-4
+"""The δ that is sampled in the place of one below this."""
+_PUBLIC = {"taxonomy": "people", "domain": "wordnet", "surfaced": "wordnet", "public_list": "words"}
+"""Bundled public sets, in the place of those that a manifest has by their digest alone."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,9 @@ class Attempt:
         pair: the neighbouring logs.
         event: what the attacker looks at, and the line.
         seen: how often it occurred on the other half of the runs.
-        epsilon: at least so much at the claimed δ, with 95% confidence.
+        epsilon: at least so much at the claimed δ; right for all pairs together with 95% confidence.
         curve: the same against the whole claimed curve.
-        alarm: the larger of both with the confidence at which an audit fails.
+        alarm: the larger of both with the confidence at which an audit fails, for all pairs together.
         noticeable: had the noise been so weak as to allow this ε, the audit would have failed, by half.
     """
 
@@ -58,13 +69,19 @@ class Attempt:
 
 @dataclass(frozen=True, repr=False)
 class ReleaseAudit(Displayed):
-    """What an audit of a release found."""
+    """What an audit of a release found.
+
+    Attributes:
+        agree: how well replicas agree with separate runs, and how independent they are: p-values.
+        loosened: the same mechanism planned and sampled at δ = 0.01, where the claimed δ is out of reach.
+    """
 
     plan: Plan[Any]
     checks: Sequence[ExactCheck]
     attacks: Sequence[Attempt]
-    agree: tuple[float, float]
-    notes: Sequence[str] = field(default=())
+    agree: tuple[float, float] = (1.0, 1.0)
+    notes: Sequence[str] = ()
+    loosened: ReleaseAudit | None = None
 
     @property
     def epsilon(self) -> float:
@@ -88,6 +105,8 @@ class ReleaseAudit(Displayed):
             for attack in self.attacks
             if attack.alarm > claimed
         ]
+        if self.loosened is not None:
+            found += [f"at δ = {self.loosened.plan.delta:.3g}, {each}" for each in self.loosened.faults]
         return found
 
     @property
@@ -118,41 +137,56 @@ class ReleaseAudit(Displayed):
                 "delta": self.plan.delta,
                 "neighbours": self.plan.neighbours.value,
             },
-            "measured": {
-                "epsilon": _finite(self.epsilon),
-                "curve": _finite(self.curve),
-                "confidence": 1 - SHOWN,
-                "noticeable": _finite(min((a.noticeable for a in self.attacks), default=0.0)),
-                "runs": max((attack.seen.runs for attack in self.attacks), default=0),
+            "measured": self._measured(),
+            "loosened": self.loosened
+            and {
+                "claimed": {"epsilon": self.loosened.plan.epsilon, "delta": self.loosened.plan.delta},
+                "measured": self.loosened._measured(),
             },
             "verdict": self.verdict,
             "sentence": self.sentence,
             "faults": self.faults,
             "checks": [asdict(check) for check in self.checks],
             "attacks": [
-                {name: _finite(value) for name, value in asdict(attack).items()} for attack in self.attacks
+                {name: _finite(value) for name, value in asdict(attack).items()} | {"delta": delta}
+                for delta, attack in self._all()
             ],
             "replicas": {"agree": self.agree[0], "independent": self.agree[1]},
             "notes": list(self.notes),
         }
 
+    def _measured(self) -> dict[str, Any]:
+        return {
+            "epsilon": _finite(self.epsilon),
+            "curve": _finite(self.curve),
+            "confidence": 1 - SHOWN,
+            "noticeable": _finite(min((attack.noticeable for attack in self.attacks), default=0.0)),
+            "runs": max((attack.seen.runs for attack in self.attacks), default=0),
+        }
+
+    def _all(self) -> list[tuple[float, Attempt]]:
+        """Every attack with the δ at which it was made."""
+        others = [] if self.loosened is None else self.loosened._all()
+        return [(self.plan.delta, attack) for attack in self.attacks] + others
+
     def _summary(self) -> str:
         return f"Audit of {self.plan.title}, {self.plan.guarantee}: {self.verdict}"
 
     def _heading(self) -> Sequence[str]:
-        return "attack", "what was looked at", "runs", "ε at δ", "whole curve", "noticed above"
+        return "attack", "δ", "what was looked at", "runs", "ε at δ", "whole curve", "noticed above"
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
                 each.pair,
+                f"{delta:.3g}",
                 each.event,
                 f"{each.seen.runs:,}",
                 f"{each.epsilon:.3f}",
                 f"{each.curve:.3f}",
                 f"{each.noticeable:.2f}",
             )
-            for each in self.attacks
+            for delta, each in self._all()
         ]
 
     def _notes(self) -> Sequence[str]:
@@ -172,7 +206,7 @@ def audit_release(
     source: RandomSource | None = None,
     report: Callable[[str], object] = str,
 ) -> ReleaseAudit:
-    """Attempt a mechanism with its parameters; no log is needed and nothing is charged.
+    """Attack a mechanism with its parameters; no log is needed and nothing is charged.
 
     Args:
         plan: a mechanism, or its plan.
@@ -181,39 +215,70 @@ def audit_release(
         source: of the noise; the operating system's randomness unless a test gives another.
         report: told what is under way.
     """
-    begun = time.monotonic()
-    settled = plan_of(plan)
-    runs = whole("runs", runs, 64)
-    limit = None if seconds is None else real("seconds", seconds)
+    deadline, runs = Deadline.after(seconds), whole("runs", runs, 64)
+    settled, notes = executable(plan_of(plan))
     settled.check()
-    drawn = source or OperatingSystemRandomness()
+    drawn, loose = source or OperatingSystemRandomness(), loosened(settled)
     with open_engine(threads=1) as engine:
         report("counting neighbouring logs")
         pairs = list(count_pairs(settled, engine))
+        again = [] if loose is None else list(count_pairs(loose, engine))
     report("exact checks")
     checks = list(exact_checks(settled, pairs))
-    attacks, agree = [], (1.0, 1.0)
-    found = list(_attacked(settled, pairs))
-    for number, replicas in enumerate(found):
-        if not number:
-            agree = agreement(replicas, drawn)
-        left = None
-        if limit is not None:
-            left = max(0.5, limit - (time.monotonic() - begun)) / (len(found) - number)
-        attacks.append(attack(replicas, runs, drawn, left, report))
-    return ReleaseAudit(settled, checks, attacks, agree, notes_on(settled))
+    tried = [list(_attacked(settled, pairs)), [] if loose is None else list(_attacked(loose, again))]
+    agree = agreement(tried[0][0], drawn) if tried[0] else (1.0, 1.0)
+    left, attacks = sum(map(len, tried)), [list[Attempt](), list[Attempt]()]
+    for made, replicas in zip(attacks, tried, strict=True):
+        for each in replicas:
+            time_left = None if seconds is None else max(0.5, deadline.left) / left
+            made.append(attack(each, runs, drawn, time_left, report, len(replicas)))
+            left -= 1
+    found = None if loose is None else ReleaseAudit(loose, (), attacks[1])
+    return ReleaseAudit(settled, checks, attacks[0], agree, [*notes, *notes_on(settled, loose)], found)
 
 
-def notes_on(plan: Plan[Any]) -> list[str]:
+def executable(plan: Plan[Any]) -> tuple[Plan[Any], list[str]]:
+    """The plan, with bundled public sets for those that it knows by digest alone, and what that means."""
+    stated = {
+        each.name: value.name
+        for each in fields(plan.mechanism)
+        if isinstance(value := getattr(plan.mechanism, each.name), StatedSet)
+    }
+    if not stated:
+        return plan, []
+    made = replace(plan.mechanism, **{name: _PUBLIC[name] for name in stated}).plan()
+    return made, [
+        f"The manifest has its {name} {given} by digest alone: attacked with the bundled {_PUBLIC[name]}, on "
+        "which the guarantee does not depend."
+        for name, given in stated.items()
+        if given != _PUBLIC[name]
+    ]
+
+
+def loosened(plan: Plan[Any]) -> Plan[Any] | None:
+    """The same mechanism planned for the same ε at a δ that can be sampled; None where it can be."""
+    if not (0 < plan.delta < _SAMPLED and plan.mechanism.private):
+        return None
+    given = {each.name: each.default for each in fields(plan.mechanism) if each.metadata["panel"] == GIVEN}
+    try:
+        made: Plan[Any] = replace(
+            plan.mechanism, **given | {"epsilon": plan.epsilon, "delta": _REACHED}
+        ).plan()
+    except TacitError:  # parameters that were given fit no plan
+        return None
+    return made
+
+
+def notes_on(plan: Plan[Any], loose: Plan[Any] | None) -> list[str]:
     """What a reader must know about these figures."""
     found = []
-    if 0 < plan.delta < 1e-4:
+    if 0 < plan.delta < _SAMPLED and plan.mechanism.private:
+        planned = f" Planned again at δ = {loose.delta:.3g}, and sampled there too." if loose else ""
         found.append(
-            f"δ = {plan.delta:.3g} is out of reach of sampling, for everybody: the exact divergence carries "
-            "it."
+            f"δ = {plan.delta:.3g} is out of reach of sampling, for everybody: the exact checks carry it."
+            + planned
         )
-    selection = plan.schedule.selection
-    if isinstance(selection, AdaptiveRounds):
+    if isinstance(plan.schedule.selection, AdaptiveRounds):
         parts = _shares(plan)
         found.append(
             f"Found or not found can show at most {parts['standing']:.3f} of the charged noise: what it "
@@ -225,8 +290,6 @@ def notes_on(plan: Plan[Any]) -> list[str]:
 
 def _shares(plan: Plan[Any]) -> dict[str, float]:
     """Of the charged μ, what the standing of an item, the counts, and numbers nobody sees have."""
-    from tacit.release.schedule import ONE
-
     selection: Any = plan.schedule.selection
     mu = plan.event.mu  # type: ignore[attr-defined]
     weight = ONE * sum(step.coefficient for step in selection.rounds)
@@ -241,7 +304,7 @@ def _attacked(plan: Plan[Any], pairs: Sequence[CountedPair]) -> Iterator[Replica
     """The pairs that are worth sampling: δ itself only where it can be sampled."""
     for counted in pairs:
         if (
-            plan.delta < 1e-4
+            plan.delta < _SAMPLED
             and counted.name in ("alone", "straddler", "first threshold")
             and plan.mechanism.private
         ):
@@ -256,8 +319,13 @@ def attack(
     source: RandomSource,
     seconds: float | None = None,
     report: Callable[[str], object] = str,
+    pairs: int = 1,
 ) -> Attempt:
-    """Choose the event on half of the runs, and measure it on the others."""
+    """Choose the event on half of the runs, and measure it on the others.
+
+    Of several ``pairs`` each bound is wrong with a smaller chance, so that the largest holds (Bonferroni).
+    """
+    shown, alarmed = SHOWN / pairs, ALARM / (2 * pairs)
     half = runs // 2
     if seconds is not None:
         begun = time.monotonic()
@@ -271,19 +339,25 @@ def attack(
     chosen: dict[str, tuple[float, str, float, bool]] = {}
 
     def worth(seen: Seen) -> float:
-        return seen.epsilon(plan.delta, SHOWN)
+        return seen.epsilon(plan.delta, shown)
 
     def apart(seen: Seen) -> float:
-        p, q = seen.rates(SHOWN)
+        p, q = seen.rates(shown)
         return float(ndtri(max(p, 1e-12)) - ndtri(min(q, 1 - 1e-12)))
 
-    scored = [dict(scores_of(replicas, each)) for each in first]
+    # Learned on a quarter of the runs: its line is chosen on the next one.
+    learned = learned_score(*(each[: half // 2] for each in first))
+
+    def scores(outputs: Outputs, of: slice = slice(None)) -> dict[str, NDArray[np.float64]]:
+        return dict(scores_of(replicas, outputs)) | {"learned ratio": learned(outputs[of])}
+
+    scored = [scores(each, slice(half // 2, None)) for each in first]
     for name in scored[0]:
         for kind, value in (("epsilon", worth), ("curve", apart)):
             line, above, found = best_line((scored[0][name], scored[1][name]), value)
             if kind not in chosen or found > chosen[kind][0] + _CLEARLY:
                 chosen[kind] = (found, name, line, above)
-    second = [dict(scores_of(replicas, replicas.runs(log, half, source))) for log in (0, 1)]
+    second = [scores(replicas.runs(log, half, source)) for log in (0, 1)]
 
     def measured(kind: str) -> Seen:
         _, name, line, above = chosen[kind]
@@ -292,11 +366,11 @@ def attack(
 
     at_delta, on_curve = measured("epsilon"), measured("curve")
     private = plan.mechanism.private
-    epsilon = at_delta.epsilon(plan.delta)
-    curve = on_curve.curve(plan.event) if private else epsilon
-    alarm = at_delta.epsilon(plan.delta, ALARM)
+    epsilon = at_delta.epsilon(plan.delta, shown)
+    curve = on_curve.curve(plan.event, shown) if private else epsilon
+    alarm = at_delta.epsilon(plan.delta, alarmed)
     if private:
-        alarm = max(alarm, on_curve.curve(plan.event, ALARM))
+        alarm = max(alarm, on_curve.curve(plan.event, alarmed))
     _, name, line, above = chosen["epsilon"]
     event = f"{name} {'at least' if above else 'below'} {line:.4g}"
     noticeable = plan.epsilon**2 / alarm if alarm else math.inf

@@ -11,7 +11,7 @@ are audited by what they find; and what is computed from noisy tables alone, whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -248,6 +248,29 @@ def scores_of(replicas: Replicas, outputs: Outputs) -> Iterator[tuple[str, NDArr
         yield "difference", filled[:, 0] - filled[:, 1]
     for key in range(min(outputs.shape[1], 4)):
         yield f"key {key + 1}", np.where(shown[:, key], outputs[:, key], -1e9)
+
+
+def learned_score(without: Outputs, having: Outputs) -> Callable[[Outputs], NDArray[np.float64]]:
+    """A likelihood ratio learned from runs of both logs, key by key: what no schedule needs to tell."""
+    keys: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+
+    def binned(edges: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.where(np.isnan(counts), 0, 1 + np.searchsorted(edges, counts, side="right"))
+
+    for columns in zip(without.T, having.T, strict=True):
+        both = np.concatenate(columns)
+        both = both[~np.isnan(both)]
+        edges = (
+            np.unique(np.quantile(both, np.linspace(0.05, 0.95, 19), method="nearest")) if both.size else both
+        )
+        seen = [np.bincount(binned(edges, each), minlength=edges.size + 2) + 0.5 for each in columns]
+        keys.append((edges, np.log(seen[1] / seen[0])))
+
+    def score(outputs: Outputs) -> NDArray[np.float64]:
+        told = [ratio[binned(edges, counts)] for counts, (edges, ratio) in zip(outputs.T, keys, strict=True)]
+        return np.sum(told, axis=0, dtype=np.float64) if told else np.zeros(len(outputs))
+
+    return score
 
 
 def likelihood(replicas: Replicas, outputs: Outputs) -> NDArray[np.float64]:
