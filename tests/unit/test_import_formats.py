@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import duckdb
 import pyarrow.parquet as pq
@@ -319,6 +321,57 @@ def test_other_files_are_called_what_they_are(tmp_path: Path, content: bytes, sa
     with pytest.raises(LogError, match=said):
         imported(tmp_path / "log")
     assert said in look_at(tmp_path / "log").refusal
+
+
+def _workbook(path: Path, rows: Iterable[str], strings: str = "", styles: str = "") -> Path:
+    """A workbook as Excel writes it, with these rows of XML in its first sheet."""
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    with ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", f"<workbook {space}/>")
+        archive.writestr("xl/worksheets/sheet10.xml", f"<worksheet {space}><sheetData/></worksheet>")
+        sheet = f"<worksheet {space}><sheetData>{''.join(rows)}</sheetData></worksheet>"
+        archive.writestr("xl/worksheets/sheet2.xml", sheet)
+        archive.writestr("xl/sharedStrings.xml", f"<sst {space}>{strings}</sst>")
+        archive.writestr("xl/styles.xml", f"<styleSheet {space}>{styles}</styleSheet>")
+    return path
+
+
+def test_the_first_sheet_of_a_workbook_is_read(tmp_path: Path) -> None:
+    strings = "<si><t>tea, green</t></si><si><r><t>two </t></r><r><t>runs</t></r><rPh><t>no</t></rPh></si>"
+    styles = (
+        '<numFmts><numFmt numFmtId="170" formatCode="dd\\.mm\\.yyyy hh:mm"/>'
+        '<numFmt numFmtId="171" formatCode="0.0&quot;m&quot;"/></numFmts>'
+        '<cellXfs><xf numFmtId="0"/><xf numFmtId="22"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs>'
+    )
+    named = "".join(
+        f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in ("user", "query", "time", "rank", "url")
+    )
+    rows = [
+        f"<row>{named}</row>",
+        '<row><c r="A2" t="n"><v>7</v></c><c r="B2" t="s"><v>0</v></c>'
+        '<c r="C2" s="1"><v>39142.5</v></c></row>',
+        '<row><c r="A3" t="str"><v>ann</v></c><c r="B3" t="s"><v>1</v></c>'
+        '<c r="C3" s="2"><v>39142.50001157</v></c>'
+        '<c r="E3" t="inlineStr"><is><t>http://a.b</t></is></c></row>',
+        '<row><c r="A4" s="3"><v>7</v></c><c r="B4" t="inlineStr"><is><t>x\ny</t></is></c>'
+        '<c r="C4" t="d"><v>2007-03-01T12:00:02</v></c><c r="D4"><v>3</v></c></row>',
+    ]
+    found, report = imported(_workbook(tmp_path / "log.xlsx", rows, strings, styles))
+    assert report.files[0].format_name == "csv"
+    noon = datetime(2007, 3, 1, 12)
+    assert [tuple(row.values()) for row in found] == [
+        ("7", "tea, green", noon, None, None),
+        ("ann", "two runs", noon + timedelta(seconds=1), None, "http://a.b"),
+        ("7", "x y", noon + timedelta(seconds=2), 3, None),
+    ]
+    assert look_at(tmp_path / "log.xlsx").format_name == "csv"
+
+
+@pytest.mark.parametrize("rows", [("<row><c",), ('<row><c t="s"><v>9</v></c></row>',)])
+def test_a_damaged_workbook_is_our_error(tmp_path: Path, rows: tuple[str, ...]) -> None:
+    with pytest.raises(LogError, match="an Excel workbook that is damaged"):
+        imported(_workbook(tmp_path / "log.xlsx", rows))
 
 
 def test_a_damaged_database_is_our_error(tmp_path: Path) -> None:

@@ -9,24 +9,27 @@ import bz2
 import codecs
 import gzip
 import io
+import itertools
 import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from tacit.errors import InputError, LogError, ParameterError
+from tacit.searchlog.readers.workbook import is_workbook, rows_as_csv
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Endings of names that say how a file is compressed, and nothing about its format."""
 
 LONGEST_MAGIC = 6
+_ZIP = b"PK\x03\x04"
 
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gzip",
@@ -55,6 +58,32 @@ def compression_of(head: bytes) -> str | None:
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
+class _Stream(io.RawIOBase):
+    """A stream of what comes in pieces."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = memoryview(b"")
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._given
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not len(self._piece):
+            if (piece := next(self._pieces, None)) is None:
+                return 0
+            self._piece = memoryview(piece)
+        given = self._piece[: len(buffer)]
+        self._piece = self._piece[len(given) :]
+        buffer[: len(given)] = given
+        self._given += len(given)
+        return len(given)
+
+
 @contextmanager
 def text_of(stored: IO[bytes], head: bytes, name: str) -> Iterator[IO[bytes]]:
     """The text of a ``stored`` file that begins with ``head``, decompressed while it is read.
@@ -65,6 +94,10 @@ def text_of(stored: IO[bytes], head: bytes, name: str) -> Iterator[IO[bytes]]:
         name: what to call it when it is damaged.
     """
     kind = compression_of(head)
+    whole = stored.seekable() and not isinstance(stored, io.BytesIO)  # neither a stream nor the head of one
+    if whole and head.startswith(_ZIP) and is_workbook(stored):
+        yield io.BufferedReader(_Stream(rows_as_csv(stored, name)))
+        return
     if kind is None:
         yield stored
         return
@@ -124,9 +157,9 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 def foreign(head: bytes) -> tuple[str, str] | None:
     """What a file that begins with ``head`` is, and the way in, when it is of a known kind that is no log."""
-    if head.startswith(b"PK\x03\x04"):
-        if b"[Content_Types].xml" in head or b"xl/" in head:
-            return "an Excel workbook (.xlsx)", "Save the sheet as CSV and import that."
+    if head.startswith(_ZIP):
+        if b"[Content_Types].xml" in head or b"xl/" in head:  # of a stream: a file would have been read
+            return "an Excel workbook (.xlsx)", "Name its file, or save the sheet as CSV and import that."
         return "a zip archive", "Unpack it and import the files."
     if head[257:262] == b"ustar":
         return "a tar archive", "Unpack it and import the files."
@@ -161,29 +194,6 @@ class Opening:
         if suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
             suffixes.pop()
         return suffixes[-1] if suffixes else ""
-
-
-class _Remembered(io.RawIOBase):
-    """A stream from its beginning, although ``head`` was read of it before."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head = memoryview(head)
-        self._rest = rest
-        self._given = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._given
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        size = len(buffer)
-        piece = self._head[:size] if len(self._head) else self._rest.read(size)
-        self._head = self._head[size:]
-        buffer[: len(piece)] = piece
-        self._given += len(piece)
-        return len(piece)
 
 
 @dataclass
@@ -221,7 +231,8 @@ class Source:
     def _open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         head = self._head
         if self.stream is not None:
-            remembered: IO[bytes] = io.BufferedReader(_Remembered(head, self.stream))
+            rest = iter(partial(self.stream.read, io.DEFAULT_BUFFER_SIZE), b"")
+            remembered: IO[bytes] = io.BufferedReader(_Stream(itertools.chain((head,), rest)))
             with text_of(remembered, head, self.name) as text:
                 yield remembered, text
             return
