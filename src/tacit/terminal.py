@@ -62,7 +62,6 @@ def emit(
     result: Mapping[str, Any],
     *shown: RenderableType,
     as_json: bool,
-    render: Callable[[Console], None] | None = None,
 ) -> None:
     """Print ``result`` as JSON, or show it to a person; both must say the same.
 
@@ -70,7 +69,6 @@ def emit(
         result: the JSON document.
         shown: text, printed as it is (the terminal wraps it), and tables or trees.
         as_json: print the document.
-        render: draws what ``shown`` cannot hold, such as what depends on the console's width.
     """
     if (results := _gathered.get(None)) is not None:
         results.append(result)
@@ -80,8 +78,6 @@ def emit(
         return
     for each in shown:
         stdout(markup=False).print(each, soft_wrap=isinstance(each, str | Text))
-    if render is not None:
-        render(stdout())
 
 
 _gathered: ContextVar[list[Mapping[str, Any]]] = ContextVar("gathered")

@@ -13,22 +13,12 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
 from tacit.commands import options as o
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, progress, table
 
 PANEL = Panel.GROUPS
-
-
-class _BundleUnlessNamed(TyperGroup):
-    """Bundles a file where no verb of ``tacit group`` stands."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = ["bundle", *args]
-        return super().parse_args(ctx, args)
 
 
 Folder = Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")]
@@ -274,5 +264,5 @@ register = verb_group(
         verb(rerank, "groups 217 results.json --query java"),
         verb(rebundle, "groups", by="tacit.groups:Groups.bundle"),
     ],
-    cls=_BundleUnlessNamed,
+    usual="bundle",
 )

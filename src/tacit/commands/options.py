@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -22,22 +22,12 @@ RECORDS = "Records"
 """The heading of options that say which records of a log take part."""
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
-"""``--json``, which every command takes."""
-
 ForceFlag = Annotated[bool, typer.Option("--force", "-f", help="Replace the output if it exists.")]
-"""``--force``, of every command whose output may be replaced."""
-
 LogFile = Annotated[
     Path, typer.Argument(metavar="LOG", help="A search log, as `tacit import` writes it.", show_default=False)
 ]
-"""The log that a command reads."""
-
 OutputFile = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
-"""The file that a command makes."""
-
 OutputFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to make.")]
-"""The folder that a command makes."""
-
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -55,11 +45,7 @@ Threads = Annotated[
 """``--threads``; the result is the same for any number."""
 
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
-"""``--host``, of servers that others may reach."""
-
 Port = Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)]
-"""``--port``, of every server."""
-
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 """``--seed``, of work that is repeatable; noise that protects people never is."""
 
@@ -80,11 +66,7 @@ def moment_option(meaning: str, heading: str | None = None) -> Any:
 
 
 Since = Annotated[datetime | None, moment_option("Only records from this time on (UTC).", RECORDS)]
-"""``--since``: a public date."""
-
 Until = Annotated[datetime | None, moment_option("Only records before this time (UTC).", RECORDS)]
-"""``--until``: a public date."""
-
 SessionGap = Annotated[
     float | None,
     typer.Option(help="Minutes of pause that end a session: 30 unless given.", rich_help_panel=RECORDS),
@@ -99,7 +81,6 @@ ScrubFlag = Annotated[
         rich_help_panel=RECORDS,
     ),
 ]
-"""``--scrub``, of commands that read queries out of a log."""
 
 
 def declared_command(
@@ -107,9 +88,6 @@ def declared_command(
     run: Callable[..., None],
     meaning: str = "",
     without: Collection[str] = (),
-    *,
-    before: Sequence[inspect.Parameter] = (),
-    after: Sequence[inspect.Parameter] = (),
 ) -> Callable[..., None]:
     """Make a function for Typer with an option for each declared parameter, among those of ``run``.
 
@@ -119,8 +97,6 @@ def declared_command(
             its required ones come first, and the others last.
         meaning: the help.
         without: what is left out of those that ``run`` takes.
-        before: more arguments and options, listed first.
-        after: more options, listed last.
     """
     fields = dataclasses.fields(parameters)
     names = {field.name for field in fields}
@@ -133,16 +109,11 @@ def declared_command(
         run({name: _as_declared(words[name]) for name in names}, **others)
 
     declared = [_option(parameters, field) for field in fields]
-    listed = [*required, *before, *declared, *own[len(required) :], *after]
+    listed = [*required, *declared, *own[len(required) :]]
     command.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in listed}
     command.__doc__ = meaning
     return command
-
-
-def json_flag() -> inspect.Parameter:
-    """Return the ``--json`` option that every command takes, for :func:`declared_command`."""
-    return inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonFlag)
 
 
 def _as_declared(value: Any) -> Any:

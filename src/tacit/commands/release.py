@@ -88,7 +88,7 @@ def _publish(
 
     existed = to.exists()
     try:
-        with _stages() as report:
+        with stages() as report:
             done = publish(log, mechanism(**asked), report=report, **options)
         result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
         emit(result, *_shown(done), as_json=as_json)
@@ -103,7 +103,7 @@ def _publish(
 
 
 @contextmanager
-def _stages() -> Iterator[Callable[[str], None]]:
+def stages() -> Iterator[Callable[[str], None]]:
     """What is under way, on stderr: a running line on a terminal, else one line per stage with its time.
 
     Whole sentences stay on the screen, and so do warnings.

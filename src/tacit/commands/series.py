@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.commands import options as o
-from tacit.commands.release import _stages
+from tacit.commands.release import stages
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.release.registry import SERIES, mechanism_class
 from tacit.terminal import emit
@@ -69,7 +69,7 @@ def publish_next(
     from tacit.release.series.folder import find_series
 
     series = find_series(folder)
-    with _stages() as report:
+    with stages() as report:
         week = series.next(log, since=since, until=until, restart=restart, report=report)
     number = int(week.folder.name.rpartition("-")[2])
     new = week.tables["queries"].column("found").to_pylist().count(number)

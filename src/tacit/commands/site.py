@@ -7,41 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from rich.text import Text
 
 from tacit.commands.options import ForceFlag, Host, JsonFlag, OutputFolder, Port
-from tacit.commands.verbs import Panel
+from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, stderr
 
 PANEL = Panel.RELEASE
-
-
-class _MakeUnlessNamed(TyperGroup):
-    """``tacit site week-01 …`` is ``tacit site make week-01 …``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = ["make", *args]
-        return super().parse_args(ctx, args)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to ``app``."""
-    group = typer.Typer(
-        help="The releases of a data set as pages that others may read: tacit site RELEASES… makes them.",
-        epilog="Example: tacit site week-* --ledger log.parquet.ledger -o site",
-        no_args_is_help=True,
-        cls=_MakeUnlessNamed,
-    )
-    group.command("make", epilog="Example: tacit site make week-* --ledger log.parquet.ledger -o site")(make)
-    group.command(epilog="Example: tacit site serve site --unix proxy.sock --reader-group analysts")(serve)
-    app.add_typer(group, name="site")
-    example = (
-        'Example: tacit approve week-01 --key officer.key --approver "A. Muster, data protection officer"'
-    )
-    app.command("approve", epilog=f"{example}\nFirst, once: tacit approve --new-key officer.key")(approve)
-    app.command(epilog="Example: tacit desk logs")(desk)
 
 
 def make(
@@ -80,19 +52,15 @@ def make(
         report=lambda stage: stderr().print(f"{stage} …", markup=False, soft_wrap=True),
     )
 
-    def render(console: Console) -> None:
-        for lack in made.missing:
-            console.print(f"missing: {lack}", markup=False, style="bold red", soft_wrap=True)
-        number = len(made.releases)
-        console.print(
-            f"{made.folder}: {number} release{'' if number == 1 else 's'}, {len(made.files)} files; "
-            f"spent so far: {made.spent}",
-            markup=False,
-            soft_wrap=True,
-        )
-        console.print(f"Open {(made.folder / 'index.html').resolve()}", markup=False, soft_wrap=True)
-
-    emit(made.to_dict(), as_json=as_json, render=render)
+    number = len(made.releases)
+    said = f"{made.folder}: {number} release{'' if number == 1 else 's'}, {len(made.files)} files"
+    emit(
+        made.to_dict(),
+        *(Text(f"missing: {lack}", "bold red") for lack in made.missing),
+        f"{said}; spent so far: {made.spent}",
+        f"Open {(made.folder / 'index.html').resolve()}",
+        as_json=as_json,
+    )
 
 
 def serve(
@@ -138,9 +106,7 @@ def serve(
 
 
 def approve(
-    releases: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RELEASES]…", help="Folders of releases.")
-    ] = None,
+    releases: Annotated[list[Path] | None, typer.Argument(help="Folders of releases.")] = None,
     key: Annotated[Path | None, typer.Option(help="Sign with this key, which is yours alone.")] = None,
     approver: Annotated[str, typer.Option(help="Who signs: a name or an office, shown to readers.")] = "",
     ledger: Annotated[Path | None, typer.Option(help="Sign only what this ledger was charged for.")] = None,
@@ -155,8 +121,9 @@ def approve(
 ) -> None:
     """Sign the digest of a release's manifest (Ed25519), or check such a signature.
 
-    A release that does not verify is not signed. The signature lies beside the folder, in
-    RELEASE.approvals.json; tacit site --require-approval officer.key.pub publishes nothing without it.
+    Make a key first, once: tacit approve --new-key officer.key. A release that does not verify is not signed.
+    The signature lies beside the folder, in RELEASE.approvals.json; tacit site --require-approval
+    officer.key.pub publishes nothing without it.
     """
     from dataclasses import asdict
 
@@ -191,11 +158,7 @@ def approve(
         result = {"approvals": [asdict(each) for each in found]}
         said = [f"{each.manifest[:16]}…: signed by {each.approver}, {each.time}" for each in found]
 
-    def render(console: Console) -> None:
-        for line in said:
-            console.print(line, markup=False, soft_wrap=True)
-
-    emit(result, as_json=as_json, render=render)
+    emit(result, *said, as_json=as_json)
 
 
 def desk(
@@ -218,17 +181,31 @@ def desk(
     opened = bound_socket("127.0.0.1", port)
     with open_desk(folder.resolve(), opened.getsockname()[1]) as made:
         address = made.admission.address
-
-        def render(console: Console) -> None:
-            console.print("The desk is ready. Open this address in your browser:", markup=False)
-            console.print(f"  {address}", markup=False, soft_wrap=True)
-            console.print(
-                f"It stands on {made.home} (stop with Ctrl-C; jobs go on)", markup=False, soft_wrap=True
-            )
+        said = f"The desk is ready. Open this address in your browser:\n  {address}"
 
         def started() -> None:
-            emit({"address": address, "folder": str(made.home)}, as_json=as_json, render=render)
+            about = f"It stands on {made.home} (stop with Ctrl-C; jobs go on)"
+            emit({"address": address, "folder": str(made.home)}, said, about, as_json=as_json)
             if not no_browser:
                 open_browser(address)
 
         serve(desk_application(made), opened, started)
+
+
+_SITE = verb_group(
+    "site",
+    "The releases of a data set as pages that others may read: tacit site RELEASES… makes them.",
+    [
+        verb(make, "week-* --ledger log.parquet.ledger -o site"),
+        verb(serve, "site --unix proxy.sock --reader-group analysts"),
+    ],
+    usual="make",
+)
+_APPROVE = verb(approve, 'week-01 --key officer.key --approver "A. Muster, data protection officer"')
+_DESK = verb(desk, "logs")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to ``app``."""
+    for add in (_SITE, _APPROVE, _DESK):
+        add(app)

@@ -201,7 +201,15 @@ class Verb(_Headed, TyperCommand):
 
 
 class VerbGroup(_Headed, TyperGroup):
-    """A command of commands."""
+    """A command of commands; where none of them is named, it is the ``usual`` one, if there is such."""
+
+    usual = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words, with the usual command's name before those that name none."""
+        if self.usual and args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)
 
 
 def verb(
@@ -232,16 +240,25 @@ def verb(
 
 
 def verb_group(
-    name: str, meaning: str, verbs: Sequence[Callable[[typer.Typer], None]], **settings: Any
+    name: str, meaning: str, verbs: Sequence[Callable[[typer.Typer], None]], usual: str = "", **settings: Any
 ) -> Callable[[typer.Typer], None]:
-    """Make the ``register`` of a command of commands; the first of ``verbs`` is its example."""
+    """Make the ``register`` of a command of commands; the first of ``verbs`` is its example.
+
+    Args:
+        name: what to type for it, after ``tacit``.
+        meaning: the help.
+        verbs: what is below it.
+        usual: the verb that is meant where none is named.
+    """
+    if usual:
+        settings["cls"] = type("VerbGroup", (VerbGroup,), {"usual": usual})
 
     def register(app: typer.Typer) -> None:
         group = typer.Typer(name=name, help=meaning, no_args_is_help=True, **settings)
         for add in verbs:
             add(group)
         group.info.epilog = group.registered_commands[0].epilog
-        app.add_typer(group, name=name)
+        app.add_typer(group, name=name.rpartition(" ")[2])
 
     return register
 
