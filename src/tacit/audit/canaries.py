@@ -5,6 +5,9 @@ and one person who asks it or not by a coin. The log and the canaries go through
 and withholding as a release does; every coin is guessed from the tables, and right guesses prove an ε
 (:func:`tacit.audit.bounds.one_run_epsilon`). Nothing is written: canaries are joined to the log in memory.
 
+Before that one person more, who goes beyond every bound, is counted in the same way, exactly: no more may be
+added than is stated, whatever else the log holds.
+
 **People of the log** instead of canaries: a rare query of a real person, asked or taken out by a coin.
 
 Unless it is charged, such a run is for the owner's eyes: its result is as sensitive as the log.
@@ -15,32 +18,46 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacit.audit.bounds import ALARM, SHOWN, could_notice, one_run_epsilon
-from tacit.audit.page import bar
+from tacit.audit.checks import (
+    OF_NOISE,
+    ExactCheck,
+    adds_as_analysed,
+    checked,
+    exact_checks,
+    holds_as_counted,
+    require,
+)
+from tacit.audit.neighbours import CountedPair, history_of, log_table
+from tacit.audit.page import bar, exact_table
 from tacit.display import Displayed
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.ledger import Ledger, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, memory_for, open_engine
-from tacit.release.mechanism import Mechanism, Plan, plan_of
+from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.rounds_analysis import even_chance_at
 from tacit.release.schedule import AdaptiveRounds, SingleCount
 from tacit.searchlog import SCHEMA, check_log
-from tacit.validation import place, whole
+from tacit.validation import place, real, whole
 
 MEMORY = Path("/dev/shm")
 """Where what does not fit goes: nothing of it is on a disk, whatever ends the process."""
 _WORD = "tacitcanary"
+_SPEED = 50_000
+"""So many records a second are counted and released at least."""
 
 
 def spill() -> Path:
@@ -107,7 +124,7 @@ def guess(
     *,
     at: Any,
     real: bool,
-    charge: Callable[[], object] = int,
+    counted: Callable[[Any, Counting], object] = lambda *_: None,
 ) -> NDArray[np.bool_]:
     """Release the log with accounts for each secret, and guess every coin: which guesses are right.
 
@@ -119,7 +136,7 @@ def guess(
         asked: the coins.
         at: when accounts ask.
         real: the persons are the log's, and records of those who did not ask are taken out.
-        charge: called after counting, before the first draw.
+        counted: called with all records and their counts, before the first draw.
     """
     number, line = accounts_for(plan)
     planted = [(f"{s.queries[0]} {n}", s.queries) for s in secrets for n in range(number)]
@@ -132,7 +149,7 @@ def guess(
         planted += [(s.person, s.queries) for s, there in zip(secrets, asked, strict=True) if there]
     joined = log.union(engine.load(records(planted, at)))
     counting = plan.count(engine, Preparation().apply(joined))
-    charge()
+    counted(joined, counting)
     tables = withheld(plan.publish(engine, counting, OperatingSystemRandomness()))
     table = tables.get("queries", tables[plan.schedule.parts[0].table])
     keys = [key[0] if isinstance(key, list) else key for key in table.column(0).to_pylist()]
@@ -142,6 +159,30 @@ def guess(
     if math.isnan(line):
         line = float(np.median(scores)) + 1e-9
     return np.asarray((scores > line) == asked)
+
+
+def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting, at: Any) -> str:
+    """Count the log again with one person more, who goes beyond every bound: what is added is as stated."""
+    person = log_table({f"{_WORD} beyond": history_of(plan)}, at)
+    beside = engine.load(
+        pa.table(person.columns, names=person.column_names)
+    )  # as the log's columns: nullable
+    more = plan.count(engine, Preparation().apply(joined.union(beside)))
+    if plan.schedule.selection is not None:
+        without, having = (each["held"].holdings for each in (counting, more))
+        people = without.starts.size - 1
+        found = holds_as_counted(CountedPair("log", {}, (without, having), (people, people + 1)))
+        require(having.items.size - without.items.size == 1, "a person with one item adds another number")
+        return found
+    keys: dict[str, Any] = {}
+    for part in plan.schedule:
+        one, two = (each[part.table] for each in (counting, more))
+        names = [name for name in two.columns if name not in ("count", "public")]
+        both = two.select(*names, "count").union(one.mutate(count=-one["count"]).select(*names, "count"))
+        moved = both.group_by(names).aggregate(count=both["count"].sum())
+        rows = engine.table(moved.filter(moved["count"] != 0)).to_pylist()
+        keys[part.table] = {tuple(row[name] for name in names): (0, row["count"], False) for row in rows}
+    return adds_as_analysed(plan, CountedPair("log", keys), 1)
 
 
 def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> list[tuple[str, ...]]:
@@ -170,6 +211,8 @@ class LogAudit(Displayed):
         accounts: of each canary.
         charged: whether the run was paid for.
         synthetic: nobody real is in the log.
+        checks: what one person more adds to the counts.
+        share: of the log's users, where there was no time for all.
     """
 
     plan: Plan[Any]
@@ -178,6 +221,8 @@ class LogAudit(Displayed):
     accounts: int
     charged: bool
     synthetic: bool = False
+    checks: Sequence[ExactCheck] = ()
+    share: float = 1.0
 
     @property
     def epsilon(self) -> float:
@@ -190,12 +235,17 @@ class LogAudit(Displayed):
 
         A sound mechanism is called broken once in a million, and where what δ stands for happens.
         """
+        if not all(check.holds for check in self.checks):
+            return "broken"
         surely = one_run_epsilon(self.right, self.coins, self.coins, 0.0, ALARM)
         return "broken" if surely > self.plan.epsilon else "held"
 
     @property
     def sentence(self) -> str:
         """What was found, in one sentence."""
+        for check in self.checks:
+            if not check.holds:
+                return f"Broken: {check.name}: {check.found}."
         share = f"{self.right:,} of {self.coins:,} coins were guessed right"
         if not self.plan.mechanism.private:
             return f"{share}: nobody is protected from whoever plants {self.accounts} accounts."
@@ -222,6 +272,8 @@ class LogAudit(Displayed):
                 "noticeable": could_notice(self.coins, self.plan.delta),
             },
             "accounts": self.accounts,
+            "share": self.share,
+            "checks": [asdict(check) for check in self.checks],
             "verdict": self.verdict,
             "sentence": self.sentence,
             "charged": self.charged,
@@ -232,6 +284,7 @@ class LogAudit(Displayed):
                 f"{self.accounts} accounts each in one run.",
                 "question": "Did this person ask that?",
                 "rows": [row],
+                "tables": [exact_table([asdict(check) for check in self.checks])] if self.checks else [],
             },
         }
 
@@ -249,7 +302,10 @@ class LogAudit(Displayed):
         kept = (
             [] if self.charged or self.synthetic else ["Not charged: this result is as sensitive as the log."]
         )
-        return [self.sentence, *kept]
+        if self.share < 1:
+            kept.append(f"There was time for {self.share:.0%} of the users.")
+        marks = [f"{'holds' if c.holds else 'FAILS'}  {c.says} ({c.found})" for c in self.checks]
+        return [*marks, self.sentence, *kept]
 
 
 def audit_log(
@@ -259,6 +315,7 @@ def audit_log(
     canaries: int = 400,
     charge: bool = False,
     ledger: Ledger | str | Path | None = None,
+    seconds: float | None = None,
     synthetic: bool = False,
     threads: int | None = None,
     report: Callable[[str], object] = str,
@@ -271,6 +328,7 @@ def audit_log(
         canaries: how many.
         charge: pay for the run in the data set's ledger, so that its result may be shown.
         ledger: of the data set, with ``charge``.
+        seconds: take some of the users alone where all would take longer.
         synthetic: you vouch that nobody real is in the log: the result may be shown.
         threads: how many threads work.
         report: told what is under way.
@@ -280,6 +338,7 @@ def audit_log(
     number = whole("canaries", canaries, 10)
     if number >= 100_000:
         raise ParameterError.outside("canaries", number, "below 100,000")
+    records_at_most = math.inf if seconds is None else _SPEED * real("seconds", seconds)
     opened = None
     if charge:
         opened = open_ledger(
@@ -288,25 +347,36 @@ def audit_log(
         opened.state().account.charge(settled.event)  # refused now or never
     with open_engine(memory=memory_for(path), threads=threads, spill=spill()) as engine:
         report("planting canaries")
-        source = engine.log(path)
+        source, part = engine.log(path), min(1.0, records_at_most / max(1, pq.read_metadata(path).num_rows))
+        if part < 1:
+            if charge:
+                raise ParameterError(
+                    "`seconds` is too short for all users, and a part of them is not charged."
+                )
+            source = source.filter(source.user.hash().abs() % 1000 < max(1, round(1000 * part)))
+        at = middle_of(source, engine)
         histories = histories_for(settled, engine, source, number)
         if len(histories) < number:
             raise InfeasibleError(
                 f"there is room for {len(histories)} canaries.", "Ask for fewer `canaries`."
             )
         secrets = [Secret(queries, f"{queries[0]} person") for queries in histories]
-        tossed = coins(number)
+        tossed, checks = coins(number), list[ExactCheck]()
 
-        def pay() -> None:
+        def counted(joined: Any, counting: Counting) -> None:
+            if settled.mechanism.private:
+                report("counting with one person more")
+                check = partial(adds_beside, settled, engine, joined, counting, at)
+                checks.append(checked("adds_as_analysed", check))
+                checks.extend(exact_checks(settled, (), OF_NOISE))
             report("drawing noise")
             if opened is not None:
                 opened.spend(settled.event, "audit")
 
         report("counting")
-        right = guess(
-            settled, engine, source, secrets, tossed, at=middle_of(source, engine), real=False, charge=pay
-        )
-    return LogAudit(settled, int(right.sum()), number, accounts_for(settled)[0], charge, synthetic)
+        right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
+    accounts = accounts_for(settled)[0]
+    return LogAudit(settled, int(right.sum()), number, accounts, charge, synthetic, checks, part)
 
 
 def middle_of(log: Any, engine: Engine) -> Any:

@@ -8,6 +8,7 @@ noise, of our choice. Each ends with a :class:`Fault` or says what it found.
 - :func:`shows_as_analysed`: clicks and steps are shown with their queries alone, where the schedule says so;
 - :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;
 - :func:`diverges_as_claimed`: the exact divergence of what is executed, on neighbouring logs;
+- :func:`bits_are_fresh`: no random bits come twice;
 - :func:`charges_as_claimed`: the ledger is charged no less than is stated, and before anything is drawn.
 
 Of rounds and single counts, at the one place where numbers of a log meet noise:
@@ -35,6 +36,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import chi2
@@ -48,9 +50,15 @@ from tacit.release import execution
 from tacit.release.mechanism import Plan
 from tacit.release.schedule import ONE, AdaptiveRounds, Keys, NoiseKind, Part, Schedule, SingleCount
 
+OF_NOISE = (
+    *("compares_as_analysed", "shows_as_analysed", "draws_as_analysed"),
+    *("bits_are_fresh", "moves_as_stated", "finds_as_stated", "widths_as_stated", "composes_as_claimed"),
+)
+"""The checks that need no counts of a log."""
 DRAWS = 20_000
 LIMIT, NEVER = 6.2, 1e-9
 """Standard errors, and a p-value: a false alarm in one of a billion at most (normal approximation)."""
+_ITEMS = 4_000
 Whole = NDArray[np.int64]
 Atom = tuple[exact.Number, exact.Number]
 """The chances of an output on the two logs."""
@@ -247,6 +255,22 @@ def require_noise(noise: Whole, tail: Tail, width: float, named: str) -> None:
     require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{named}: keys share their noise")
 
 
+def bits_are_fresh() -> str:
+    """No eight bytes come twice: within a source, from another one, or under a key."""
+    read: list[bytes] = []
+    for _ in range(2):
+        fresh, keyed = OperatingSystemRandomness(), KeyedRandomness.drawn("audit")
+        for source in (fresh, keyed):
+            read += [source.bits(size) for size in [64] * 100 + [1 << 13]]
+        read += [fresh.bits(1 << 16)]
+        items = keyed.addressed("audit", [bytes([n]) for n in range(200)])
+        read += [items.words(200).tobytes() for _ in range(10)]
+    windows = sliding_window_view(np.frombuffer(b"".join(read), np.uint8), 8)
+    found = np.unique(np.ascontiguousarray(windows).view(np.uint64)).size
+    require(found == len(windows), f"{len(windows) - found} of {len(windows):,} came before")
+    return f"{len(windows):,} times eight bytes"
+
+
 def _near(part: Part) -> int:
     """A count about one and a half scales below the threshold: how many pass depends most on the scale."""
     return max(part.minimum, (part.least or 0) - math.ceil(1.5 * part.scale))
@@ -281,14 +305,19 @@ def _share_that_passes(plan: Plan[Any], schedule: list[Part]) -> None:
                 require(abs(z) < LIMIT, f"{part.table}: fresh counts remember the comparison (z = {z:.1f})")
 
 
-def adds_as_analysed(plan: Plan[Any], counted: CountedPair) -> str:
-    """What a person adds, in sum and on one key, is what the schedule says, or less."""
+def adds_as_analysed(plan: Plan[Any], counted: CountedPair, changed: int | None = None) -> str:
+    """What a person adds, in sum and on one key, is what the schedule says, or less.
+
+    Args:
+        plan: what is checked.
+        counted: of logs that differ by so many people.
+        changed: how many, unless the plan's own neighbours are compared.
+    """
     if counted.holdings is not None:
         return holds_as_counted(counted)
-    said = []
+    said, changed = [], changed or plan.neighbours.users_changed
     for part in plan.schedule:
         moved = [(b or 0) - (a or 0) for a, b, _ in counted.keys[part.table].values()]
-        changed = plan.neighbours.users_changed
         require(min(moved, default=0) >= 0 or changed > 1, "a user takes something away")
         stated, total = part.contribution, sum(abs(each) for each in moved)
         most = max((abs(each) for each in moved), default=0)
@@ -495,8 +524,8 @@ def finds_as_stated(plan: Plan[Any]) -> str:
     selection: Any = plan.schedule.selection
     once, lots = isinstance(selection, SingleCount), np.random.default_rng(1)
     steps = [] if once else list(selection.rounds)
-    left = np.arange(400)
-    standing, expected, met = np.zeros(400, np.int64), np.zeros(400, np.int64), 0
+    left, met = np.arange(_ITEMS), 0
+    standing, expected = np.zeros((2, _ITEMS), np.int64)
 
     def meet(numbers: Whole, noise: Whole) -> Whole:
         nonlocal left, met
@@ -505,7 +534,10 @@ def finds_as_stated(plan: Plan[Any]) -> str:
             return numbers
         met += 1
         require(numbers.size == left.size, f"round {met}: not the items that steering leaves")
-        above = lots.choice([-1, -1, -1, 0], left.size)
+        # Half of those that stay go on from anywhere, so that every remainder is met at later thresholds.
+        above = lots.choice([-1, -1, 0], left.size) * np.where(
+            lots.random(left.size) < 0.5, 1, lots.integers(1, 2000, left.size)
+        )
         if once:
             expected[:] = np.where(above < 0, 0, selection.least + above)
             return np.asarray(selection.least + above)
@@ -517,18 +549,17 @@ def finds_as_stated(plan: Plan[Any]) -> str:
             left = left[(above < 0) & (execution.stepped(step.steering, standing[left]) > 0)]
         return np.asarray(sums)
 
-    starts = np.arange(401)
-    holdings = execution.Holdings(starts, np.arange(400, dtype=np.int32), 400)
+    holdings = execution.Holdings(np.arange(_ITEMS + 1), np.arange(_ITEMS, dtype=np.int32), _ITEMS)
     with instead(with_noise=meet):
         if once:
             items, told = execution.count_once(selection, holdings, OperatingSystemRandomness())
         else:
             result = execution.find(selection, holdings, OperatingSystemRandomness())
             items, told = result.items, result.rounds
-    found = np.zeros(400, np.int64)
+    found = np.zeros(_ITEMS, np.int64)
     found[items] = told
     require(np.array_equal(found, expected), "not what reaches the thresholds is found")
-    return f"{len(items)} of 400 items, in {met} rounds" if steps else f"from {selection.least}"
+    return f"{len(items)} of {_ITEMS:,} items, in {met} rounds" if steps else f"from {selection.least}"
 
 
 def widths_as_stated(plan: Plan[Any]) -> str:
@@ -636,11 +667,13 @@ _SAYS: Mapping[str, str] = {
     "composes_as_claimed": "ε and δ hold by a second computation from what is drawn and compared",
     "moves_as_stated": "one person moves each number that meets noise by one unit at most",
     "widths_as_stated": "every noise has the distribution that is charged",
+    "bits_are_fresh": "no random bits are handed out twice",
     "charges_as_claimed": "the ledger is charged all of it, before anything is drawn",
 }
 
 
-def _checked(name: str, check: Callable[[], str]) -> ExactCheck:
+def checked(name: str, check: Callable[[], str]) -> ExactCheck:
+    """Carry a check out, and say what came of it."""
     try:
         return ExactCheck(name, _SAYS.get(name, name), True, check())
     except Fault as fault:
@@ -674,10 +707,11 @@ def exact_checks(
         checks["draws_as_analysed"] = lambda: draws_as_analysed(plan)
         checks["diverges_as_claimed"] = lambda: _diverges(plan, pairs)
     if plan.mechanism.private:
+        checks["bits_are_fresh"] = bits_are_fresh
         checks["charges_as_claimed"] = lambda: charges_as_claimed(plan)
     for name, check in checks.items():
         if not only or name in only:
-            yield _checked(name, check)
+            yield checked(name, check)
 
 
 def _each(

@@ -69,10 +69,10 @@ class CountedPair:
         }
 
 
-def log_table(log: Log) -> pa.Table:
+def log_table(log: Log, start: datetime = START) -> pa.Table:
     """A log as the engine takes it."""
     rows = [
-        (user, query, START + timedelta(minutes=minute), None if url is None else 1, url)
+        (user, query, start + timedelta(minutes=minute), None if url is None else 1, url)
         for user, history in log.items()
         for query, minute, url in history
     ]

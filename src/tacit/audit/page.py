@@ -49,6 +49,11 @@ def table(
     }
 
 
+def exact_table(checks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The exact checks as a table."""
+    return table("Exact checks", checks, {"says": "What must hold", "holds": "", "found": "Found"}, (1, 2, 3))
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "holds" if value else "fails"
@@ -116,12 +121,7 @@ def _release(result: Mapping[str, Any]) -> dict[str, Any]:
         "question": "Was this person in the log?",
         "rows": rows,
         "tables": [
-            table(
-                "Exact checks",
-                result["checks"],
-                {"says": "What must hold", "holds": "", "found": "Found"},
-                (1, 2, 3),
-            ),
+            exact_table(result["checks"]),
             table(
                 "Attacks",
                 result["attacks"],
